@@ -1,0 +1,97 @@
+"""Everything that AdHominem raises or warns about on purpose: one tree.
+
+A message says what was wrong, what was expected and what to do. Errors about
+input carry the file and, where there is one, the line, so that a batch can
+skip the row, go on, and list at the end what it skipped.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+
+class AdHominemError(Exception):
+    """The root: catch this to catch whatever AdHominem raises on purpose."""
+
+
+class OptionError(AdHominemError):
+    """A setting has a value that cannot work."""
+
+
+class MissingExtraError(AdHominemError):
+    """A library that belongs to an optional extra is not installed."""
+
+    def __init__(self, library: str, extra: str, needed_for: str) -> None:
+        super().__init__(
+            f"{needed_for} needs the library '{library}', which is not installed. "
+            f"Install it with: pip install 'adhominem[{extra}]'"
+        )
+
+
+class CorpusError(AdHominemError):
+    """A prepared corpus is missing, damaged, or from a newer version."""
+
+
+class InputError(AdHominemError):
+    """One piece of input cannot be used. `path` and `line` say which one."""
+
+    def __init__(
+        self,
+        problem: str,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.problem = problem
+        self.path = None if path is None else fspath(path)
+        self.line = line
+        super().__init__(problem, path, line)
+
+    def __str__(self) -> str:
+        if self.path is None:
+            return self.problem
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.problem}"
+
+    def at(self, path: str | PathLike[str], line: int | None = None) -> InputError:
+        """The same error, with the place where it happened."""
+        return type(self)(self.problem, path, line)
+
+
+class NotFoundError(InputError):
+    """There is no such file or folder, or nothing readable in it."""
+
+
+class EmptyTextError(InputError):
+    """A text without a single visible character."""
+
+
+class BinaryFileError(InputError):
+    """Bytes that are not text."""
+
+
+class TextEncodingError(InputError):
+    """Bytes that are text in no encoding tried, or characters that no text may hold."""
+
+
+class DamagedFileError(InputError):
+    """A compressed or office file that breaks off or does not unpack."""
+
+
+class BrokenLineError(InputError):
+    """A line that is not the JSON (or the truth line) it should be."""
+
+
+class MissingFieldError(InputError):
+    """A row lacks a field, or the field has the wrong type."""
+
+
+class MissingAuthorError(InputError):
+    """A document whose author is not known, where one is needed."""
+
+
+class AdHominemWarning(UserWarning):
+    """The root of the warnings."""
+
+
+class GuessedEncodingWarning(AdHominemWarning):
+    """A file is not UTF-8; it was read in the encoding that its bytes show."""

@@ -1,0 +1,266 @@
+"""Files as text: compression, encodings, streaming lines, writing whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+import zstandard
+
+from adhominem.errors import (
+    BinaryFileError,
+    DamagedFileError,
+    GuessedEncodingWarning,
+    InputError,
+    NotFoundError,
+    TextEncodingError,
+)
+
+COMPRESSIONS = (".gz", ".xz", ".zst")
+
+# What a broken archive raises while it is read, whichever the compression.
+_DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+
+# Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
+_BYTE_ORDER_MARKS = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+# Control characters that no text in cp1252 holds; tab, line ends and form feed may.
+_BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
+
+
+def bare_suffix(path: Path) -> str:
+    """The suffix without the compression: `.jsonl` for `blogs.jsonl.xz`."""
+    name = path.name.lower()
+    for compression in COMPRESSIONS:
+        name = name.removesuffix(compression)
+    return Path(name).suffix
+
+
+def bare_stem(path: Path) -> str:
+    """The name without suffix and compression: `blogs` for `blogs.jsonl.xz`."""
+    name = path.name
+    for compression in COMPRESSIONS:
+        if name.lower().endswith(compression):
+            name = name[: -len(compression)]
+    return Path(name).stem
+
+
+class _CountingFile(io.FileIO):
+    """A file that reports how many of its (packed) bytes have been read."""
+
+    def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
+        super().__init__(path, "rb")
+        self._on_bytes = on_bytes
+
+    def readinto(self, buffer: object) -> int | None:
+        count = super().readinto(buffer)  # type: ignore[arg-type]
+        if count:
+            self._on_bytes(count)
+        return count
+
+
+@contextmanager
+def open_bytes(path: Path, on_bytes: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
+    """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
+    if path.is_dir():
+        raise NotFoundError("this is a folder; expected a file", path)
+    try:
+        raw = io.BufferedReader(_CountingFile(path, on_bytes or (lambda count: None)), 1 << 20)
+    except FileNotFoundError:
+        raise NotFoundError("there is no such file", path) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror})", path) from None
+    with raw:
+        match path.suffix.lower():
+            case ".gz":
+                unpacked: BinaryIO = cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+            case ".xz":
+                unpacked = cast(BinaryIO, lzma.LZMAFile(raw))  # noqa: SIM115
+            case ".zst":
+                unpacked = cast(BinaryIO, io.BufferedReader(_ZstdFile(raw), 1 << 20))
+            case _:
+                unpacked = cast(BinaryIO, raw)
+        try:
+            yield unpacked
+        except _DAMAGE as error:
+            raise DamagedFileError(
+                f"the compressed file is damaged or cut off ({error}); fetch or pack it again", path
+            ) from None
+
+
+class _ZstdFile(io.RawIOBase):
+    """A zstd file of any number of frames; one that ends in mid-frame raises EOFError.
+
+    (The library's own reader takes a cut-off file for a complete one.)
+    """
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._unpacked = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        packed = b""
+        while not self._unpacked:
+            packed = packed or self._raw.read(1 << 17)
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("the last frame is not complete")
+                return 0
+            self._frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            self._unpacked = memoryview(self._frame.decompress(packed))
+            packed = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        if packed:  # the beginning of the next frame, not yet unpacked
+            self._raw.seek(-len(packed), io.SEEK_CUR)
+        count = min(len(buffer), len(self._unpacked))
+        buffer[:count] = self._unpacked[:count]
+        self._unpacked = self._unpacked[count:]
+        return count
+
+
+def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
+    """Bytes to text: UTF-8 first, then what the bytes show (a byte order mark, cp1252).
+
+    Anything but UTF-8 gives a warning, since a wrong guess would change the text.
+    """
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise TextEncodingError(
+                    f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
+                    "save it again as UTF-8",
+                    path,
+                    line,
+                ) from None
+            if encoding != "utf-8-sig":
+                _warn_encoding(encoding, path, line)
+            return text
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return _decode_cp1252(data, error.start, path, line)
+    if "\0" in text:
+        raise _binary(path, line)
+    return text
+
+
+def _decode_cp1252(data: bytes, broken_at: int, path: str | Path | None, line: int | None) -> str:
+    if data.translate(None, _BINARY_BYTES) != data:
+        raise _binary(path, line)
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        raise TextEncodingError(
+            f"not UTF-8 (byte {broken_at} is {data[broken_at]:#04x}) and not Windows-1252 either; "
+            "save the file again as UTF-8",
+            path,
+            line,
+        ) from None
+    _warn_encoding("cp1252", path, line)
+    return text
+
+
+def _binary(path: str | Path | None, line: int | None) -> BinaryFileError:
+    return BinaryFileError("this is binary data; expected plain text in UTF-8", path, line)
+
+
+def _warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
+    place = "the text" if path is None else f"{path}" if line is None else f"{path}:{line}"
+    warnings.warn(
+        f"{place} is not UTF-8; read as {encoding.upper()}. "
+        "If characters look wrong, save it again as UTF-8.",
+        GuessedEncodingWarning,
+        stacklevel=2,
+    )
+
+
+def read_text(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
+    """The text of one file, whatever its compression and encoding."""
+    with open_bytes(path, on_bytes) as file:
+        return decode(file.read(), path)
+
+
+def read_lines(
+    path: Path, on_bytes: Callable[[int], None] | None = None
+) -> Iterator[tuple[int, str | InputError]]:
+    """Stream (line number, line) of a file; a line that cannot be decoded comes as its error.
+
+    Lines end at a line feed alone: the other separators of Unicode may stand in JSON strings.
+    """
+    with open_bytes(path, on_bytes) as file:
+        head = file.peek(4)  # type: ignore[attr-defined]
+        encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "")
+        if encoding in ("utf-16", "utf-32"):
+            yield from _read_wide_lines(file, encoding, path)
+            return
+        for number, data in enumerate(file, start=1):
+            if number == 1:
+                data = data.removeprefix(b"\xef\xbb\xbf")
+            try:
+                yield number, decode(data, path, number)
+            except InputError as error:
+                yield number, error
+
+
+def _read_wide_lines(
+    file: BinaryIO, encoding: str, path: Path
+) -> Iterator[tuple[int, str | InputError]]:
+    """UTF-16 and UTF-32 cannot be cut into lines before they are decoded."""
+    _warn_encoding(encoding, path, None)
+    number = 0
+    try:
+        for number, text in enumerate(io.TextIOWrapper(file, encoding, newline="\n"), start=1):
+            yield number, text
+    except UnicodeDecodeError:
+        broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"
+        yield number + 1, TextEncodingError(broken, path, number + 1)
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[TextIO]:
+    """Write UTF-8 text, packed as the suffix says, under a temporary name; move it when done.
+
+    A reader never sees half a file, and a failure leaves what was there before.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with open(partial, "wb") as raw:
+            match path.suffix.lower():
+                case ".gz":  # no time stamp: the same text gives the same bytes
+                    packed: BinaryIO = cast(
+                        BinaryIO, gzip.GzipFile("", "wb", 6, fileobj=raw, mtime=0)
+                    )
+                case ".xz":
+                    packed = cast(BinaryIO, lzma.LZMAFile(raw, "wb"))  # noqa: SIM115
+                case ".zst":
+                    packed = zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False)
+                case _:
+                    packed = cast(BinaryIO, raw)
+            with io.TextIOWrapper(packed, "utf-8", newline="\n") as text:
+                yield text
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,199 @@
+"""Normalisation: take away what betrays the source of a text and keep what its author did.
+
+Quote marks, dashes, line wraps and italics marks come from the publisher, the
+editor program or the transcriber; a model that sees them learns where a text
+comes from and calls it authorship. Repeated `!!!`, `...`, capitals, spelling
+and contractions are the author's: they stay.
+
+Each step finds *edits* (start, end, replacement). The same edits make the text
+and, where a caller asks for it, the way back from each character to the
+original, so that a heat map can mark what the user wrote.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+
+# Replace text[start:end] by the third.
+Edit = tuple[int, int, str]
+Edits = Callable[[str], Iterable[Edit]]
+
+
+def _rule(pattern: str, new: str | Callable[[str], str], only_if: str | None = None) -> Edits:
+    """Edits by a regular expression, which should begin with a character or a class (fast).
+
+    `only_if` names a character that every match holds; without one, ASCII texts are left alone.
+    """
+    compiled = re.compile(pattern)
+
+    def edits(text: str) -> Iterator[Edit]:
+        if text.isascii() if only_if is None else only_if not in text:
+            return
+        for match in compiled.finditer(text):
+            yield match.start(), match.end(), new if isinstance(new, str) else new(match.group())
+
+    return edits
+
+
+def _nfc(text: str) -> Iterator[Edit]:
+    """Compose letters and accents. Before an ASCII character, nothing composes: cut there."""
+    if unicodedata.is_normalized("NFC", text):
+        return
+    for match in re.finditer(r"[\s\S][^\x00-\x7f]*", text):
+        composed = unicodedata.normalize("NFC", match.group())
+        if composed != match.group():
+            yield match.start(), match.end(), composed
+
+
+# Narrower lines are a list or verse, wider ones a paragraph each.
+_WRAP_WIDTHS = range(40, 121)
+
+
+def _line_wraps(text: str) -> Iterator[Edit]:
+    """Undo hard wraps: a line end is one if the next line's first word did not fit any more.
+
+    The width is the longest line's. Short lines (verse, lists, the end of a
+    paragraph) have room left, so their line ends stay.
+    """
+    lines = text.split("\n")
+    width = max(len(line) for line in lines)
+    if width not in _WRAP_WIDTHS:
+        return
+    end = -1
+    for line, following in itertools.pairwise(lines):
+        end += len(line) + 1
+        first_word = following.split(" ", 1)[0]
+        if line and first_word and len(line) + 1 + len(first_word) > width:
+            broken_at_hyphen = line.endswith("-") and not line.endswith("--")
+            yield end, end + 1, "" if broken_at_hyphen else " "
+
+
+def _emphasis(mark: str) -> Edits:
+    """Pairs of one to three equal marks, outside a word, around at most 300 characters."""
+    m = re.escape(mark)
+    pair = re.compile(
+        rf"({m}(?<![\w{m}]{m}){m}{{0,2}})(?=[^\s*_])([^{m}\n]{{1,300}})(?<=\S)\1(?![\w{m}])"
+    )
+
+    def edits(text: str) -> Iterator[Edit]:
+        if mark in text:
+            for match in pair.finditer(text):
+                yield match.start(1), match.end(1), ""
+                yield match.end(2), match.end(), ""
+
+    return edits
+
+
+_EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
+
+# Each step a tuple of edits, one after another. Invisible characters go first: they hide the rest.
+STEPS: dict[str, tuple[Edits, ...]] = {
+    "line_ends": (_rule(r"\r\n?", "\n", "\r"), _rule(r"[\u0085\u2028\u2029]", "\n")),
+    "soft_hyphens": (_rule(r"\u00ad\n?", "", "\u00ad"),),
+    "zero_width": (
+        _rule(r"[\u200b\u200c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]", ""),
+        _rule(rf"\u200d(?![{_EMOJI}])", "", "\u200d"),  # it may join two emoji: then it stays
+    ),
+    "nfc": (_nfc,),
+    "spaces": (
+        _rule(r"\t", " ", "\t"),
+        _rule(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]", " "),
+    ),
+    "quotes": (
+        _rule(r"[\u201c-\u201f\u00ab\u00bb\u2033\u2036]", '"'),
+        _rule(r"``", '"', "`"),
+        _rule(r"''", '"', "'"),
+        _rule(r"[\u2018-\u201b\u2032\u2035\u00b4]", "'"),
+        _rule(r"`", "'", "`"),
+    ),
+    "dashes": (
+        _rule(r"[\u2010\u2011\u2212]", "-"),
+        _rule(r"[\u2012\u2013](?<=\d.)(?=\d)", "-"),  # 1914–18
+        _rule(r"[\u2012-\u2015\u2e3a\u2e3b]", "--"),
+    ),
+    "ellipses": (
+        _rule(r"\u2026", "...", "\u2026"),
+        _rule(r"\. \.(?: \.)+", lambda dots: dots.replace(" ", ""), "."),
+    ),
+    "line_wraps": (_line_wraps,),
+    "italics": (_emphasis("*"), _emphasis("_")),
+}
+
+
+@dataclass(frozen=True)
+class AlignedText:
+    """A normalised text, and for each of its characters where it stood in the original."""
+
+    text: str
+    starts: npt.NDArray[np.int64]  # (characters,)
+    ends: npt.NDArray[np.int64]  # (characters,)
+
+    def original_spans(self, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Spans (n, 2) in the normalised text to spans (n, 2) in the original."""
+        return np.stack([self.starts[spans[:, 0]], self.ends[spans[:, 1] - 1]], axis=1)
+
+
+@dataclass(frozen=True)
+class Normaliser:
+    """The chosen steps, always in the order of `STEPS`; saved with the model by name."""
+
+    steps: tuple[str, ...] = tuple(STEPS)
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.steps) - set(STEPS))
+        if unknown:
+            raise OptionError(
+                f"unknown normalisation step(s): {', '.join(unknown)}; "
+                f"expected some of: {', '.join(STEPS)}"
+            )
+        object.__setattr__(self, "steps", tuple(name for name in STEPS if name in self.steps))
+
+    def _passes(self) -> Iterator[Edits]:
+        return (edits for name in self.steps for edits in STEPS[name])
+
+    def __call__(self, text: str) -> str:
+        """The normalised text."""
+        for edits in self._passes():
+            pieces: list[str] = []
+            last = 0
+            for start, end, replacement in edits(text):
+                pieces += (text[last:start], replacement)
+                last = end
+            if pieces:
+                text = "".join([*pieces, text[last:]])
+        return text
+
+    def align(self, text: str) -> AlignedText:
+        """The normalised text and the way back. The same text as by calling, but slower."""
+        starts = np.arange(len(text), dtype=np.int64)
+        ends = starts + 1
+        for edits in self._passes():
+            found = list(edits(text))
+            if not found:
+                continue
+            pieces: list[str] = []
+            source: list[
+                npt.NDArray[np.int64]
+            ] = []  # the old character that each new one begins with
+            stretch = np.zeros(len(text), dtype=np.int64)  # how many more it covers
+            last = 0
+            for start, end, replacement in found:
+                pieces += (text[last:start], replacement)
+                source += (np.arange(last, start), np.full(len(replacement), start))
+                stretch[start] = end - start - 1
+                last = end
+            pieces.append(text[last:])
+            source.append(np.arange(last, len(text)))
+            kept = np.concatenate(source)
+            text = "".join(pieces)
+            starts, ends = starts[kept], ends[kept + stretch[kept]]
+        return AlignedText(text, starts, ends)

@@ -1,0 +1,242 @@
+"""PAN's formats: the pairs of 2020 and 2021, and the problem folders of 2013 to 2015.
+
+Readers yield what they could read and, in its place, the error for what they
+could not: the caller decides whether to stop or to go on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adhominem.errors import (
+    BrokenLineError,
+    InputError,
+    MissingFieldError,
+    NotFoundError,
+)
+from adhominem.text.document import Document
+from adhominem.text.files import COMPRESSIONS, read_lines, read_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two documents; `same_author` is None where the truth is not known."""
+
+    id: str
+    first: Document
+    second: Document
+    same_author: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Some documents by one author, and one in question."""
+
+    id: str
+    known: tuple[Document, ...]
+    questioned: Document
+    same_author: bool | None = None
+
+
+def read_json_lines(
+    path: Path, on_bytes: Callable[[int], None] | None = None
+) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
+    """Stream (line number, JSON object); a bad line comes as its error. Blank lines are passed."""
+    number = 0
+    try:
+        for number, line in read_lines(path, on_bytes):
+            if isinstance(line, InputError):
+                yield number, line
+            elif line.strip():
+                yield number, _json_object(line, path, number)
+    except InputError as error:  # the file itself breaks off: what came before still counts
+        yield number + 1, error.at(path, number + 1)
+
+
+def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
+    try:
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        return BrokenLineError(
+            f"not a line of JSON ({error}); expected one object a line", path, number
+        )
+    if not isinstance(row, dict):
+        return BrokenLineError(
+            f"a JSON {type(row).__name__}; expected an object like {{...}}", path, number
+        )
+    return row
+
+
+def find_file(folder: Path, stem: str) -> Path | None:
+    """`stem` in a folder, as it is or compressed."""
+    candidates = (folder / f"{stem}{compression}" for compression in ("", *COMPRESSIONS))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def read_pairs(
+    path: Path, truth: Path | None = None, on_bytes: Callable[[int], None] | None = None
+) -> Iterator[Pair | InputError]:
+    """Stream PAN 2020/21 pairs from a folder, or from a `pairs.jsonl` with its truth beside it."""
+    if path.is_dir():
+        pairs = find_file(path, "pairs.jsonl")
+        if pairs is None:
+            yield NotFoundError("there is no pairs.jsonl in this folder", path)
+            return
+        path = pairs
+    truth = truth or find_file(
+        path.parent, path.name.split(".")[0].replace("pairs", "truth") + ".jsonl"
+    )
+    labels: dict[str, tuple[bool, tuple[str, str]]] = {}
+    if truth is not None and truth != path:
+        for item in _read_truth(truth):
+            if isinstance(item, InputError):
+                yield item
+            else:
+                labels[item[0]] = item[1:]
+    for number, row in read_json_lines(path, on_bytes):
+        if isinstance(row, InputError):
+            yield row
+            continue
+        try:
+            yield _pair(row, labels if truth else None)
+        except InputError as error:
+            yield error.at(path, number)
+
+
+def _pair(row: dict[str, Any], labels: dict[str, tuple[bool, tuple[str, str]]] | None) -> Pair:
+    id = _field(row, "id", str)
+    texts = _two_strings(row, "pair")
+    topics = _two_strings(row, "fandoms") if row.get("fandoms") is not None else ("", "")
+    same_author, authors = None, ("", "")
+    if labels is not None:
+        if id not in labels:
+            raise MissingFieldError(f"the truth has no line for the pair '{id}'")
+        same_author, authors = labels[id]
+    first, second = (
+        Document(text=text, author=author, topic=topic, id=f"{id}/{side}")
+        for text, author, topic, side in zip(
+            texts, authors, topics, ("first", "second"), strict=True
+        )
+    )
+    return Pair(id=id, first=first, second=second, same_author=same_author)
+
+
+def _read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | InputError]:
+    for number, row in read_json_lines(path):
+        if isinstance(row, InputError):
+            yield row
+            continue
+        try:
+            same = _field(row, "same", bool)
+            authors = _two_strings(row, "authors") if "authors" in row else ("", "")
+            if all(authors) and (authors[0] == authors[1]) != same:
+                raise BrokenLineError(
+                    f"'same' is {str(same).lower()}, but the authors are {list(authors)}"
+                )
+            yield _field(row, "id", str), same, authors
+        except InputError as error:
+            yield error.at(path, number)
+
+
+def _field(row: dict[str, Any], name: str, kind: type) -> Any:
+    if name not in row:
+        raise MissingFieldError(
+            f"the field '{name}' is missing; the row has: {', '.join(row) or 'none'}"
+        )
+    if not isinstance(row[name], kind):
+        raise MissingFieldError(
+            f"the field '{name}' is {type(row[name]).__name__}, expected {kind.__name__}"
+        )
+    return row[name]
+
+
+def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
+    value = _field(row, name, list)
+    if len(value) != 2 or not all(isinstance(item, str) for item in value):
+        raise MissingFieldError(f"the field '{name}' is not a list of two strings")
+    return value[0], value[1]
+
+
+def read_problems(folder: Path) -> Iterator[Problem | InputError]:
+    """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them."""
+    truth: dict[str, bool] = {}
+    truth_file = folder / "truth.txt"
+    try:
+        if truth_file.is_file():
+            for item in _read_truth_lines(truth_file):
+                if isinstance(item, InputError):
+                    yield item
+                else:
+                    truth[item[0]] = item[1]
+        ids = _problem_ids(folder)
+    except InputError as error:  # without these two files no problem can be read
+        yield error
+        return
+    for id in ids:
+        try:
+            if truth and id not in truth:
+                raise MissingFieldError(f"truth.txt has no line for the problem '{id}'", truth_file)
+            yield _problem(folder / id, truth.get(id))
+        except InputError as error:
+            yield error
+
+
+def is_problem_folder(folder: Path) -> bool:
+    """Whether `read_problems` is the reader for this folder."""
+    return any(folder.glob("*/unknown*.txt"))
+
+
+def _problem_ids(folder: Path) -> list[str]:
+    contents = folder / "contents.json"
+    if not contents.is_file():
+        return sorted(path.parent.name for path in folder.glob("*/unknown*.txt"))
+    try:
+        problems = json.loads(read_text(contents))["problems"]
+        return [str(id) for id in problems]
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise BrokenLineError(
+            f"expected a JSON object with a list 'problems' ({error!r})", contents
+        ) from None
+
+
+def _problem(folder: Path, same_author: bool | None) -> Problem:
+    if not folder.is_dir():
+        raise NotFoundError("contents.json names this problem, but there is no such folder", folder)
+    known = sorted(folder.glob("known*.txt"))
+    questioned = sorted(folder.glob("unknown*.txt"))
+    if not known or len(questioned) != 1:
+        raise NotFoundError(
+            f"{len(known)} known*.txt and {len(questioned)} unknown*.txt; "
+            "expected at least one known and just one unknown text",
+            folder,
+        )
+    id = folder.name
+    # Where the answer is no, all that is known of the other author is that it is another.
+    other = {True: id, False: f"{id}/unknown", None: ""}[same_author]
+    return Problem(
+        id=id,
+        known=tuple(_problem_document(path, id) for path in known),
+        questioned=_problem_document(questioned[0], other),
+        same_author=same_author,
+    )
+
+
+def _problem_document(path: Path, author: str) -> Document:
+    id = f"{path.parent.name}/{path.stem}"
+    try:
+        return Document(text=read_text(path), author=author, work=id, id=id)
+    except InputError as error:
+        raise error.at(path) from None
+
+
+def _read_truth_lines(path: Path) -> Iterator[tuple[str, bool] | InputError]:
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        words = line.split()
+        if len(words) == 2 and words[1].upper() in ("Y", "N"):
+            yield words[0], words[1].upper() == "Y"
+        elif words:
+            yield BrokenLineError(f"'{line.strip()}'; expected a problem and Y or N", path, number)

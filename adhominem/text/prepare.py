@@ -1,0 +1,231 @@
+"""Prepare: read the texts once, write them as a packed corpus.
+
+This process reads; worker processes normalise and tokenize. Batches come back
+in the order in which they left, so the result does not depend on the number of
+workers, and only a few are under way at a time, so memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, is_packed, pack_strings
+from adhominem.text.document import Document
+from adhominem.text.labels import KINDS, LabelCollector
+from adhominem.text.normalisation import Normaliser
+from adhominem.text.prefix import prefix_tokens
+from adhominem.text.readers import Source
+from adhominem.text.tokenizer import Tokenizer
+
+_BATCH_CHARACTERS = 1 << 20
+_LONGEST_TYPE = 64  # characters; a longer token (a link, a scream) is kept as its beginning
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Some texts as numbers, with a lexicon of their own."""
+
+    types: list[str]
+    tokens: npt.NDArray[np.uint32]  # (tokens,): indices into `types`
+    lengths: list[int]  # (documents,)
+
+
+def prepare(
+    sources: Iterable[Source],
+    output: str | Path,
+    *,
+    normaliser: Normaliser | None = None,
+    jobs: int = 1,
+    skipped: list[InputError] | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> PackedCorpus:
+    """Read, normalise and tokenize every document, and write the packed corpus.
+
+    `on_bytes` hears of each stretch of input as it is read. With `jobs` above 1,
+    a script must keep the call under `if __name__ == "__main__":`.
+    """
+    if jobs < 1:
+        raise OptionError(f"jobs is {jobs}; expected 1 or more")
+    normaliser = normaliser or Normaliser()
+    sources = list(sources)
+    with _folder_when_done(Path(output)) as folder, open(folder / "tokens.bin", "wb") as file:
+        packer = _Packer(file, Tokenizer(normaliser), skipped)
+        for source in sources:
+            documents = source.documents(skipped=skipped, on_bytes=on_bytes)
+            with _token_batches(_batches(documents), normaliser, jobs) as batches:
+                for batch, tokens in batches:
+                    packer.add(source, batch, tokens)
+        packer.write_tables(folder)
+        packer.write_description(folder, normaliser, sources)
+    return PackedCorpus.open(output)
+
+
+class _Packer:
+    """Puts batches into one lexicon and one file, and gathers the tables."""
+
+    def __init__(
+        self, file: BinaryIO, tokenizer: Tokenizer, skipped: list[InputError] | None
+    ) -> None:
+        self._file = file
+        self._tokenizer = tokenizer
+        self._skipped = skipped
+        self._types: dict[str, int] = {}
+        self._labels = LabelCollector()
+        self._lengths: list[int] = []
+        self._ids: list[str] = []
+        self._hash = sha256()
+
+    def add(self, source: Source, documents: list[Document], batch: TokenBatch) -> None:
+        types = self._types
+        to_global = np.array(
+            [types.setdefault(kind, len(types)) for kind in batch.types], dtype=TOKEN_DTYPE
+        )
+        data = to_global[batch.tokens].tobytes()
+        self._file.write(data)
+        self._hash.update(data)
+        for document, length in zip(documents, batch.lengths, strict=True):
+            if length == 0:  # zero-width characters alone: visible to Python, to nobody else
+                self._skip(EmptyTextError(f"'{document.id}' has no visible character", source.path))
+                continue
+            self._labels.add(document, source.name)
+            self._lengths.append(length)
+            self._ids.append(document.id)
+
+    def _skip(self, error: InputError) -> None:
+        if self._skipped is None:
+            raise error
+        self._skipped.append(error)
+
+    def write_tables(self, folder: Path) -> None:
+        labels = self._labels.labels()
+        prefixes = [prefix_tokens(topic, self._tokenizer) for topic in labels.topic_names]
+        types = self._types
+        topic_tokens = [
+            types.setdefault(kind, len(types)) for tokens in prefixes for kind in tokens
+        ]
+        strings = {"ids": self._ids, "types": list(types)}
+        strings |= {f"{kind}_names": getattr(labels, f"{kind}_names") for kind in KINDS}
+        arrays: dict[str, npt.NDArray[np.generic]] = {
+            "offsets": np.cumsum([0, *self._lengths], dtype=np.int64),
+            "topic_tokens": np.array(topic_tokens, dtype=TOKEN_DTYPE),
+            "topic_offsets": np.cumsum([0, *map(len, prefixes)], dtype=np.int64),
+            **{kind: getattr(labels, kind) for kind in KINDS},
+        }
+        for name, values in strings.items():
+            arrays |= pack_strings(name, values)
+        np.savez(folder / "tables.npz", **arrays)  # type: ignore[arg-type]
+
+    def write_description(
+        self, folder: Path, normaliser: Normaliser, sources: list[Source]
+    ) -> None:
+        labels = self._labels.labels()
+        description = {
+            "format": FORMAT,
+            "documents": len(self._ids),
+            "authors": len(labels.author_names),
+            "topics": len(labels.topic_names),
+            "works": len(labels.work_names),
+            "tokens": sum(self._lengths),
+            "types": len(self._types),
+            "tokens_sha256": self._hash.hexdigest(),
+            "normalisation": list(normaliser.steps),
+            "corpora": [{"name": source.name, "layout": source.layout.value} for source in sources],
+        }
+        (folder / "corpus.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    characters = 0
+    for document in documents:
+        batch.append(document)
+        characters += len(document.text)
+        if characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+Tokenized = Iterator[tuple[list[Document], TokenBatch]]
+
+
+@contextmanager
+def _token_batches(
+    batches: Iterator[list[Document]], normaliser: Normaliser, jobs: int
+) -> Iterator[Tokenized]:
+    """The batches, tokenized here or by `jobs` workers, in their order."""
+    if jobs == 1:
+        _start_worker(normaliser)
+        yield ((batch, _tokenize_batch([document.text for document in batch])) for batch in batches)
+        return
+    # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
+    with ProcessPoolExecutor(
+        jobs, get_context("spawn"), initializer=_start_worker, initargs=(normaliser,)
+    ) as pool:
+        yield _in_order(batches, pool, 2 * jobs)
+
+
+def _in_order(batches: Iterator[list[Document]], pool: ProcessPoolExecutor, most: int) -> Tokenized:
+    """Keep `most` batches under way; pass each on when its turn has come."""
+    under_way: deque[tuple[list[Document], Future[TokenBatch]]] = deque()
+    for batch in batches:
+        texts = [document.text for document in batch]
+        under_way.append((batch, pool.submit(_tokenize_batch, texts)))
+        if len(under_way) >= most:
+            done, future = under_way.popleft()
+            yield done, future.result()
+    for done, future in under_way:
+        yield done, future.result()
+
+
+_tokenizer: Tokenizer  # of this worker process
+
+
+def _start_worker(normaliser: Normaliser) -> None:
+    global _tokenizer
+    _tokenizer = Tokenizer(normaliser)
+
+
+def _tokenize_batch(texts: list[str]) -> TokenBatch:
+    lexicon: defaultdict[str, int] = defaultdict()
+    lexicon.default_factory = lexicon.__len__  # an unseen token gets the next number
+    numbered = []
+    for text in texts:
+        tokens = _tokenizer.tokens(text)
+        ids = map(lexicon.__getitem__, tokens)
+        numbered.append(np.fromiter(ids, dtype=TOKEN_DTYPE, count=len(tokens)))
+    types = [kind[:_LONGEST_TYPE] for kind in lexicon]
+    return TokenBatch(types, np.concatenate(numbered), [len(tokens) for tokens in numbered])
+
+
+@contextmanager
+def _folder_when_done(output: Path) -> Iterator[Path]:
+    """A temporary folder that takes the place of `output` once all of it is written."""
+    if output.exists() and not is_packed(output) and any(output.iterdir()):
+        raise OptionError(f"{output} exists and is no prepared corpus; choose another folder")
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        if output.exists():
+            shutil.rmtree(output)
+        os.replace(partial, output)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise

@@ -1,0 +1,250 @@
+"""Readers: whatever a user has, as a stream of documents.
+
+A *source* is one corpus: a file, or a folder in one of the known layouts.
+Nothing is held in memory but the row at hand. A bad row raises; given a list
+`skipped`, it goes there instead and reading goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adhominem.errors import InputError, MissingAuthorError, MissingFieldError, NotFoundError
+from adhominem.text.document import Document
+from adhominem.text.files import bare_stem, bare_suffix, read_text
+from adhominem.text.office import OFFICE_SUFFIXES, read_office
+from adhominem.text.pan import (
+    Pair,
+    find_file,
+    is_problem_folder,
+    read_json_lines,
+    read_pairs,
+    read_problems,
+)
+
+TEXT_SUFFIXES = (".txt", ".md")
+OnBytes = Callable[[int], None]
+Item = TypeVar("Item")
+
+
+class Layout(StrEnum):
+    """How a source keeps its documents."""
+
+    FILE = "one text file"
+    AUTHOR_FOLDERS = "author/document.txt"
+    AUTHOR_TITLE = "author_title.txt"
+    JSON_LINES = "documents.jsonl"
+    PAIRS = "PAN 2020 pairs.jsonl"
+    PROBLEMS = "PAN 2013-15 problem folders"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One corpus: its name, where it lies, and how it is laid out."""
+
+    name: str
+    path: Path
+    layout: Layout
+
+    def files(self) -> list[Path]:
+        """The files that reading opens, in order."""
+        match self.layout:
+            case Layout.AUTHOR_FOLDERS:
+                return [file for file in _readable(self.path, "**/*") if file.parent != self.path]
+            case Layout.AUTHOR_TITLE:
+                return _readable(self.path, "*")
+            case Layout.PROBLEMS:
+                return sorted(self.path.glob("*/*known*.txt"))
+            case _:
+                return [self.path]
+
+    def size(self) -> int:
+        """Bytes on disk, packed as they are: what a progress bar counts."""
+        return sum(file.stat().st_size for file in self.files())
+
+    def _rows(self, on_bytes: OnBytes | None) -> Iterator[tuple[int | None, Document | InputError]]:
+        """(line, document), and in its place the error for each that cannot be read."""
+        match self.layout:
+            case Layout.JSON_LINES:
+                return _json_documents(self.path, on_bytes)
+            case Layout.PAIRS:
+                rows = _pair_documents(self.path, on_bytes)
+            case Layout.PROBLEMS:
+                rows = _problem_documents(self.path, on_bytes)
+            case _:
+                rows = (_file_document(file, self, on_bytes) for file in self.files())
+        return ((None, row) for row in rows)
+
+    def documents(
+        self,
+        *,
+        author_required: bool = True,
+        skipped: list[InputError] | None = None,
+        on_bytes: OnBytes | None = None,
+    ) -> Iterator[Document]:
+        """The documents; what cannot be read raises, or goes to `skipped` if given."""
+        rows = (
+            self._no_author(row, line)
+            if author_required and isinstance(row, Document) and not row.author
+            else row
+            for line, row in self._rows(on_bytes)
+        )
+        return stop_or_skip(rows, skipped)
+
+    def _no_author(self, document: Document, line: int | None) -> InputError:
+        expected = {
+            Layout.FILE: "a folder with one subfolder an author",
+            Layout.AUTHOR_TITLE: "a name like author_title.txt, or one subfolder an author",
+            Layout.JSON_LINES: "a field 'author'",
+            Layout.PAIRS: "a truth.jsonl with 'authors' beside it",
+            Layout.PROBLEMS: "a truth.txt beside the problems",
+        }.get(self.layout, "one")
+        problem = f"the document '{document.id}' has no author; expected {expected}"
+        return MissingAuthorError(problem, self.path, line)
+
+
+def stop_or_skip(
+    rows: Iterable[Item | InputError], skipped: list[InputError] | None
+) -> Iterator[Item]:
+    """Pass on what could be read; raise the first error, or collect them all."""
+    for row in rows:
+        if not isinstance(row, InputError):
+            yield row
+        elif skipped is None:
+            raise row
+        else:
+            skipped.append(row)
+
+
+def find_sources(path: str | Path) -> list[Source]:
+    """The corpora at a path: one, or one for each .jsonl file of a folder."""
+    path = Path(path)
+    if path.is_file():
+        return [_file_source(path)]
+    if not path.is_dir():
+        raise NotFoundError("there is no such file or folder", path)
+    name = path.resolve().name
+    if (pairs := find_file(path, "pairs.jsonl")) is not None:
+        return [Source(name, pairs, Layout.PAIRS)]
+    if is_problem_folder(path):
+        return [Source(name, path, Layout.PROBLEMS)]
+    if tables := [file for file in sorted(path.iterdir()) if bare_suffix(file) == ".jsonl"]:
+        return [_file_source(file) for file in tables]
+    for layout in (Layout.AUTHOR_FOLDERS, Layout.AUTHOR_TITLE):
+        if (source := Source(name, path, layout)).files():
+            return [source]
+    suffixes = ", ".join((*TEXT_SUFFIXES, *OFFICE_SUFFIXES, ".jsonl"))
+    raise NotFoundError(f"nothing to read in this folder; expected files {suffixes}", path)
+
+
+def read_documents(
+    path: str | Path, *, author_required: bool = True, skipped: list[InputError] | None = None
+) -> Iterator[Document]:
+    """Every document at a path, whatever its layout."""
+    for source in find_sources(path):
+        yield from source.documents(author_required=author_required, skipped=skipped)
+
+
+def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
+    """The text of one file: plain, or an office document."""
+    if path.suffix.lower() not in OFFICE_SUFFIXES:
+        return read_text(path, on_bytes)
+    if not path.is_file():
+        raise NotFoundError("there is no such file", path)
+    text = read_office(path)
+    if on_bytes:
+        on_bytes(path.stat().st_size)
+    return text
+
+
+def _readable(folder: Path, pattern: str) -> list[Path]:
+    suffixes = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
+    return sorted(
+        file
+        for file in folder.glob(pattern)
+        if bare_suffix(file) in suffixes
+        and file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    )
+
+
+def _file_source(path: Path) -> Source:
+    name = bare_stem(path)
+    if bare_suffix(path) != ".jsonl":
+        return Source(name, path, Layout.FILE)
+    first = next((row for _, row in read_json_lines(path) if isinstance(row, dict)), {})
+    return Source(name, path, Layout.PAIRS if "pair" in first else Layout.JSON_LINES)
+
+
+def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Document | InputError:
+    title = bare_stem(file)
+    author, work, id = "", title, title
+    if source.layout is Layout.AUTHOR_FOLDERS:
+        author = file.relative_to(source.path).parts[0]
+        id = f"{file.relative_to(source.path).parent.as_posix()}/{title}"
+    elif source.layout is Layout.AUTHOR_TITLE:
+        for separator in ("_-_", "_"):
+            if separator in title:
+                author, _, work = title.partition(separator)
+                break
+    try:
+        text = read_any_text(file, on_bytes)
+        return Document(text=text, author=author, work=work, id=id)
+    except InputError as error:
+        return error.at(file)
+
+
+def _json_documents(
+    path: Path, on_bytes: OnBytes | None
+) -> Iterator[tuple[int, Document | InputError]]:
+    for number, row in read_json_lines(path, on_bytes):
+        yield number, row if isinstance(row, InputError) else _json_document(row, path, number)
+
+
+def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | InputError:
+    if "text" not in row:
+        found = ", ".join(row) or "none"
+        return MissingFieldError(f"the field 'text' is missing; fields: {found}", path, number)
+    known = {
+        name: row[name] for name in ("author", "topic", "work", "id") if row.get(name) is not None
+    }
+    try:
+        return Document(text=row["text"], **{"id": f"{bare_stem(path)}:{number}", **known})
+    except InputError as error:
+        return error.at(path, number)
+
+
+def _pair_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
+    """Take the pairs apart, each document once however many pairs it stands in."""
+    seen: set[bytes] = set()
+    for pair in read_pairs(path, on_bytes=on_bytes):
+        if isinstance(pair, InputError):
+            yield pair
+        else:
+            yield from _new_documents(pair, seen)
+
+
+def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
+    for document in (pair.first, pair.second):
+        key = blake2b(f"{document.author}\0{document.text}".encode(), digest_size=16).digest()
+        if key not in seen:
+            seen.add(key)
+            yield document
+
+
+def _problem_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
+    for problem in read_problems(path):
+        if isinstance(problem, InputError):
+            yield problem
+            continue
+        for document in (*problem.known, problem.questioned):
+            # Problems of different years number their authors alike: keep them apart by folder.
+            author = f"{path.name}/{document.author}" if document.author else ""
+            yield replace(document, author=author)
+            if on_bytes:
+                on_bytes((path / f"{document.id}.txt").stat().st_size)

@@ -1,0 +1,84 @@
+"""The vocabulary: the paper's topic masking.
+
+Only the most frequent token types keep an identity of their own; names and
+subject words become `<UNK>`. A rare token keeps its characters, so that its
+spelling can still tell something about its author.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+
+PADDING, UNKNOWN = 0, 1  # the ids of <PAD> and <UNK>, for tokens and for characters alike
+SPECIAL = ("<PAD>", "<UNK>")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularyOptions:
+    """How much of the training texts' words and characters the network may know."""
+
+    token_types: int = 5_000
+    character_types: int = 300
+    characters_per_token: int = 15
+
+    def __post_init__(self) -> None:
+        for name in ("token_types", "character_types", "characters_per_token"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} is {getattr(self, name)}; expected 1 or more")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Token types and characters with ids from 2 on, most frequent first."""
+
+    token_types: tuple[str, ...]
+    characters: tuple[str, ...]
+    characters_per_token: int = 15
+
+    @classmethod
+    def build(
+        cls,
+        types: Sequence[str],
+        counts: npt.NDArray[np.int64],
+        options: VocabularyOptions | None = None,
+    ) -> Vocabulary:
+        """Choose from token types and how often each occurs; ties go by the alphabet.
+
+        The counts must come from training authors alone: a word that only dev
+        authors use would otherwise carry knowledge of them into the model.
+        """
+        options = options or VocabularyOptions()
+        seen = {kind: int(count) for kind, count in zip(types, counts, strict=True) if count > 0}
+        character_counts: dict[str, int] = {}
+        for kind, count in seen.items():
+            for character in kind:
+                character_counts[character] = character_counts.get(character, 0) + count
+        return cls(
+            _most_frequent(seen, options.token_types),
+            _most_frequent(character_counts, options.character_types),
+            options.characters_per_token,
+        )
+
+    def token_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
+        """(types,): the id of each token type, `UNKNOWN` for a rare one."""
+        ids = {kind: id for id, kind in enumerate(self.token_types, start=len(SPECIAL))}
+        return np.array([ids.get(kind, UNKNOWN) for kind in types], dtype=np.int32)
+
+    def character_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
+        """(types, characters): the first characters of each token type, padded."""
+        ids = {character: id for id, character in enumerate(self.characters, start=len(SPECIAL))}
+        table = np.full((len(types), self.characters_per_token), PADDING, dtype=np.int32)
+        for row, kind in enumerate(types):
+            for column, character in enumerate(kind[: self.characters_per_token]):
+                table[row, column] = ids.get(character, UNKNOWN)
+        return table
+
+
+def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:
+    return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:size])

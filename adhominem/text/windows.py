@@ -1,0 +1,88 @@
+"""Sliding windows: sentence-like units without a sentence boundary detector.
+
+A window is `contextual prefix + hop + overlap` tokens; each begins `hop` tokens
+after the one before, so that neighbouring tokens stand together in one of them.
+Positions here count document tokens; the prefix (see `prefix.py`) comes in front.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowOptions:
+    """Sizes in tokens and windows. `random_crop` is the share of long documents cut at random."""
+
+    hop: int = 25
+    overlap: int = 4
+    max_windows: int = 210
+    random_crop: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.hop < 1 or self.overlap < 0 or self.max_windows < 1:
+            raise OptionError(
+                f"hop {self.hop}, overlap {self.overlap}, max_windows {self.max_windows}: "
+                "expected at least 1, 0 and 1"
+            )
+        if not 0 <= self.random_crop <= 1:
+            raise OptionError(f"random_crop is {self.random_crop}; expected 0 to 1")
+
+    @property
+    def width(self) -> int:
+        """Document tokens in a window, without the contextual prefix."""
+        return self.hop + self.overlap
+
+    @property
+    def max_tokens(self) -> int:
+        """Document tokens that `max_windows` neighbouring windows hold."""
+        return self.max_windows * self.hop + self.overlap
+
+
+def count_windows(tokens: npt.ArrayLike, options: WindowOptions) -> IntArray:
+    """How many windows cover documents of so many tokens, each adding at least one token.
+
+    The last window begins before `tokens - overlap`: from there on, all that is
+    left lies inside the window before it.
+    """
+    lengths = np.asarray(tokens, dtype=np.int64)
+    return np.maximum(1, -((options.overlap - lengths) // options.hop))
+
+
+def spread_starts(tokens: int, options: WindowOptions) -> IntArray:
+    """(windows,): where the windows begin; of too many, `max_windows` evenly spread ones."""
+    count = int(count_windows(tokens, options))
+    chosen = np.arange(count)
+    if count > options.max_windows:
+        chosen = np.linspace(0, count - 1, options.max_windows).round().astype(np.int64)
+    return chosen * options.hop
+
+
+def crop_starts(
+    tokens: npt.ArrayLike, options: WindowOptions, rng: np.random.Generator
+) -> IntArray:
+    """(documents,): where training begins to read each document.
+
+    A document that fits into `max_windows` is read from its beginning. Of a longer
+    one a stretch of full length is read: a random one, or by chance the first.
+    """
+    lengths = np.asarray(tokens, dtype=np.int64)
+    room = np.maximum(0, lengths - options.max_tokens)
+    cropped = rng.random(lengths.shape) < options.random_crop
+    return np.where(cropped, rng.integers(0, room + 1), 0)
+
+
+def cut_windows(
+    ids: npt.NDArray[np.generic], starts: IntArray, options: WindowOptions, padding: int = 0
+) -> npt.NDArray[np.generic]:
+    """(windows, width): the tokens of each window, padded behind the document's end."""
+    positions = starts[:, None] + np.arange(options.width)  # (windows, width)
+    inside = positions < len(ids)
+    return np.where(inside, ids[np.where(inside, positions, 0)], padding)
