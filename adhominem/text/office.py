@@ -196,18 +196,17 @@ def _is_placeholder(node: Any, namespace: str) -> bool:
 
 def _read_odt(data: bytes) -> str:
     try:
-        from odf.load import make_parser
+        from defusedxml.sax import make_parser
     except ImportError:
-        raise MissingExtraError("odfpy", "documents", "reading .odt files") from None
+        raise MissingExtraError("defusedxml", "documents", "reading .odt files") from None
 
     with _open_zip(data) as archive:
         manifest = "META-INF/manifest.xml"
         if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
             raise InputError(_PROTECTED)
         content = archive.read("content.xml")
-    # Only odfpy's parser, which is defusedxml's: it raises where an entity is declared, so that
-    # none is resolved. Not `odf.opendocument.load`: it prints XML that is broken and goes on with
-    # half of it, and it refuses a file for a style that it does not know.
+    # This parser raises where an entity is declared, so that none is resolved. odfpy is of no
+    # help: it prints broken XML and goes on with half of it, and refuses styles it does not know.
     collector = _OdfCollector()
     parser = make_parser()
     parser.setFeature(feature_namespaces, 1)

@@ -593,7 +593,11 @@ def test_a_document_without_visible_text_is_empty(tmp_path: Path, suffix: str, w
 
 @pytest.mark.parametrize(
     ("suffix", "module", "library"),
-    [(".docx", "docx", "python-docx"), (".odt", "odf", "odfpy"), (".pdf", "pypdf", "pypdf")],
+    [
+        (".docx", "docx", "python-docx"),
+        (".odt", "defusedxml", "defusedxml"),
+        (".pdf", "pypdf", "pypdf"),
+    ],
 )
 def test_a_missing_library_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, module: str, library: str
