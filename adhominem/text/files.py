@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import shutil
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from adhominem.errors import (
     GuessedEncodingWarning,
     InputError,
     NotFoundError,
+    OptionError,
     TextEncodingError,
 )
 
@@ -263,4 +265,22 @@ def write_whole(path: Path) -> Iterator[TextIO]:
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def write_folder(output: Path) -> Iterator[Path]:
+    """A temporary folder to write into; it becomes `output` once all of it is written.
+
+    A folder that holds anything is never replaced: it may be the only copy.
+    """
+    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise OptionError(f"{output} exists already; remove it, or choose another folder")
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        os.replace(partial, output)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
         raise

@@ -8,8 +8,6 @@ workers, and only a few are under way at a time, so memory stays bounded.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -24,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, is_packed, pack_strings
+from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
 from adhominem.text.document import Document
+from adhominem.text.files import write_folder
 from adhominem.text.labels import KINDS, LabelCollector
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.prefix import prefix_tokens
@@ -63,7 +62,7 @@ def prepare(
         raise OptionError(f"jobs is {jobs}; expected 1 or more")
     normaliser = normaliser or Normaliser()
     sources = list(sources)
-    with _folder_when_done(Path(output)) as folder, open(folder / "tokens.bin", "wb") as file:
+    with write_folder(Path(output)) as folder, open(folder / "tokens.bin", "wb") as file:
         packer = _Packer(file, Tokenizer(normaliser), skipped)
         for source in sources:
             documents = source.documents(skipped=skipped, on_bytes=on_bytes)
@@ -212,20 +211,3 @@ def _tokenize_batch(texts: list[str]) -> TokenBatch:
         numbered.append(np.fromiter(ids, dtype=TOKEN_DTYPE, count=len(tokens)))
     types = [kind[:_LONGEST_TYPE] for kind in lexicon]
     return TokenBatch(types, np.concatenate(numbered), [len(tokens) for tokens in numbered])
-
-
-@contextmanager
-def _folder_when_done(output: Path) -> Iterator[Path]:
-    """A temporary folder that takes the place of `output` once all of it is written."""
-    if output.exists() and not is_packed(output) and any(output.iterdir()):
-        raise OptionError(f"{output} exists and is no prepared corpus; choose another folder")
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-        if output.exists():
-            shutil.rmtree(output)
-        os.replace(partial, output)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise

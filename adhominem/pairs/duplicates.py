@@ -1,0 +1,110 @@
+"""Duplicates: the same text twice, whole or in part, whatever the name above it.
+
+A text is reduced to its letters, so that quote marks, line wraps and case make no
+difference, and to a sample of its 32-letter shingles: those whose hash is small.
+The same shingles are sampled from every text, so the share of one text's sample
+found in another estimates how much of the one stands in the other. It is a share
+of the shorter text: an excerpt is a duplicate of its book.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+_SHINGLE = 32  # letters, about seven words: short enough to survive edits, long enough to be rare
+_SAMPLED = 1 << 26  # of 2**32 hashes: one shingle in 64
+_LARGEST_CROWD = 50  # a shingle in more texts than this is a set phrase, not a copy
+_FEWEST_SHARED = 3  # sampled shingles: fewer are a quotation
+
+_LOWER_CASE = bytes(range(256)).lower()
+_ASCII_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What of a text is needed to find its copies."""
+
+    exact: bytes  # equal for texts with the same letters
+    sample: npt.NDArray[np.uint32]  # (sampled shingles,), sorted, each once
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """Two documents of which `share` of the shorter stands in the longer."""
+
+    first: int
+    second: int
+    share: float
+
+
+def fingerprint(text: str) -> Fingerprint:
+    """The fingerprint of a text."""
+    letters = text.encode("utf-8").translate(_LOWER_CASE, _ASCII_NO_LETTERS)
+    hashes = _shingle_hashes(np.frombuffer(letters, np.uint8))
+    sample = np.unique(hashes[hashes < _SAMPLED])
+    return Fingerprint(blake2b(letters, digest_size=16).digest(), sample)
+
+
+def _shingle_hashes(letters: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+    """(shingles,): a 32-bit hash of each run of 32 bytes, by doubling the length five times."""
+    hashes = letters.astype(np.uint64)
+    for power in range(5):  # 1, 2, 4, 8, 16 bytes so far
+        step = 1 << power
+        if len(hashes) <= step:
+            return np.zeros(0, np.uint32)
+        hashes = hashes[:-step] * np.uint64(0x9E3779B97F4A7C15) + hashes[step:]
+        hashes ^= hashes >> np.uint64(29)
+    return ((hashes * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(32)).astype(np.uint32)
+
+
+def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> list[Duplicate]:
+    """Every two documents of which at least `share` of the shorter stands in the longer."""
+    found = dict.fromkeys(_equal(fingerprints), 1.0)
+    sizes = np.array([len(print_.sample) for print_ in fingerprints], dtype=np.int64)
+    if sizes.sum():
+        for one, other, shared in zip(*_shared_shingles(fingerprints, sizes), strict=True):
+            estimate = shared / min(sizes[one], sizes[other])
+            if estimate >= share and shared >= _FEWEST_SHARED:
+                found.setdefault((int(one), int(other)), float(estimate))
+    return [Duplicate(one, other, estimate) for (one, other), estimate in sorted(found.items())]
+
+
+def _equal(fingerprints: Sequence[Fingerprint]) -> list[tuple[int, int]]:
+    """Each text with the first one of the same letters. Texts without letters equal none."""
+    nothing = fingerprint("").exact
+    first_of: dict[bytes, int] = {}
+    pairs = []
+    for index, print_ in enumerate(fingerprints):
+        first = first_of.setdefault(print_.exact, index)
+        if first != index and print_.exact != nothing:
+            pairs.append((first, index))
+    return pairs
+
+
+def _shared_shingles(
+    fingerprints: Sequence[Fingerprint], sizes: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(pairs,) each: two documents, the lower first, and how many sampled shingles they share."""
+    hashes = np.concatenate([print_.sample for print_ in fingerprints])
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((owners, hashes))
+    hashes, owners = hashes[order], owners[order]
+    _, crowd = np.unique(hashes, return_counts=True)
+    rare = np.repeat(crowd <= _LARGEST_CROWD, crowd)
+    hashes, owners = hashes[rare], owners[rare]
+    ones, others = [], []
+    for step in range(1, min(_LARGEST_CROWD, int(crowd.max()))):
+        meet = np.flatnonzero(hashes[step:] == hashes[:-step])
+        ones.append(owners[meet])
+        others.append(owners[meet + step])
+    if not ones:
+        return (np.zeros(0, np.int64),) * 3
+    keys, shared = np.unique(
+        np.concatenate(ones) * len(sizes) + np.concatenate(others), return_counts=True
+    )
+    return keys // len(sizes), keys % len(sizes), shared

@@ -1,0 +1,112 @@
+"""Fixed pair sets in PAN's format: what systems are compared on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import InputError, OptionError
+from adhominem.pairs.epochs import PairOptions, draw_epoch
+from adhominem.pairs.sampling import DrawnPairs
+from adhominem.text.files import write_folder, write_whole
+from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.readers import Source
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """The pairs that were written, and what of them is known besides the texts."""
+
+    pairs: DrawnPairs
+    labels: Labels
+    words: npt.NDArray[np.int64]  # (documents,)
+
+    @property
+    def same_topic(self) -> npt.NDArray[np.bool_]:
+        """(pairs,): whether both documents have one and the same known topic."""
+        first, second = self.labels.topic[self.pairs.first], self.labels.topic[self.pairs.second]
+        return (first == second) & (first != UNKNOWN_LABEL)
+
+
+class _TextStore:
+    """Texts on disk, to be picked in any order: a corpus need not fit into memory."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._offsets = [0]
+
+    def add(self, text: str) -> None:
+        self._offsets.append(self._offsets[-1] + self._file.write(text.encode("utf-8")))
+
+    def __getitem__(self, index: int) -> str:
+        start, end = self._offsets[index : index + 2]
+        self._file.seek(start)
+        return self._file.read(end - start).decode("utf-8")
+
+
+def write_pair_set(
+    sources: Sequence[Source],
+    output: str | Path,
+    options: PairOptions | None = None,
+    *,
+    seed: int = 0,
+    count: int | None = None,
+    skipped: list[InputError] | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> PairSet:
+    """Draw pairs once and write OUTPUT/pairs.jsonl and OUTPUT/truth.jsonl; at most `count`."""
+    if count is not None and count < 1:
+        raise OptionError(f"count is {count}; expected 1 or more")
+    collector = LabelCollector()
+    words: list[int] = []
+    with TemporaryFile() as file, write_folder(Path(output)) as folder:
+        texts = _TextStore(file)  # type: ignore[arg-type]
+        for source in sources:
+            for document in source.documents(skipped=skipped, on_bytes=on_bytes):
+                collector.add(document, source.name)
+                words.append(len(document.text.split()))
+                texts.add(document.text)
+        labels = collector.labels()
+        pairs = draw_epoch(labels, seed=seed, epoch=0, options=options)[:count]
+        if not len(pairs):
+            raise OptionError(
+                f"{len(labels)} documents by {len(labels.author_names)} authors make no pair "
+                "under these options; expected at least two documents"
+            )
+        _write(folder, pairs, labels, texts)
+    return PairSet(pairs, labels, np.array(words))
+
+
+def _write(folder: Path, pairs: DrawnPairs, labels: Labels, texts: _TextStore) -> None:
+    def topic(document: int) -> str:
+        index = labels.topic[document]
+        return "" if index == UNKNOWN_LABEL else labels.topic_names[index]
+
+    width = len(str(len(pairs) - 1))
+    with (
+        write_whole(folder / "pairs.jsonl") as pair_file,
+        write_whole(folder / "truth.jsonl") as truth_file,
+    ):
+        columns = (pairs.first.tolist(), pairs.second.tolist(), pairs.same_author.tolist())
+        for number, (first, second, same) in enumerate(zip(*columns, strict=True)):
+            id = f"{labels.corpus_names[labels.corpus[first]]}-{number:0{width}}"
+            documents = (first, second)
+            row = {
+                "id": id,
+                "fandoms": [topic(document) for document in documents],
+                "pair": [texts[document] for document in documents],
+            }
+            authors = [labels.author_names[labels.author[document]] for document in documents]
+            for file, line in (
+                (pair_file, row),
+                (truth_file, {"id": id, "same": same, "authors": authors}),
+            ):
+                json.dump(line, file, ensure_ascii=False)
+                file.write("\n")

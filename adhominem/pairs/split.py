@@ -1,0 +1,280 @@
+"""Split a corpus by author into train, dev and test, with nothing of one in another.
+
+An author's side is decided by a hash of seed and name: the same whatever the order
+of the files. The documents are read twice, first for what is known of them and then
+to be copied; between the two, texts that stand on two sides under two names are
+taken out of the earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import InputError, OptionError
+from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
+from adhominem.pairs.epochs import draw_epoch
+from adhominem.text.document import Document
+from adhominem.text.files import write_folder, write_whole
+from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.readers import Source
+
+SIDES = ("train", "dev", "test")
+NO_SIDE = -1  # a document that was left out
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitOptions:
+    """`shares` of the documents for train, dev and test; `topic_disjoint` is PAN 2021's setting."""
+
+    shares: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    topic_disjoint: bool = False
+    duplicate_share: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.shares) != 3 or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-6:
+            raise OptionError(f"the shares are {self.shares}; expected three that add up to 1")
+        if not 0 < self.duplicate_share <= 1:
+            raise OptionError(f"duplicate_share is {self.duplicate_share}; expected 0 to 1")
+
+
+@dataclass(frozen=True)
+class SideCounts:
+    """One corpus on one side: a cell of the paper's Table 1, and its fingerprint."""
+
+    authors: int
+    documents: int
+    words: int
+    same_author_pairs: int  # of one draw of the paper's algorithms
+    different_author_pairs: int
+    sha256: str  # of ids and texts, in an order that does not depend on the files'
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    """What was split how; saved as `manifest.json`."""
+
+    options: SplitOptions
+    sides: dict[str, dict[str, SideCounts]]  # side -> corpus -> counts
+    removed_duplicates: list[dict[str, object]]
+    documents_left_out_for_topic: int
+    duplicates_within_a_side_under_two_names: int
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Survey:
+    """What the first reading finds out."""
+
+    labels: LabelCollector = field(default_factory=LabelCollector)
+    ids: list[str] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    digests: list[bytes] = field(default_factory=list)
+    fingerprints: list[Fingerprint] = field(default_factory=list)
+
+    def add(self, document: Document, corpus: str) -> None:
+        self.labels.add(document, corpus)
+        self.ids.append(document.id)
+        self.words.append(len(document.text.split()))
+        row = json.dumps(asdict(document), sort_keys=True).encode()
+        self.digests.append(blake2b(row, digest_size=16).digest())
+        self.fingerprints.append(fingerprint(document.text))
+
+
+def split(
+    sources: Sequence[Source],
+    output: str | Path,
+    options: SplitOptions | None = None,
+    *,
+    skipped: list[InputError] | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> SplitReport:
+    """Write OUTPUT/{train,dev,test}/CORPUS.jsonl.zst and OUTPUT/manifest.json.
+
+    `on_bytes` hears of every byte twice: once in each reading.
+    """
+    options = options or SplitOptions()
+    names = [source.name for source in sources]
+    if len(set(names)) < len(names):
+        raise OptionError(f"two corpora have one name ({', '.join(sorted(names))}); rename one")
+    survey = _Survey()
+    for source in sources:
+        for document in source.documents(skipped=skipped, on_bytes=on_bytes):
+            survey.add(document, source.name)
+    labels = survey.labels.labels()
+    sides = assign_sides(labels, options)
+    left_out = int((sides == NO_SIDE).sum())
+    duplicates = find_duplicates(survey.fingerprints, options.duplicate_share)
+    removed = _remove_across(sides, duplicates)
+    report = SplitReport(
+        options,
+        _count(sides, labels, survey, options.seed),
+        [
+            {"id": survey.ids[gone], "duplicate_of": survey.ids[kept], "share": round(share, 3)}
+            for gone, kept, share in removed
+        ],
+        left_out,
+        _count_two_names(sides, labels, duplicates),
+        [str(error) for error in skipped or ()],
+    )
+    with write_folder(Path(output)) as folder:
+        _copy(sources, folder, sides, on_bytes)
+        with write_whole(folder / "manifest.json") as file:
+            json.dump(asdict(report), file, indent=2, ensure_ascii=False)
+            file.write("\n")
+    return report
+
+
+def assign_sides(labels: Labels, options: SplitOptions) -> IntArray:
+    """(documents,): the index in SIDES of each document, or NO_SIDE where topic and author differ.
+
+    For disjoint topics, authors and topics are each given a side, and a document stays
+    if both agree. That leaves a side the product of its two shares: with the roots of
+    the shares, the documents that stay come out in the shares asked for.
+    """
+    shares = np.array(options.shares)
+    if options.topic_disjoint:
+        shares = np.sqrt(shares) / np.sqrt(shares).sum()
+    author_side = np.full(len(labels.author_names), NO_SIDE, dtype=np.int64)
+    home = _home_corpus(labels)
+    for corpus in np.unique(home):  # each corpus by itself, so that small ones get their share too
+        authors = np.flatnonzero(home == corpus)
+        counts = np.bincount(labels.author, minlength=len(author_side))[authors]
+        names = [labels.author_names[author] for author in authors]
+        author_side[authors] = _sides_by_hash(names, counts, shares, f"{options.seed}/author")
+    sides = author_side[labels.author]
+    if options.topic_disjoint:
+        known = labels.topic != UNKNOWN_LABEL
+        counts = np.bincount(labels.topic[known], minlength=len(labels.topic_names))
+        topic_side = _sides_by_hash(labels.topic_names, counts, shares, f"{options.seed}/topic")
+        agree = ~known
+        agree[known] = topic_side[labels.topic[known]] == sides[known]
+        sides = np.where(agree, sides, NO_SIDE)
+    for side, (name, share) in enumerate(zip(SIDES, options.shares, strict=True)):
+        if share > 0 and not (sides == side).any():
+            raise OptionError(
+                f"{len(labels.author_names)} authors are too few to give {name} a share of {share}"
+            )
+    return sides
+
+
+def _home_corpus(labels: Labels) -> IntArray:
+    """(authors,): the corpus of each author; of several, the first by name, not by file order."""
+    rank = np.argsort(np.argsort(labels.corpus_names))  # corpus -> place in the alphabet
+    home = np.full(len(labels.author_names), len(rank), dtype=np.int64)
+    np.minimum.at(home, labels.author, rank[labels.corpus])
+    return home
+
+
+def _sides_by_hash(
+    names: Sequence[str], counts: IntArray, shares: npt.NDArray[np.float64], key: str
+) -> IntArray:
+    """(names,): a side for each; the middle of its documents, in hash order, decides."""
+    hashes = [blake2b(f"{key}/{name}".encode(), digest_size=16).digest() for name in names]
+    order = np.array(sorted(range(len(names)), key=lambda index: hashes[index]), dtype=np.int64)
+    ends = np.cumsum(counts[order])
+    middles = (ends - counts[order] / 2) / max(1, ends[-1] if len(ends) else 0)
+    sides = np.empty(len(names), dtype=np.int64)
+    borders = np.cumsum(shares)[:-1]
+    sides[order] = np.searchsorted(borders, middles, side="right")
+    return sides
+
+
+def _remove_across(
+    sides: IntArray, duplicates: Sequence[Duplicate]
+) -> list[tuple[int, int, float]]:
+    """Take copies off all sides but the last that has one; return (gone, kept, share).
+
+    A copy of a copy counts as a copy: what is taken off train by mistake costs
+    little, what stays by mistake makes dev and test look better than they are.
+    """
+    cluster = list(range(len(sides)))
+
+    def root(index: int) -> int:
+        while cluster[index] != index:
+            cluster[index] = cluster[cluster[index]]
+            index = cluster[index]
+        return index
+
+    present = [
+        pair for pair in duplicates if NO_SIDE not in (sides[pair.first], sides[pair.second])
+    ]
+    for pair in present:
+        cluster[root(pair.second)] = root(pair.first)
+    kept: dict[int, int] = {}  # root -> a document on the last side of the cluster
+    members = sorted({index for pair in present for index in (pair.first, pair.second)})
+    for index in members:
+        best = kept.get(root(index))
+        if best is None or sides[index] > sides[best]:
+            kept[root(index)] = index
+    share = {(pair.first, pair.second): pair.share for pair in present}
+    removed = []
+    for index in members:
+        best = kept[root(index)]
+        if sides[index] != sides[best]:
+            removed.append((index, best, share.get((min(index, best), max(index, best)), 0.0)))
+    for index, _, _ in removed:
+        sides[index] = NO_SIDE
+    return removed
+
+
+def _count_two_names(sides: IntArray, labels: Labels, duplicates: Sequence[Duplicate]) -> int:
+    """Copies under two names that stay on one side: there, the labels are in doubt."""
+    return sum(
+        bool(sides[pair.first] == sides[pair.second] != NO_SIDE)
+        and bool(labels.author[pair.first] != labels.author[pair.second])
+        for pair in duplicates
+    )
+
+
+def _count(
+    sides: IntArray, labels: Labels, survey: _Survey, seed: int
+) -> dict[str, dict[str, SideCounts]]:
+    words = np.array(survey.words)
+    counts: dict[str, dict[str, SideCounts]] = {}
+    for side, side_name in enumerate(SIDES):
+        counts[side_name] = {}
+        for corpus, corpus_name in enumerate(labels.corpus_names):
+            chosen = np.flatnonzero((sides == side) & (labels.corpus == corpus))
+            pairs = draw_epoch(labels.select(chosen), seed=seed, epoch=0)
+            content = b"".join(sorted(survey.digests[index] for index in chosen))
+            counts[side_name][corpus_name] = SideCounts(
+                len(np.unique(labels.author[chosen])),
+                len(chosen),
+                int(words[chosen].sum()),
+                pairs.same_author_count,
+                pairs.different_author_count,
+                sha256(content).hexdigest(),
+            )
+    return counts
+
+
+def _copy(
+    sources: Sequence[Source],
+    folder: Path,
+    sides: IntArray,
+    on_bytes: Callable[[int], None] | None,
+) -> None:
+    """The second reading: each document to its side. It skips what the first one skipped."""
+    side_of = iter(sides.tolist())
+    for source in sources:
+        with ExitStack() as stack:
+            files: dict[int, TextIO] = {
+                side: stack.enter_context(write_whole(folder / name / f"{source.name}.jsonl.zst"))
+                for side, name in enumerate(SIDES)
+            }
+            for document in source.documents(skipped=[], on_bytes=on_bytes):
+                side = next(side_of)
+                if side != NO_SIDE:
+                    json.dump(asdict(document), files[side], ensure_ascii=False)
+                    files[side].write("\n")
