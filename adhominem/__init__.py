@@ -1,3 +1,94 @@
-"""AdHominem: were two texts written by the same person, and how strong is the evidence?"""
+"""AdHominem: were two texts written by the same person, and how strong is the evidence?
+
+The public names below are loaded when first used, so that `import adhominem` and
+each command load only what they need.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from adhominem.errors import AdHominemError, AdHominemWarning, InputError
+    from adhominem.evaluation.leaks import check_leaks
+    from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
+    from adhominem.pairs.pair_set import write_pair_set
+    from adhominem.pairs.split import SplitOptions, split
+    from adhominem.presets import DataOptions, preset
+    from adhominem.text.corpus import PackedCorpus
+    from adhominem.text.document import Document
+    from adhominem.text.normalisation import Normaliser
+    from adhominem.text.pan import read_pairs, read_problems
+    from adhominem.text.prepare import prepare
+    from adhominem.text.readers import find_sources, read_documents
+    from adhominem.text.tokenizer import Tokenizer
+    from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
+    from adhominem.text.windows import WindowOptions
+
+_HOMES = {
+    "AdHominemError": "errors",
+    "AdHominemWarning": "errors",
+    "DataOptions": "presets",
+    "Document": "text.document",
+    "InputError": "errors",
+    "Normaliser": "text.normalisation",
+    "PackedCorpus": "text.corpus",
+    "PairOptions": "pairs.epochs",
+    "SplitOptions": "pairs.split",
+    "Tokenizer": "text.tokenizer",
+    "Vocabulary": "text.vocabulary",
+    "VocabularyOptions": "text.vocabulary",
+    "WindowOptions": "text.windows",
+    "batches": "pairs.epochs",
+    "check_leaks": "evaluation.leaks",
+    "draw_epoch": "pairs.epochs",
+    "find_sources": "text.readers",
+    "prepare": "text.prepare",
+    "preset": "presets",
+    "read_documents": "text.readers",
+    "read_pairs": "text.pan",
+    "read_problems": "text.pan",
+    "split": "pairs.split",
+    "write_pair_set": "pairs.pair_set",
+}
+
+__all__ = [
+    "AdHominemError",
+    "AdHominemWarning",
+    "DataOptions",
+    "Document",
+    "InputError",
+    "Normaliser",
+    "PackedCorpus",
+    "PairOptions",
+    "SplitOptions",
+    "Tokenizer",
+    "Vocabulary",
+    "VocabularyOptions",
+    "WindowOptions",
+    "__version__",
+    "batches",
+    "check_leaks",
+    "draw_epoch",
+    "find_sources",
+    "prepare",
+    "preset",
+    "read_documents",
+    "read_pairs",
+    "read_problems",
+    "split",
+    "write_pair_set",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'adhominem' has no attribute '{name}'")
+    return getattr(import_module(f"adhominem.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -32,7 +32,7 @@ class PairSet:
     def same_topic(self) -> npt.NDArray[np.bool_]:
         """(pairs,): whether both documents have one and the same known topic."""
         first, second = self.labels.topic[self.pairs.first], self.labels.topic[self.pairs.second]
-        return (first == second) & (first != UNKNOWN_LABEL)
+        return np.asarray((first == second) & (first != UNKNOWN_LABEL), dtype=bool)
 
 
 class _TextStore:
@@ -67,7 +67,7 @@ def write_pair_set(
     collector = LabelCollector()
     words: list[int] = []
     with TemporaryFile() as file, write_folder(Path(output)) as folder:
-        texts = _TextStore(file)  # type: ignore[arg-type]
+        texts = _TextStore(file)
         for source in sources:
             for document in source.documents(skipped=skipped, on_bytes=on_bytes):
                 collector.add(document, source.name)

@@ -57,7 +57,12 @@ class SideCounts:
     words: int
     same_author_pairs: int  # of one draw of the paper's algorithms
     different_author_pairs: int
-    sha256: str  # of ids and texts, in an order that does not depend on the files'
+    sha256: str  # of all documents, in an order that does not depend on the files'
+
+    @property
+    def pairs(self) -> int:
+        """All pairs of that draw."""
+        return self.same_author_pairs + self.different_author_pairs
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,35 @@ class SplitReport:
     documents_left_out_for_topic: int
     duplicates_within_a_side_under_two_names: int
     skipped: list[str] = field(default_factory=list)
+
+    def table(self) -> tuple[list[str], list[list[str | int]]]:
+        """The paper's Table 1 for these corpora: the names of the columns, and the rows."""
+        corpora = list(self.sides[SIDES[0]])
+        rows: list[list[str | int]] = []
+        for corpus in [*corpora, "all"]:
+            cells = [
+                [counts[name] for name in (corpora if corpus == "all" else [corpus])]
+                for counts in self.sides.values()
+            ]
+            pairs, authors, documents = (
+                [sum(getattr(counts, name) for counts in cell) for cell in cells]
+                for name in ("pairs", "authors", "documents")
+            )
+            shown = (" / ".join(f"{count:,}" for count in row) for row in (authors, documents))
+            rows.append([corpus, *pairs, *shown])
+        return ["corpus", *(f"{side} pairs" for side in SIDES), "authors", "documents"], rows
+
+    def remarks(self) -> list[str]:
+        """What was left out, and what is in doubt."""
+        found = (
+            (len(self.removed_duplicates), "copies of a text on a later side were taken out"),
+            (self.documents_left_out_for_topic, "documents were left out to keep topics apart"),
+            (
+                self.duplicates_within_a_side_under_two_names,
+                "texts stand on one side twice, under two names: their labels are in doubt",
+            ),
+        )
+        return [f"{count:,} {what}" for count, what in found if count]
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """The packed corpus: texts as numbers in one memory-mapped file, made once.
 
-    FOLDER/corpus.json    format, counts, normalisation steps, sources with hashes
+    FOLDER/corpus.json    format, counts, normalisation steps, hash of the tokens
     FOLDER/tokens.bin     the token type of every token, little-endian uint32
     FOLDER/tables.npz     where each document begins, its labels, and all strings
 

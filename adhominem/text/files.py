@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import BinaryIO, Protocol, TextIO, cast
 
 import zstandard
 
@@ -29,7 +29,7 @@ from adhominem.errors import (
 COMPRESSIONS = (".gz", ".xz", ".zst")
 
 # What a broken archive raises while it is read, whichever the compression.
-_DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
 _BYTE_ORDER_MARKS = (
@@ -64,75 +64,100 @@ def bare_stem(path: Path) -> str:
 class _CountingFile(io.FileIO):
     """A file that reports how many of its (packed) bytes have been read."""
 
+    # FileIO's own go past `readinto`, and would not be counted.
+    read = io.RawIOBase.read  # type: ignore[assignment]
+    readall = io.RawIOBase.readall
+
     def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
         super().__init__(path, "rb")
+        self._path = path
         self._on_bytes = on_bytes
 
     def readinto(self, buffer: object) -> int | None:
-        count = super().readinto(buffer)  # type: ignore[arg-type]
+        try:
+            count = super().readinto(buffer)  # type: ignore[arg-type]
+        except OSError as error:
+            raise _unreadable(error, self._path) from None
         if count:
             self._on_bytes(count)
         return count
 
 
+def _unreadable(error: OSError, path: Path) -> InputError:
+    return InputError(f"the file cannot be read ({error.strerror})", path)
+
+
 @contextmanager
 def open_bytes(path: Path, on_bytes: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise NotFoundError("this is a folder; expected a file", path)
     try:
         raw = io.BufferedReader(_CountingFile(path, on_bytes or (lambda count: None)), 1 << 20)
     except FileNotFoundError:
         raise NotFoundError("there is no such file", path) from None
     except OSError as error:
-        raise InputError(f"the file cannot be read ({error.strerror})", path) from None
+        raise _unreadable(error, path) from None
+    new_frame = _NEW_FRAME.get(path.suffix.lower())
     with raw:
-        match path.suffix.lower():
-            case ".gz":
-                unpacked: BinaryIO = cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-            case ".xz":
-                unpacked = cast(BinaryIO, lzma.LZMAFile(raw))  # noqa: SIM115
-            case ".zst":
-                unpacked = cast(BinaryIO, io.BufferedReader(_ZstdFile(raw), 1 << 20))
-            case _:
-                unpacked = cast(BinaryIO, raw)
+        file = raw if new_frame is None else io.BufferedReader(_Frames(raw, new_frame), 1 << 20)
         try:
-            yield unpacked
+            yield cast(BinaryIO, file)
         except _DAMAGE as error:
             raise DamagedFileError(
-                f"the compressed file is damaged or cut off ({error}); fetch or pack it again", path
+                f"the file is damaged, cut off, or no {path.suffix} file at all ({error}); "
+                "fetch or pack it again",
+                path,
             ) from None
 
 
-class _ZstdFile(io.RawIOBase):
-    """A zstd file of any number of frames; one that ends in mid-frame raises EOFError.
+class _Frame(Protocol):
+    """What unpacks one frame (zstd), member (gzip) or stream (xz)."""
 
-    (The library's own reader takes a cut-off file for a complete one.)
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+_NEW_FRAME: dict[str, Callable[[], _Frame]] = {
+    ".gz": lambda: zlib.decompressobj(zlib.MAX_WBITS | 16),  # with gzip's header and checksum
+    ".xz": lzma.LZMADecompressor,
+    ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
+}
+
+
+class _Frames(io.RawIOBase):
+    """A packed file of any number of frames; one that ends in mid-frame raises EOFError.
+
+    (The libraries' own readers take a cut-off .zst for a complete one, and pass over all that
+    follows a damaged header in an .xz.)
     """
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: io.BufferedIOBase, new_frame: Callable[[], _Frame]) -> None:
         self._raw = raw
-        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._new_frame = new_frame
+        self._frame: _Frame | None = None
+        self._packed = b""
         self._unpacked = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        packed = b""
         while not self._unpacked:
-            packed = packed or self._raw.read(1 << 17)
+            # A little at a time: zstd may unpack to 30,000 times the size.
+            packed = self._packed or self._raw.read(1 << 17)
             if not packed:
                 if self._frame is not None:
-                    raise EOFError("the last frame is not complete")
+                    raise EOFError("it ends too early")
                 return 0
-            self._frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            self._frame = self._frame or self._new_frame()
             self._unpacked = memoryview(self._frame.decompress(packed))
-            packed = self._frame.unused_data
+            self._packed = self._frame.unused_data  # the beginning of the next frame
             if self._frame.eof:
                 self._frame = None
-        if packed:  # the beginning of the next frame, not yet unpacked
-            self._raw.seek(-len(packed), io.SEEK_CUR)
         count = min(len(buffer), len(self._unpacked))
         buffer[:count] = self._unpacked[:count]
         self._unpacked = self._unpacked[count:]
@@ -170,6 +195,15 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
 def _decode_cp1252(data: bytes, broken_at: int, path: str | Path | None, line: int | None) -> str:
     if data.translate(None, _BINARY_BYTES) != data:
         raise _binary(path, line)
+    # A stray byte or a cut in UTF-8: read as cp1252, every accent and curly quote would be rubbish.
+    foreign = [character for character in data.decode("utf-8", "replace") if character > "\x7f"]
+    if foreign.count("\ufffd") * 2 < len(foreign):
+        raise TextEncodingError(
+            f"UTF-8 that breaks at byte {broken_at} ({data[broken_at]:#04x}); "
+            "fetch it again, or save it again as UTF-8",
+            path,
+            line,
+        )
     try:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
@@ -228,11 +262,16 @@ def read_lines(
 def _read_wide_lines(
     file: BinaryIO, encoding: str, path: Path
 ) -> Iterator[tuple[int, str | InputError]]:
-    """UTF-16 and UTF-32 cannot be cut into lines before they are decoded."""
+    """UTF-16 and UTF-32 cannot be cut into lines before they are decoded.
+
+    They are decoded by the block: half a character passes here, or it would take the block's good
+    lines with it; `Document` refuses it.
+    """
     _warn_encoding(encoding, path, None)
     number = 0
+    lines = io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n")
     try:
-        for number, text in enumerate(io.TextIOWrapper(file, encoding, newline="\n"), start=1):
+        for number, text in enumerate(lines, start=1):
             yield number, text
     except UnicodeDecodeError:
         broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"

@@ -14,12 +14,13 @@ from typing import Any
 
 from adhominem.errors import (
     BrokenLineError,
+    EmptyTextError,
     InputError,
     MissingFieldError,
     NotFoundError,
 )
 from adhominem.text.document import Document
-from adhominem.text.files import COMPRESSIONS, read_lines, read_text
+from adhominem.text.files import COMPRESSIONS, bare_stem, read_lines, read_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,21 +47,26 @@ def read_json_lines(
     path: Path, on_bytes: Callable[[int], None] | None = None
 ) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
     """Stream (line number, JSON object); a bad line comes as its error. Blank lines are passed."""
-    number = 0
+    number, empty = 0, True
     try:
         for number, line in read_lines(path, on_bytes):
             if isinstance(line, InputError):
                 yield number, line
             elif line.strip():
                 yield number, _json_object(line, path, number)
-    except InputError as error:  # the file itself breaks off: what came before still counts
-        yield number + 1, error.at(path, number + 1)
+            else:
+                continue
+            empty = False
+        if empty:
+            yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
+    except InputError as error:  # it cannot be opened, or breaks off: what came before still counts
+        yield number + 1, error.at(path, number + 1) if number else error
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
     try:
         row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a mere ValueError
         return BrokenLineError(
             f"not a line of JSON ({error}); expected one object a line", path, number
         )
@@ -77,6 +83,14 @@ def find_file(folder: Path, stem: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+def find_truth(pairs: Path) -> Path | None:
+    """The truth beside a file of pairs: `truth.jsonl`, or PAN's own `NAME-truth.jsonl`."""
+    stem = bare_stem(pairs)
+    names = (stem.replace("pairs", "truth"), f"{stem}-truth")
+    found = (find_file(pairs.parent, f"{name}.jsonl") for name in names if name != stem)
+    return next((path for path in found if path is not None), None)
+
+
 def read_pairs(
     path: Path, truth: Path | None = None, on_bytes: Callable[[int], None] | None = None
 ) -> Iterator[Pair | InputError]:
@@ -87,11 +101,9 @@ def read_pairs(
             yield NotFoundError("there is no pairs.jsonl in this folder", path)
             return
         path = pairs
-    truth = truth or find_file(
-        path.parent, path.name.split(".")[0].replace("pairs", "truth") + ".jsonl"
-    )
+    truth = truth or find_truth(path)
     labels: dict[str, tuple[bool, tuple[str, str]]] = {}
-    if truth is not None and truth != path:
+    if truth is not None:
         for item in _read_truth(truth):
             if isinstance(item, InputError):
                 yield item
@@ -114,7 +126,7 @@ def _pair(row: dict[str, Any], labels: dict[str, tuple[bool, tuple[str, str]]] |
     same_author, authors = None, ("", "")
     if labels is not None:
         if id not in labels:
-            raise MissingFieldError(f"the truth has no line for the pair '{id}'")
+            raise MissingFieldError(f"the truth has no usable line for the pair '{id}'")
         same_author, authors = labels[id]
     first, second = (
         Document(text=text, author=author, topic=topic, id=f"{id}/{side}")
@@ -161,12 +173,14 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
     return value[0], value[1]
 
 
-def read_problems(folder: Path) -> Iterator[Problem | InputError]:
+def read_problems(
+    folder: Path, on_bytes: Callable[[int], None] | None = None
+) -> Iterator[Problem | InputError]:
     """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them."""
     truth: dict[str, bool] = {}
     truth_file = folder / "truth.txt"
     try:
-        if truth_file.is_file():
+        if has_truth := truth_file.is_file():
             for item in _read_truth_lines(truth_file):
                 if isinstance(item, InputError):
                     yield item
@@ -176,18 +190,23 @@ def read_problems(folder: Path) -> Iterator[Problem | InputError]:
     except InputError as error:  # without these two files no problem can be read
         yield error
         return
+    if not ids:
+        yield NotFoundError(
+            "no problem here; expected folders with known*.txt, unknown.txt", folder
+        )
     for id in ids:
         try:
-            if truth and id not in truth:
-                raise MissingFieldError(f"truth.txt has no line for the problem '{id}'", truth_file)
-            yield _problem(folder / id, truth.get(id))
+            if has_truth and id not in truth:
+                raise MissingFieldError(f"no usable line for the problem '{id}'", truth_file)
+            yield _problem(folder / id, truth.get(id), on_bytes)
         except InputError as error:
             yield error
 
 
 def is_problem_folder(folder: Path) -> bool:
     """Whether `read_problems` is the reader for this folder."""
-    return any(folder.glob("*/unknown*.txt"))
+    # Both: an author's folder may hold an unknown_poem.txt, too.
+    return any(folder.glob("*/known*.txt")) and any(folder.glob("*/unknown*.txt"))
 
 
 def _problem_ids(folder: Path) -> list[str]:
@@ -196,14 +215,18 @@ def _problem_ids(folder: Path) -> list[str]:
         return sorted(path.parent.name for path in folder.glob("*/unknown*.txt"))
     try:
         problems = json.loads(read_text(contents))["problems"]
-        return [str(id) for id in problems]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise BrokenLineError(
             f"expected a JSON object with a list 'problems' ({error!r})", contents
         ) from None
+    if not isinstance(problems, list) or not all(isinstance(id, str) for id in problems):
+        raise BrokenLineError("'problems' is not a list of folder names", contents)
+    return problems
 
 
-def _problem(folder: Path, same_author: bool | None) -> Problem:
+def _problem(
+    folder: Path, same_author: bool | None, on_bytes: Callable[[int], None] | None
+) -> Problem:
     if not folder.is_dir():
         raise NotFoundError("contents.json names this problem, but there is no such folder", folder)
     known = sorted(folder.glob("known*.txt"))
@@ -219,16 +242,16 @@ def _problem(folder: Path, same_author: bool | None) -> Problem:
     other = {True: id, False: f"{id}/unknown", None: ""}[same_author]
     return Problem(
         id=id,
-        known=tuple(_problem_document(path, id) for path in known),
-        questioned=_problem_document(questioned[0], other),
+        known=tuple(_problem_document(path, id, on_bytes) for path in known),
+        questioned=_problem_document(questioned[0], other, on_bytes),
         same_author=same_author,
     )
 
 
-def _problem_document(path: Path, author: str) -> Document:
+def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] | None) -> Document:
     id = f"{path.parent.name}/{path.stem}"
     try:
-        return Document(text=read_text(path), author=author, work=id, id=id)
+        return Document(text=read_text(path, on_bytes), author=author, work=id, id=id)
     except InputError as error:
         raise error.at(path) from None
 

@@ -8,6 +8,7 @@ workers, and only a few are under way at a time, so memory stays bounded.
 from __future__ import annotations
 
 import json
+import signal
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -25,7 +26,7 @@ from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
 from adhominem.text.document import Document
 from adhominem.text.files import write_folder
-from adhominem.text.labels import KINDS, LabelCollector
+from adhominem.text.labels import KINDS, LabelCollector, Labels
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.readers import Source
@@ -143,9 +144,21 @@ class _Packer:
             "types": len(self._types),
             "tokens_sha256": self._hash.hexdigest(),
             "normalisation": list(normaliser.steps),
-            "corpora": [{"name": source.name, "layout": source.layout.value} for source in sources],
+            "corpora": [self._describe(source, labels) for source in sources],
         }
         (folder / "corpus.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+
+    def _describe(self, source: Source, labels: Labels) -> dict[str, str | int]:
+        here = np.zeros(len(labels), dtype=bool)
+        if source.name in labels.corpus_names:
+            here = labels.corpus == labels.corpus_names.index(source.name)
+        return {
+            "name": source.name,
+            "layout": source.layout.value,
+            "authors": len(np.unique(labels.author[here])),
+            "documents": int(here.sum()),
+            "tokens": int(np.array(self._lengths, dtype=np.int64)[here].sum()),
+        }
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -175,7 +188,7 @@ def _token_batches(
         return
     # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
     with ProcessPoolExecutor(
-        jobs, get_context("spawn"), initializer=_start_worker, initargs=(normaliser,)
+        jobs, get_context("spawn"), initializer=_start_worker_process, initargs=(normaliser,)
     ) as pool:
         yield _in_order(batches, pool, 2 * jobs)
 
@@ -199,6 +212,11 @@ _tokenizer: Tokenizer  # of this worker process
 def _start_worker(normaliser: Normaliser) -> None:
     global _tokenizer
     _tokenizer = Tokenizer(normaliser)
+
+
+def _start_worker_process(normaliser: Normaliser) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
+    _start_worker(normaliser)
 
 
 def _tokenize_batch(texts: list[str]) -> TokenBatch:

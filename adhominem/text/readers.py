@@ -7,6 +7,7 @@ Nothing is held in memory but the row at hand. A bad row raises; given a list
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -21,6 +22,7 @@ from adhominem.text.office import OFFICE_SUFFIXES, read_office
 from adhominem.text.pan import (
     Pair,
     find_file,
+    find_truth,
     is_problem_folder,
     read_json_lines,
     read_pairs,
@@ -28,6 +30,7 @@ from adhominem.text.pan import (
 )
 
 TEXT_SUFFIXES = (".txt", ".md")
+_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
 OnBytes = Callable[[int], None]
 Item = TypeVar("Item")
 
@@ -55,9 +58,10 @@ class Source:
         """The files that reading opens, in order."""
         match self.layout:
             case Layout.AUTHOR_FOLDERS:
-                return [file for file in _readable(self.path, "**/*") if file.parent != self.path]
+                files = _visible(self.path, "**/*", _SUFFIXES)
+                return [file for file in files if file.parent != self.path]
             case Layout.AUTHOR_TITLE:
-                return _readable(self.path, "*")
+                return _visible(self.path, "*", _SUFFIXES)
             case Layout.PROBLEMS:
                 return sorted(self.path.glob("*/*known*.txt"))
             case _:
@@ -67,18 +71,21 @@ class Source:
         """Bytes on disk, packed as they are: what a progress bar counts."""
         return sum(file.stat().st_size for file in self.files())
 
-    def _rows(self, on_bytes: OnBytes | None) -> Iterator[tuple[int | None, Document | InputError]]:
-        """(line, document), and in its place the error for each that cannot be read."""
+    def _rows(
+        self, on_bytes: OnBytes | None
+    ) -> Iterator[tuple[Path, int | None, Document | InputError]]:
+        """(file, line, document), and in its place the error for each that cannot be read."""
         match self.layout:
             case Layout.JSON_LINES:
-                return _json_documents(self.path, on_bytes)
+                lines = _json_documents(self.path, on_bytes)
+                return ((self.path, line, row) for line, row in lines)
             case Layout.PAIRS:
                 rows = _pair_documents(self.path, on_bytes)
             case Layout.PROBLEMS:
                 rows = _problem_documents(self.path, on_bytes)
             case _:
-                rows = (_file_document(file, self, on_bytes) for file in self.files())
-        return ((None, row) for row in rows)
+                return ((file, None, _file_document(file, self, on_bytes)) for file in self.files())
+        return ((self.path, None, row) for row in rows)
 
     def documents(
         self,
@@ -89,14 +96,14 @@ class Source:
     ) -> Iterator[Document]:
         """The documents; what cannot be read raises, or goes to `skipped` if given."""
         rows = (
-            self._no_author(row, line)
+            self._no_author(row, file, line)
             if author_required and isinstance(row, Document) and not row.author
             else row
-            for line, row in self._rows(on_bytes)
+            for file, line, row in self._rows(on_bytes)
         )
         return stop_or_skip(rows, skipped)
 
-    def _no_author(self, document: Document, line: int | None) -> InputError:
+    def _no_author(self, document: Document, file: Path, line: int | None) -> InputError:
         expected = {
             Layout.FILE: "a folder with one subfolder an author",
             Layout.AUTHOR_TITLE: "a name like author_title.txt, or one subfolder an author",
@@ -105,7 +112,7 @@ class Source:
             Layout.PROBLEMS: "a truth.txt beside the problems",
         }.get(self.layout, "one")
         problem = f"the document '{document.id}' has no author; expected {expected}"
-        return MissingAuthorError(problem, self.path, line)
+        return MissingAuthorError(problem, file, line)
 
 
 def stop_or_skip(
@@ -124,21 +131,22 @@ def stop_or_skip(
 def find_sources(path: str | Path) -> list[Source]:
     """The corpora at a path: one, or one for each .jsonl file of a folder."""
     path = Path(path)
-    if path.is_file():
+    if os.path.isfile(path):  # Path's own raise where a name is too long, or a folder is locked
         return [_file_source(path)]
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise NotFoundError("there is no such file or folder", path)
     name = path.resolve().name
     if (pairs := find_file(path, "pairs.jsonl")) is not None:
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
-    if tables := [file for file in sorted(path.iterdir()) if bare_suffix(file) == ".jsonl"]:
-        return [_file_source(file) for file in tables]
+    if tables := [_file_source(file) for file in _visible(path, "*", (".jsonl",))]:
+        truths = {find_truth(table.path) for table in tables if table.layout is Layout.PAIRS}
+        return [table for table in tables if table.path not in truths]
     for layout in (Layout.AUTHOR_FOLDERS, Layout.AUTHOR_TITLE):
         if (source := Source(name, path, layout)).files():
             return [source]
-    suffixes = ", ".join((*TEXT_SUFFIXES, *OFFICE_SUFFIXES, ".jsonl"))
+    suffixes = ", ".join((*_SUFFIXES, ".jsonl"))
     raise NotFoundError(f"nothing to read in this folder; expected files {suffixes}", path)
 
 
@@ -154,22 +162,20 @@ def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
     """The text of one file: plain, or an office document."""
     if path.suffix.lower() not in OFFICE_SUFFIXES:
         return read_text(path, on_bytes)
-    if not path.is_file():
-        raise NotFoundError("there is no such file", path)
     text = read_office(path)
     if on_bytes:
         on_bytes(path.stat().st_size)
     return text
 
 
-def _readable(folder: Path, pattern: str) -> list[Path]:
-    suffixes = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
+def _visible(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx)."""
     return sorted(
         file
         for file in folder.glob(pattern)
         if bare_suffix(file) in suffixes
         and file.is_file()
-        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        and not any(part.startswith((".", "~$")) for part in file.relative_to(folder).parts)
     )
 
 
@@ -238,13 +244,11 @@ def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
 
 
 def _problem_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
-    for problem in read_problems(path):
+    for problem in read_problems(path, on_bytes):
         if isinstance(problem, InputError):
             yield problem
             continue
         for document in (*problem.known, problem.questioned):
             # Problems of different years number their authors alike: keep them apart by folder.
-            author = f"{path.name}/{document.author}" if document.author else ""
+            author = f"{path.resolve().name}/{document.author}" if document.author else ""
             yield replace(document, author=author)
-            if on_bytes:
-                on_bytes((path / f"{document.id}.txt").stat().st_size)
