@@ -105,7 +105,8 @@ def prepare(
     else:
         names = ("name", "authors", "documents", "tokens")
         rows = [[corpus[name] for name in names] for corpus in description["corpora"]]
-        rows.append(["all", *(description[name] for name in names[1:])])
+        if len(rows) > 1:
+            rows.append(["all", *(description[name] for name in names[1:])])
         print_table(f"{output}: {description['types']:,} token types", names, rows)
     _finish(skipped)
 

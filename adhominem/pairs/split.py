@@ -80,7 +80,7 @@ class SplitReport:
         """The paper's Table 1 for these corpora: the names of the columns, and the rows."""
         corpora = list(self.sides[SIDES[0]])
         rows: list[list[str | int]] = []
-        for corpus in [*corpora, "all"]:
+        for corpus in [*corpora, "all"] if len(corpora) > 1 else corpora:
             cells = [
                 [counts[name] for name in (corpora if corpus == "all" else [corpus])]
                 for counts in self.sides.values()
@@ -89,7 +89,7 @@ class SplitReport:
                 [sum(getattr(counts, name) for counts in cell) for cell in cells]
                 for name in ("pairs", "authors", "documents")
             )
-            shown = (" / ".join(f"{count:,}" for count in row) for row in (authors, documents))
+            shown = ("/".join(f"{count:,}" for count in row) for row in (authors, documents))
             rows.append([corpus, *pairs, *shown])
         return ["corpus", *(f"{side} pairs" for side in SIDES), "authors", "documents"], rows
 

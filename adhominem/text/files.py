@@ -147,8 +147,8 @@ class _Frames(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while not self._unpacked:
-            # A little at a time: zstd may unpack to 30,000 times the size.
-            packed = self._packed or self._raw.read(1 << 17)
+            # A little at a time: zstd may unpack a kilobyte to 32 MiB.
+            packed = self._packed or self._raw.read(1 << 10)
             if not packed:
                 if self._frame is not None:
                     raise EOFError("it ends too early")
@@ -251,8 +251,6 @@ def read_lines(
             yield from _read_wide_lines(file, encoding, path)
             return
         for number, data in enumerate(file, start=1):
-            if number == 1:
-                data = data.removeprefix(b"\xef\xbb\xbf")
             try:
                 yield number, decode(data, path, number)
             except InputError as error:
@@ -269,10 +267,10 @@ def _read_wide_lines(
     """
     _warn_encoding(encoding, path, None)
     number = 0
-    lines = io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n")
     try:
-        for number, text in enumerate(lines, start=1):
-            yield number, text
+        with io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n") as lines:
+            for number, text in enumerate(lines, start=1):
+                yield number, text
     except UnicodeDecodeError:
         broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"
         yield number + 1, TextEncodingError(broken, path, number + 1)

