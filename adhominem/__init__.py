@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from adhominem.text.corpus import PackedCorpus
     from adhominem.text.document import Document
     from adhominem.text.normalisation import Normaliser
-    from adhominem.text.pan import read_pairs, read_problems
     from adhominem.text.prepare import prepare
-    from adhominem.text.readers import find_sources, read_documents
+    from adhominem.text.readers import find_sources, read_documents, read_pairs, read_problems
     from adhominem.text.tokenizer import Tokenizer
     from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
     from adhominem.text.windows import WindowOptions
@@ -49,8 +48,8 @@ _HOMES = {
     "prepare": "text.prepare",
     "preset": "presets",
     "read_documents": "text.readers",
-    "read_pairs": "text.pan",
-    "read_problems": "text.pan",
+    "read_pairs": "text.readers",
+    "read_problems": "text.readers",
     "split": "pairs.split",
     "write_pair_set": "pairs.pair_set",
 }

@@ -23,7 +23,7 @@ SKIPPED_STATUS = 3
 
 
 class _Commands(click.Group):
-    """Shows what AdHominem raises on purpose as one line, not as a traceback."""
+    """Shows what AdHominem raises on purpose, and a full disk, as one line, not as a traceback."""
 
     def invoke(self, context: click.Context) -> Any:
         from adhominem.terminal import complain, short_warnings
@@ -31,7 +31,9 @@ class _Commands(click.Group):
         try:
             with short_warnings():
                 return super().invoke(context)
-        except AdHominemError as error:
+        except BrokenPipeError:  # whoever reads our output has had enough: click ends in silence
+            raise
+        except (AdHominemError, OSError) as error:
             complain(f"error: {error}")
             sys.exit(1)
 

@@ -95,3 +95,7 @@ class AdHominemWarning(UserWarning):
 
 class GuessedEncodingWarning(AdHominemWarning):
     """A file is not UTF-8; it was read in the encoding that its bytes show."""
+
+
+class StrayFilesWarning(AdHominemWarning):
+    """A folder holds texts that its layout has no place for."""

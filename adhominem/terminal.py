@@ -61,11 +61,13 @@ def short_warnings() -> Iterator[None]:
         if shown <= _MOST_SHOWN:
             complain(f"warning: {message}")
 
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
-    if shown > _MOST_SHOWN:
-        complain(f"warning: and {shown - _MOST_SHOWN:,} more of these")
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = show
+            yield
+    finally:  # a command ends by SystemExit
+        if shown > _MOST_SHOWN:
+            complain(f"warning: and {shown - _MOST_SHOWN:,} more of these")
 
 
 def complain(message: str) -> None:
@@ -84,8 +86,9 @@ def list_skipped(skipped: Sequence[InputError]) -> None:
 
 
 def print_json(result: dict[str, object]) -> None:
-    """A result for programs."""
-    print(json.dumps(result, ensure_ascii=False, indent=2))
+    """A result for programs; NaN, which JSON does not know, as null."""
+    strict = json.loads(json.dumps(result), parse_constant=lambda name: None)
+    print(json.dumps(strict, ensure_ascii=False, indent=2))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

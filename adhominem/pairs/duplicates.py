@@ -1,7 +1,7 @@
 """Duplicates: the same text twice, whole or in part, whatever the name above it.
 
 A text is reduced to its letters, so that quote marks, line wraps and case make no
-difference, and to a sample of its 32-letter shingles: those whose hash is small.
+difference, and to a sample of its 16-letter shingles: those whose hash is small.
 The same shingles are sampled from every text, so the share of one text's sample
 found in another estimates how much of the one stands in the other. It is a share
 of the shorter text: an excerpt is a duplicate of its book.
@@ -9,6 +9,7 @@ of the shorter text: an excerpt is a duplicate of its book.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -16,12 +17,14 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-_SHINGLE = 32  # letters, about seven words: short enough to survive edits, long enough to be rare
+# Letters, three or four words: rare enough, and two thirds of them survive where every tenth
+# word is changed. (Of 32 letters, less than half would: such a copy would pass for no copy.)
+_SHINGLE = 16
 _SAMPLED = 1 << 26  # of 2**32 hashes: one shingle in 64
 _LARGEST_CROWD = 50  # a shingle in more texts than this is a set phrase, not a copy
 _FEWEST_SHARED = 3  # sampled shingles: fewer are a quotation
 
-_LOWER_CASE = bytes(range(256)).lower()
+_FOREIGN_NO_LETTERS = re.compile(r"[^\w\x00-\x7f]+")  # curly quotes, long dashes, hard spaces
 _ASCII_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 
 
@@ -44,33 +47,42 @@ class Duplicate:
 
 def fingerprint(text: str) -> Fingerprint:
     """The fingerprint of a text."""
-    letters = text.encode("utf-8").translate(_LOWER_CASE, _ASCII_NO_LETTERS)
+    text = text.lower()
+    if not text.isascii():
+        text = _FOREIGN_NO_LETTERS.sub("", text)
+    letters = text.encode("utf-8").translate(None, _ASCII_NO_LETTERS)
     hashes = _shingle_hashes(np.frombuffer(letters, np.uint8))
     sample = np.unique(hashes[hashes < _SAMPLED])
     return Fingerprint(blake2b(letters, digest_size=16).digest(), sample)
 
 
 def _shingle_hashes(letters: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
-    """(shingles,): a 32-bit hash of each run of 32 bytes, by doubling the length five times."""
+    """(shingles,): a 32-bit hash of each run of 16 bytes, by doubling the length four times."""
     hashes = letters.astype(np.uint64)
-    for power in range(5):  # 1, 2, 4, 8, 16 bytes so far
-        step = 1 << power
-        if len(hashes) <= step:
-            return np.zeros(0, np.uint32)
+    if len(hashes) < _SHINGLE:
+        return np.zeros(0, np.uint32)
+    for step in (1, 2, 4, 8):  # bytes that each hash covers so far
         hashes = hashes[:-step] * np.uint64(0x9E3779B97F4A7C15) + hashes[step:]
         hashes ^= hashes >> np.uint64(29)
     return ((hashes * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(32)).astype(np.uint32)
 
 
 def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> list[Duplicate]:
-    """Every two documents of which at least `share` of the shorter stands in the longer."""
+    """Every two documents of which at least `share` of the shorter stands in the longer.
+
+    Of texts with the same letters, only the first is compared with other texts, and each
+    of the rest with that first one: a copy of one is a copy of all.
+    """
     found = dict.fromkeys(_equal(fingerprints), 1.0)
-    sizes = np.array([len(print_.sample) for print_ in fingerprints], dtype=np.int64)
+    samples = [print_.sample for print_ in fingerprints]
+    for _, repeated in found:  # or a text copied often enough would pass for a set phrase
+        samples[repeated] = samples[repeated][:0]
+    sizes = np.array([len(sample) for sample in samples], dtype=np.int64)
     if sizes.sum():
-        for one, other, shared in zip(*_shared_shingles(fingerprints, sizes), strict=True):
+        for one, other, shared in zip(*_shared_shingles(samples, sizes), strict=True):
             estimate = shared / min(sizes[one], sizes[other])
             if estimate >= share and shared >= _FEWEST_SHARED:
-                found.setdefault((int(one), int(other)), float(estimate))
+                found[int(one), int(other)] = float(estimate)
     return [Duplicate(one, other, estimate) for (one, other), estimate in sorted(found.items())]
 
 
@@ -87,10 +99,10 @@ def _equal(fingerprints: Sequence[Fingerprint]) -> list[tuple[int, int]]:
 
 
 def _shared_shingles(
-    fingerprints: Sequence[Fingerprint], sizes: npt.NDArray[np.int64]
+    samples: Sequence[npt.NDArray[np.uint32]], sizes: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """(pairs,) each: two documents, the lower first, and how many sampled shingles they share."""
-    hashes = np.concatenate([print_.sample for print_ in fingerprints])
+    hashes = np.concatenate(samples)
     owners = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((owners, hashes))
     hashes, owners = hashes[order], owners[order]

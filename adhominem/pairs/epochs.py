@@ -50,10 +50,8 @@ def draw_epoch(
     labels: Labels, *, seed: int, epoch: int, options: PairOptions | None = None
 ) -> DrawnPairs:
     """The pairs of one epoch, in random order."""
-    if seed < 0 or epoch < 0:
-        raise OptionError(f"seed {seed}, epoch {epoch}: expected 0 or more")
     options = options or PairOptions()
-    rng = np.random.default_rng([seed, epoch])
+    rng = _generator(seed, epoch)
     pairs = sample_pairs(labels.author, random.Random(f"{seed}/{epoch}"))
     same, different = pairs[pairs.same_author], pairs[~pairs.same_author]
     if options.same_author_across:
@@ -81,7 +79,7 @@ def batches(
     """
     if batch_size < 1:
         raise OptionError(f"batch_size is {batch_size}; expected 1 or more")
-    rng = np.random.default_rng([seed, epoch, batch_size])
+    rng = _generator(seed, epoch, batch_size)
     order = rng.permutation(len(pairs))
     if options is None or not options.one_corpus_batches:
         return _cut(order, batch_size)
@@ -91,6 +89,12 @@ def batches(
     key = corpora[:, 0].astype(np.int64) * len(labels.corpus_names) + corpora[:, 1]
     parts = [part for one in np.unique(key) for part in _cut(order[key == one], batch_size)]
     return [parts[index] for index in rng.permutation(len(parts))]
+
+
+def _generator(seed: int, epoch: int, *more: int) -> np.random.Generator:
+    if seed < 0 or epoch < 0:
+        raise OptionError(f"seed {seed}, epoch {epoch}: expected 0 or more")
+    return np.random.default_rng([seed, epoch, *more])
 
 
 def _cut(order: IntArray, batch_size: int) -> list[IntArray]:

@@ -17,7 +17,7 @@ from adhominem.pairs.epochs import PairOptions, draw_epoch
 from adhominem.pairs.sampling import DrawnPairs
 from adhominem.text.files import write_folder, write_whole
 from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
-from adhominem.text.readers import Source
+from adhominem.text.readers import Source, check_names
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ def write_pair_set(
     """Draw pairs once and write OUTPUT/pairs.jsonl and OUTPUT/truth.jsonl; at most `count`."""
     if count is not None and count < 1:
         raise OptionError(f"count is {count}; expected 1 or more")
+    check_names(sources)
     collector = LabelCollector()
     words: list[int] = []
     with TemporaryFile() as file, write_folder(Path(output)) as folder:
@@ -74,7 +75,10 @@ def write_pair_set(
                 words.append(len(document.text.split()))
                 texts.add(document.text)
         labels = collector.labels()
-        pairs = draw_epoch(labels, seed=seed, epoch=0, options=options)[:count]
+        options = options or PairOptions()
+        pairs = draw_epoch(labels, seed=seed, epoch=0, options=options)
+        if count is not None:
+            pairs = _first(pairs, count, options)
         if not len(pairs):
             raise OptionError(
                 f"{len(labels)} documents by {len(labels.author_names)} authors make no pair "
@@ -82,6 +86,15 @@ def write_pair_set(
             )
         _write(folder, pairs, labels, texts)
     return PairSet(pairs, labels, np.array(words))
+
+
+def _first(pairs: DrawnPairs, count: int, options: PairOptions) -> DrawnPairs:
+    """At most `count` of the pairs; half of them of each label if they are to be balanced."""
+    if not options.balanced:
+        return pairs[:count]
+    same = pairs.same_author
+    place = np.where(same, np.cumsum(same), np.cumsum(~same))  # (pairs,): among its label, from 1
+    return pairs[place <= count // 2]
 
 
 def _write(folder: Path, pairs: DrawnPairs, labels: Labels, texts: _TextStore) -> None:

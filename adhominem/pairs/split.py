@@ -25,7 +25,7 @@ from adhominem.pairs.epochs import draw_epoch
 from adhominem.text.document import Document
 from adhominem.text.files import write_folder, write_whole
 from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
-from adhominem.text.readers import Source
+from adhominem.text.readers import Source, check_names
 
 SIDES = ("train", "dev", "test")
 NO_SIDE = -1  # a document that was left out
@@ -42,10 +42,13 @@ class SplitOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if len(self.shares) != 3 or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-6:
+        sound = len(self.shares) == 3 and min(self.shares) >= 0
+        if not (sound and abs(sum(self.shares) - 1) <= 1e-6):
             raise OptionError(f"the shares are {self.shares}; expected three that add up to 1")
         if not 0 < self.duplicate_share <= 1:
             raise OptionError(f"duplicate_share is {self.duplicate_share}; expected 0 to 1")
+        if self.seed < 0:
+            raise OptionError(f"seed is {self.seed}; expected 0 or more")
 
 
 @dataclass(frozen=True)
@@ -138,30 +141,29 @@ def split(
     `on_bytes` hears of every byte twice: once in each reading.
     """
     options = options or SplitOptions()
-    names = [source.name for source in sources]
-    if len(set(names)) < len(names):
-        raise OptionError(f"two corpora have one name ({', '.join(sorted(names))}); rename one")
-    survey = _Survey()
-    for source in sources:
-        for document in source.documents(skipped=skipped, on_bytes=on_bytes):
-            survey.add(document, source.name)
-    labels = survey.labels.labels()
-    sides = assign_sides(labels, options)
-    left_out = int((sides == NO_SIDE).sum())
-    duplicates = find_duplicates(survey.fingerprints, options.duplicate_share)
-    removed = _remove_across(sides, duplicates)
-    report = SplitReport(
-        options,
-        _count(sides, labels, survey, options.seed),
-        [
-            {"id": survey.ids[gone], "duplicate_of": survey.ids[kept], "share": round(share, 3)}
-            for gone, kept, share in removed
-        ],
-        left_out,
-        _count_two_names(sides, labels, duplicates),
-        [str(error) for error in skipped or ()],
-    )
-    with write_folder(Path(output)) as folder:
+    check_names(sources)
+    with write_folder(Path(output)) as folder:  # before the reading: it may refuse
+        survey = _Survey()
+        for source in sources:
+            for document in source.documents(skipped=skipped, on_bytes=on_bytes):
+                survey.add(document, source.name)
+        labels = survey.labels.labels()
+        sides = assign_sides(labels, options)
+        left_out = int((sides == NO_SIDE).sum())
+        duplicates = find_duplicates(survey.fingerprints, options.duplicate_share)
+        cluster = _clusters(len(sides), duplicates)
+        removed = _remove_across(sides, cluster, duplicates)
+        report = SplitReport(
+            options,
+            _count(sides, labels, survey, options.seed),
+            [
+                {"id": survey.ids[gone], "duplicate_of": survey.ids[kept], "share": share}
+                for gone, kept, share in removed
+            ],
+            left_out,
+            _count_two_names(sides, labels, cluster),
+            [str(error) for error in skipped or ()],
+        )
         _copy(sources, folder, sides, on_bytes)
         with write_whole(folder / "manifest.json") as file:
             json.dump(asdict(report), file, indent=2, ensure_ascii=False)
@@ -173,24 +175,33 @@ def assign_sides(labels: Labels, options: SplitOptions) -> IntArray:
     """(documents,): the index in SIDES of each document, or NO_SIDE where topic and author differ.
 
     For disjoint topics, authors and topics are each given a side, and a document stays
-    if both agree. That leaves a side the product of its two shares: with the roots of
-    the shares, the documents that stay come out in the shares asked for.
+    if both agree or it has no topic. The authors are shared out so that the documents
+    that stay come out in the shares asked for.
     """
-    shares = np.array(options.shares)
-    if options.topic_disjoint:
-        shares = np.sqrt(shares) / np.sqrt(shares).sum()
+    shares = np.array(options.shares)  # (sides,)
+    # The roots: what stays of a side is its share of the topics times that of the authors.
+    topic_shares = np.sqrt(shares) / np.sqrt(shares).sum()
+    known = labels.topic != UNKNOWN_LABEL
     author_side = np.full(len(labels.author_names), NO_SIDE, dtype=np.int64)
     home = _home_corpus(labels)
     for corpus in np.unique(home):  # each corpus by itself, so that small ones get their share too
         authors = np.flatnonzero(home == corpus)
         counts = np.bincount(labels.author, minlength=len(author_side))[authors]
+        author_shares = shares
+        if options.topic_disjoint:
+            stay = 1 - known[np.isin(labels.author, authors)].mean() * (1 - topic_shares)
+            author_shares = np.divide(shares, stay, out=np.zeros(len(SIDES)), where=shares > 0)
+            author_shares /= author_shares.sum()
         names = [labels.author_names[author] for author in authors]
-        author_side[authors] = _sides_by_hash(names, counts, shares, f"{options.seed}/author")
+        author_side[authors] = _sides_by_hash(
+            names, counts, author_shares, f"{options.seed}/author"
+        )
     sides = author_side[labels.author]
     if options.topic_disjoint:
-        known = labels.topic != UNKNOWN_LABEL
         counts = np.bincount(labels.topic[known], minlength=len(labels.topic_names))
-        topic_side = _sides_by_hash(labels.topic_names, counts, shares, f"{options.seed}/topic")
+        topic_side = _sides_by_hash(
+            labels.topic_names, counts, topic_shares, f"{options.seed}/topic"
+        )
         agree = ~known
         agree[known] = topic_side[labels.topic[known]] == sides[known]
         sides = np.where(agree, sides, NO_SIDE)
@@ -224,15 +235,9 @@ def _sides_by_hash(
     return sides
 
 
-def _remove_across(
-    sides: IntArray, duplicates: Sequence[Duplicate]
-) -> list[tuple[int, int, float]]:
-    """Take copies off all sides but the last that has one; return (gone, kept, share).
-
-    A copy of a copy counts as a copy: what is taken off train by mistake costs
-    little, what stays by mistake makes dev and test look better than they are.
-    """
-    cluster = list(range(len(sides)))
+def _clusters(count: int, duplicates: Sequence[Duplicate]) -> IntArray:
+    """(documents,): one number for all copies of a text; a copy of a copy is a copy."""
+    cluster = list(range(count))
 
     def root(index: int) -> int:
         while cluster[index] != index:
@@ -240,35 +245,37 @@ def _remove_across(
             index = cluster[index]
         return index
 
-    present = [
-        pair for pair in duplicates if NO_SIDE not in (sides[pair.first], sides[pair.second])
-    ]
-    for pair in present:
+    for pair in duplicates:
         cluster[root(pair.second)] = root(pair.first)
-    kept: dict[int, int] = {}  # root -> a document on the last side of the cluster
-    members = sorted({index for pair in present for index in (pair.first, pair.second)})
-    for index in members:
-        best = kept.get(root(index))
-        if best is None or sides[index] > sides[best]:
-            kept[root(index)] = index
-    share = {(pair.first, pair.second): pair.share for pair in present}
+    return np.array([root(index) for index in range(count)], dtype=np.int64)
+
+
+def _remove_across(
+    sides: IntArray, cluster: IntArray, duplicates: Sequence[Duplicate]
+) -> list[tuple[int, int, float | None]]:
+    """Take copies off all sides but the last that has one; return (gone, kept, share).
+
+    What is taken off train by mistake costs little, what stays by mistake makes dev and
+    test look better than they are. The share is None for the copy of a copy.
+    """
+    last = np.full(len(sides), NO_SIDE)  # (clusters,)
+    np.maximum.at(last, cluster, sides)
+    kept = {int(cluster[index]): index for index in np.flatnonzero(sides == last[cluster])[::-1]}
+    share = {(pair.first, pair.second): round(pair.share, 3) for pair in duplicates}
     removed = []
-    for index in members:
-        best = kept[root(index)]
-        if sides[index] != sides[best]:
-            removed.append((index, best, share.get((min(index, best), max(index, best)), 0.0)))
-    for index, _, _ in removed:
+    for index in np.flatnonzero((sides != NO_SIDE) & (sides < last[cluster])):
+        other = kept[int(cluster[index])]
+        pair = (int(min(index, other)), int(max(index, other)))
+        removed.append((int(index), int(other), share.get(pair)))
         sides[index] = NO_SIDE
     return removed
 
 
-def _count_two_names(sides: IntArray, labels: Labels, duplicates: Sequence[Duplicate]) -> int:
-    """Copies under two names that stay on one side: there, the labels are in doubt."""
-    return sum(
-        bool(sides[pair.first] == sides[pair.second] != NO_SIDE)
-        and bool(labels.author[pair.first] != labels.author[pair.second])
-        for pair in duplicates
-    )
+def _count_two_names(sides: IntArray, labels: Labels, cluster: IntArray) -> int:
+    """Texts that stay on one side under two names: there, the labels are in doubt."""
+    here = sides != NO_SIDE
+    names = np.unique(np.stack([cluster[here], labels.author[here]], axis=1), axis=0)
+    return int((np.bincount(names[:, 0]) > 1).sum())
 
 
 def _count(
@@ -300,15 +307,18 @@ def _copy(
     on_bytes: Callable[[int], None] | None,
 ) -> None:
     """The second reading: each document to its side. It skips what the first one skipped."""
+    for name in SIDES:
+        (folder / name).mkdir()
     side_of = iter(sides.tolist())
     for source in sources:
         with ExitStack() as stack:
-            files: dict[int, TextIO] = {
-                side: stack.enter_context(write_whole(folder / name / f"{source.name}.jsonl.zst"))
-                for side, name in enumerate(SIDES)
-            }
+            files: dict[int, TextIO] = {}  # none where it would stay empty: readers refuse that
             for document in source.documents(skipped=[], on_bytes=on_bytes):
                 side = next(side_of)
-                if side != NO_SIDE:
-                    json.dump(asdict(document), files[side], ensure_ascii=False)
-                    files[side].write("\n")
+                if side == NO_SIDE:
+                    continue
+                if side not in files:
+                    path = folder / SIDES[side] / f"{source.name}.jsonl.zst"
+                    files[side] = stack.enter_context(write_whole(path))
+                json.dump(asdict(document), files[side], ensure_ascii=False)
+                files[side].write("\n")

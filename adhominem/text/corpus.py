@@ -29,6 +29,9 @@ from adhominem.text.labels import KINDS, Labels
 FORMAT = 1
 TOKEN_DTYPE = np.dtype("<u4")
 
+# What a damaged or missing file raises while it is read.
+_DAMAGE = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, BadZipFile)
+
 
 @dataclass(frozen=True)
 class PackedCorpus:
@@ -74,7 +77,11 @@ class PackedCorpus:
         folder = Path(folder)
         description = _read_description(folder)
         try:
-            with np.load(folder / "tables.npz", allow_pickle=False) as tables:
+            # Opened here: given a path, NumPy leaves a damaged file open.
+            with (
+                open(folder / "tables.npz", "rb") as file,
+                np.load(file, allow_pickle=False) as tables,
+            ):
                 corpus = cls(
                     tokens=_map_tokens(folder / "tokens.bin", description["tokens"]),
                     offsets=tables["offsets"],
@@ -88,10 +95,12 @@ class PackedCorpus:
                     topic_offsets=tables["topic_offsets"],
                     description=description,
                 )
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        except _DAMAGE as error:
             raise _damaged(folder, f"{type(error).__name__}: {error}") from None
-        if not len(corpus) == len(corpus.ids) == len(corpus.labels) == description["documents"]:
+        if not len(corpus) == len(corpus.ids) == len(corpus.labels) == description.get("documents"):
             raise _damaged(folder, "the number of documents differs between its files")
+        if corpus.offsets[-1] != len(corpus.tokens):
+            raise _damaged(folder, "the number of tokens differs between its files")
         return corpus
 
 

@@ -124,7 +124,8 @@ class _Frame(Protocol):
 _NEW_FRAME: dict[str, Callable[[], _Frame]] = {
     ".gz": lambda: zlib.decompressobj(zlib.MAX_WBITS | 16),  # with gzip's header and checksum
     ".xz": lzma.LZMADecompressor,
-    ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
+    # With the largest window there is: large dumps are packed with `zstd --long=31`.
+    ".zst": lambda: zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj(),
 }
 
 
@@ -294,7 +295,7 @@ def write_whole(path: Path) -> Iterator[TextIO]:
                 case ".xz":
                     packed = cast(BinaryIO, lzma.LZMAFile(raw, "wb"))  # noqa: SIM115
                 case ".zst":
-                    packed = zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False)
+                    packed = zstandard.ZstdCompressor(level=6).stream_writer(raw, closefd=False)
                 case _:
                     packed = cast(BinaryIO, raw)
             with io.TextIOWrapper(packed, "utf-8", newline="\n") as text:
@@ -313,6 +314,7 @@ def write_folder(output: Path) -> Iterator[Path]:
     """
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise OptionError(f"{output} exists already; remove it, or choose another folder")
+    output = output.resolve()  # "." has no name
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     partial.mkdir(parents=True)
     try:

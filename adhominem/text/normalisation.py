@@ -45,50 +45,75 @@ def _rule(pattern: str, new: str | Callable[[str], str], only_if: str | None = N
 
 
 def _nfc(text: str) -> Iterator[Edit]:
-    """Compose letters and accents. Before an ASCII character, nothing composes: cut there."""
+    """Compose letters and accents, each letter by itself: it alone maps to where it stood."""
     if unicodedata.is_normalized("NFC", text):
         return
+    # Before an ASCII character, nothing composes: cut there, look closer where it must.
     for match in re.finditer(r"[\s\S][^\x00-\x7f]*", text):
-        composed = unicodedata.normalize("NFC", match.group())
-        if composed != match.group():
-            yield match.start(), match.end(), composed
+        run = match.group()
+        if unicodedata.is_normalized("NFC", run):
+            continue
+        bounds = [i for i, character in enumerate(run) if i == 0 or not _composes(character)]
+        for start, end in itertools.pairwise([*bounds, len(run)]):
+            composed = unicodedata.normalize("NFC", run[start:end])
+            if composed != run[start:end]:
+                yield match.start() + start, match.start() + end, composed
+
+
+def _composes(character: str) -> bool:
+    """Whether it can join the character before it: marks, and the vowels and finals of Hangul."""
+    return unicodedata.category(character)[0] == "M" or "\u1160" <= character <= "\u11ff"
 
 
 # Narrower lines are a list or verse, wider ones a paragraph each.
 _WRAP_WIDTHS = range(40, 121)
 
 
-def _line_wraps(text: str) -> Iterator[Edit]:
+def _line_wraps(text: str) -> list[Edit]:
     """Undo hard wraps: a line end is one if the next line's first word did not fit any more.
 
     The width is the longest line's. Short lines (verse, lists, the end of a
-    paragraph) have room left, so their line ends stay.
+    paragraph) have room left, so their line ends stay; and where most have room,
+    the long ones are no wraps either.
     """
     lines = text.split("\n")
     width = max(len(line) for line in lines)
     if width not in _WRAP_WIDTHS:
-        return
+        return []
+    wraps: list[Edit] = []
+    line_ends = 0  # between two lines of one paragraph
     end = -1
     for line, following in itertools.pairwise(lines):
         end += len(line) + 1
         first_word = following.split(" ", 1)[0]
-        if line and first_word and len(line) + 1 + len(first_word) > width:
-            broken_at_hyphen = line.endswith("-") and not line.endswith("--")
-            yield end, end + 1, "" if broken_at_hyphen else " "
+        if not line or not first_word:
+            continue
+        line_ends += 1
+        if len(line) + 1 + len(first_word) > width:
+            broken_at_hyphen = line.endswith(("-", "\u2010")) and not line.endswith("--")
+            wraps.append((end, end + 1, "" if broken_at_hyphen else " "))
+    return wraps if 2 * len(wraps) > line_ends else []
 
 
 def _emphasis(mark: str) -> Edits:
-    """Pairs of one to three equal marks, outside a word, around at most 300 characters."""
+    """Pairs of one to three equal marks, outside a word, around at most 300 characters.
+
+    Faces are the author's: a mark between two equal eyes (^_^ -_-), beside < or > (>_<),
+    or around no letter (*-*) stays.
+    """
     m = re.escape(mark)
+    eye = r"[\^.;=~@-]"
     pair = re.compile(
-        rf"({m}(?<![\w{m}]{m}){m}{{0,2}})(?=[^\s*_])([^{m}\n]{{1,300}})(?<=\S)\1(?![\w{m}])"
+        rf"(?P<open>{m}(?<![\w<>{m}]{m}){m}{{0,2}})(?!(?<=(?P<eye>{eye}){m})(?P=eye))"
+        rf"(?=[^\s*_])(?=[^\w{m}\n]*[^\W_])(?P<inside>[^{m}\n]{{1,300}})(?<=\S)"
+        rf"(?P=open)(?!(?<=(?P<last_eye>{eye}){m})(?P=last_eye))(?![\w<>{m}])"
     )
 
     def edits(text: str) -> Iterator[Edit]:
         if mark in text:
             for match in pair.finditer(text):
-                yield match.start(1), match.end(1), ""
-                yield match.end(2), match.end(), ""
+                yield match.start(), match.start("inside"), ""
+                yield match.end("inside"), match.end(), ""
 
     return edits
 
@@ -100,7 +125,10 @@ STEPS: dict[str, tuple[Edits, ...]] = {
     "line_ends": (_rule(r"\r\n?", "\n", "\r"), _rule(r"[\u0085\u2028\u2029]", "\n")),
     "soft_hyphens": (_rule(r"\u00ad\n?", "", "\u00ad"),),
     "zero_width": (
-        _rule(r"[\u200b\u200c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]", ""),
+        _rule(
+            r"[\u061c\u180e\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]",
+            "",
+        ),
         _rule(rf"\u200d(?![{_EMOJI}])", "", "\u200d"),  # it may join two emoji: then it stays
     ),
     "nfc": (_nfc,),
@@ -108,12 +136,12 @@ STEPS: dict[str, tuple[Edits, ...]] = {
         _rule(r"\t", " ", "\t"),
         _rule(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]", " "),
     ),
+    "line_wraps": (_line_wraps,),  # before the steps below change how long a line is
     "quotes": (
         _rule(r"[\u201c-\u201f\u00ab\u00bb\u2033\u2036]", '"'),
-        _rule(r"``", '"', "`"),
-        _rule(r"''", '"', "'"),
-        _rule(r"[\u2018-\u201b\u2032\u2035\u00b4]", "'"),
+        _rule(r"[\u2018-\u201b\u2039\u203a\u2032\u2035\u00b4\u02bc]", "'"),
         _rule(r"`", "'", "`"),
+        _rule(r"''", '"', "'"),  # whichever two single ones it was typed with
     ),
     "dashes": (
         _rule(r"[\u2010\u2011\u2212]", "-"),
@@ -124,7 +152,6 @@ STEPS: dict[str, tuple[Edits, ...]] = {
         _rule(r"\u2026", "...", "\u2026"),
         _rule(r"\. \.(?: \.)+", lambda dots: dots.replace(" ", ""), "."),
     ),
-    "line_wraps": (_line_wraps,),
     "italics": (_emphasis("*"), _emphasis("_")),
 }
 

@@ -93,7 +93,7 @@ def find_truth(pairs: Path) -> Path | None:
     return next((path for path in found if path is not None), None)
 
 
-def read_pairs(
+def pair_rows(
     path: Path, truth: Path | None = None, on_bytes: Callable[[int], None] | None = None
 ) -> Iterator[Pair | InputError]:
     """Stream PAN 2020/21 pairs from a folder, or from a `pairs.jsonl` with its truth beside it."""
@@ -140,6 +140,7 @@ def _pair(row: dict[str, Any], labels: dict[str, tuple[bool, tuple[str, str]]] |
 
 
 def _read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | InputError]:
+    seen: set[str] = set()
     for number, row in read_json_lines(path):
         if isinstance(row, InputError):
             yield row
@@ -151,7 +152,11 @@ def _read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | Inpu
                 raise BrokenLineError(
                     f"'same' is {str(same).lower()}, but the authors are {list(authors)}"
                 )
-            yield _field(row, "id", str), same, authors
+            id = _field(row, "id", str)
+            if id in seen:
+                raise BrokenLineError(f"a second line for the pair '{id}'; expected one")
+            seen.add(id)
+            yield id, same, authors
         except InputError as error:
             yield error.at(path, number)
 
@@ -175,7 +180,7 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
     return value[0], value[1]
 
 
-def read_problems(
+def problem_rows(
     folder: Path, on_bytes: Callable[[int], None] | None = None
 ) -> Iterator[Problem | InputError]:
     """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them."""
@@ -206,7 +211,7 @@ def read_problems(
 
 
 def is_problem_folder(folder: Path) -> bool:
-    """Whether `read_problems` is the reader for this folder."""
+    """Whether `problem_rows` is the reader for this folder."""
     # Both: an author's folder may hold an unknown_poem.txt, too.
     return any(folder.glob("*/known*.txt")) and any(folder.glob("*/unknown*.txt"))
 
@@ -214,7 +219,7 @@ def is_problem_folder(folder: Path) -> bool:
 def _problem_ids(folder: Path) -> list[str]:
     contents = folder / "contents.json"
     if not contents.is_file():
-        return sorted(path.parent.name for path in folder.glob("*/unknown*.txt"))
+        return sorted({path.parent.name for path in folder.glob("*/*known*.txt")})
     try:
         problems = json.loads(read_text(contents))["problems"]
     except (ValueError, RecursionError, KeyError, TypeError) as error:
@@ -259,9 +264,13 @@ def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] |
 
 
 def _read_truth_lines(path: Path) -> Iterator[tuple[str, bool] | InputError]:
+    seen: set[str] = set()
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         words = line.split()
-        if len(words) == 2 and words[1].upper() in ("Y", "N"):
+        if words and words[0] in seen:
+            yield BrokenLineError(f"a second line for '{words[0]}'; expected one", path, number)
+        elif len(words) == 2 and words[1].upper() in ("Y", "N"):
+            seen.add(words[0])
             yield words[0], words[1].upper() == "Y"
         elif words:
             yield BrokenLineError(f"'{line.strip()}'; expected a problem and Y or N", path, number)

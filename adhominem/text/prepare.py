@@ -29,7 +29,7 @@ from adhominem.text.files import write_folder
 from adhominem.text.labels import KINDS, LabelCollector, Labels
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.prefix import prefix_tokens
-from adhominem.text.readers import Source
+from adhominem.text.readers import Source, check_names
 from adhominem.text.tokenizer import Tokenizer
 
 _BATCH_CHARACTERS = 1 << 20
@@ -63,6 +63,7 @@ def prepare(
         raise OptionError(f"jobs is {jobs}; expected 1 or more")
     normaliser = normaliser or Normaliser()
     sources = list(sources)
+    check_names(sources)
     with write_folder(Path(output)) as folder, open(folder / "tokens.bin", "wb") as file:
         packer = _Packer(file, Tokenizer(normaliser), skipped)
         for source in sources:

@@ -8,29 +8,39 @@ Nothing is held in memory but the row at hand. A bad row raises; given a list
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adhominem.errors import InputError, MissingAuthorError, MissingFieldError, NotFoundError
+from adhominem.errors import (
+    InputError,
+    MissingAuthorError,
+    MissingFieldError,
+    NotFoundError,
+    OptionError,
+    StrayFilesWarning,
+)
 from adhominem.text.document import Document
 from adhominem.text.files import bare_stem, bare_suffix, read_text
 from adhominem.text.office import OFFICE_SUFFIXES, read_office
 from adhominem.text.pan import (
     Pair,
+    Problem,
     find_file,
     find_truth,
     is_problem_folder,
+    pair_rows,
+    problem_rows,
     read_json_lines,
-    read_pairs,
-    read_problems,
 )
 
 TEXT_SUFFIXES = (".txt", ".md")
 _SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
+_NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 OnBytes = Callable[[int], None]
 Item = TypeVar("Item")
 
@@ -84,8 +94,21 @@ class Source:
             case Layout.PROBLEMS:
                 rows = _problem_documents(self.path, on_bytes)
             case _:
+                self._warn_of_strays()
                 return ((file, None, _file_document(file, self, on_bytes)) for file in self.files())
         return ((self.path, None, row) for row in rows)
+
+    def _warn_of_strays(self) -> None:
+        """Texts beside the author folders are nobody's, but not passed over in silence."""
+        if self.layout is Layout.AUTHOR_FOLDERS:
+            strays = _visible(self.path, "*", _SUFFIXES)
+            if strays:
+                warnings.warn(
+                    f"{self.path}: {len(strays)} text(s) beside the author folders are not read, "
+                    f"the first is {strays[0].name}",
+                    StrayFilesWarning,
+                    stacklevel=2,
+                )
 
     def documents(
         self,
@@ -97,7 +120,7 @@ class Source:
         """The documents; what cannot be read raises, or goes to `skipped` if given."""
         rows = (
             self._no_author(row, file, line)
-            if author_required and isinstance(row, Document) and not row.author
+            if author_required and isinstance(row, Document) and not row.author.strip()
             else row
             for file, line, row in self._rows(on_bytes)
         )
@@ -136,7 +159,8 @@ def find_sources(path: str | Path) -> list[Source]:
     if not os.path.isdir(path):
         raise NotFoundError("there is no such file or folder", path)
     name = path.resolve().name
-    if (pairs := find_file(path, "pairs.jsonl")) is not None:
+    pairs = find_file(path, "pairs.jsonl")
+    if pairs is not None and "text" not in _first_row(pairs):  # documents may have that name, too
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
@@ -150,12 +174,34 @@ def find_sources(path: str | Path) -> list[Source]:
     raise NotFoundError(f"nothing to read in this folder; expected files {suffixes}", path)
 
 
+def check_names(sources: Sequence[Source]) -> None:
+    """Corpora are told apart by their names."""
+    names = [source.name for source in sources]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise OptionError(f"several corpora are named '{twice[0]}'; rename all but one of them")
+
+
 def read_documents(
     path: str | Path, *, author_required: bool = True, skipped: list[InputError] | None = None
 ) -> Iterator[Document]:
     """Every document at a path, whatever its layout."""
     for source in find_sources(path):
         yield from source.documents(author_required=author_required, skipped=skipped)
+
+
+def read_pairs(
+    path: str | Path, *, truth: str | Path | None = None, skipped: list[InputError] | None = None
+) -> Iterator[Pair]:
+    """The pairs of PAN 2020/21 in a folder, or in a file with its truth beside it."""
+    return stop_or_skip(pair_rows(Path(path), Path(truth) if truth else None), skipped)
+
+
+def read_problems(
+    path: str | Path, *, skipped: list[InputError] | None = None
+) -> Iterator[Problem]:
+    """The problems of PAN 2013-15 in a folder."""
+    return stop_or_skip(problem_rows(Path(path)), skipped)
 
 
 def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
@@ -180,19 +226,27 @@ def _visible(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> list[Path
 
 
 def _file_source(path: Path) -> Source:
-    name = bare_stem(path)
-    if bare_suffix(path) != ".jsonl":
+    name, suffix = bare_stem(path), bare_suffix(path)
+    if suffix in _NO_PLAIN_TEXT:
+        expected = ", ".join((*_SUFFIXES, ".jsonl"))
+        raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
+    if suffix != ".jsonl":
         return Source(name, path, Layout.FILE)
-    first = next((row for _, row in read_json_lines(path) if isinstance(row, dict)), {})
-    return Source(name, path, Layout.PAIRS if "pair" in first else Layout.JSON_LINES)
+    return Source(name, path, Layout.PAIRS if "pair" in _first_row(path) else Layout.JSON_LINES)
+
+
+def _first_row(path: Path) -> dict[str, Any]:
+    """The first row of a .jsonl file that can be read; empty if none can."""
+    return next((row for _, row in read_json_lines(path) if isinstance(row, dict)), {})
 
 
 def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Document | InputError:
     title = bare_stem(file)
     author, work, id = "", title, title
     if source.layout is Layout.AUTHOR_FOLDERS:
-        author = file.relative_to(source.path).parts[0]
-        id = f"{file.relative_to(source.path).parent.as_posix()}/{title}"
+        author, *below = file.relative_to(source.path).parts
+        work = "/".join((*below[:-1], title))  # two books may both have a chapter-1.txt
+        id = f"{author}/{work}"
     elif source.layout is Layout.AUTHOR_TITLE:
         for separator in ("_-_", "_"):
             if separator in title:
@@ -228,7 +282,7 @@ def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | I
 def _pair_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
     """Take the pairs apart, each document once however many pairs it stands in."""
     seen: set[bytes] = set()
-    for pair in read_pairs(path, on_bytes=on_bytes):
+    for pair in pair_rows(path, on_bytes=on_bytes):
         if isinstance(pair, InputError):
             yield pair
         else:
@@ -244,7 +298,7 @@ def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
 
 
 def _problem_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
-    for problem in read_problems(path, on_bytes):
+    for problem in problem_rows(path, on_bytes):
         if isinstance(problem, InputError):
             yield problem
             continue

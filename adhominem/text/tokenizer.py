@@ -6,9 +6,10 @@ are what authors differ in. The rules run in the `tokenizers` library.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 
 import numpy as np
 import numpy.typing as npt
@@ -31,18 +32,19 @@ _RULES = (
     r"(?<![\w:;=])[:;=][\x27^]?-?(?:[()\[\]{}|/\\*3]+|[DPpOo](?!\w))",
     r"(?<!\w)(?:</?3(?!\w)|[oOT^><]_+[oOT^><](?!\w))",
     rf"(?<!\w)(?:{_ABBREVIATIONS.replace('.', '[.]').replace(' ', '|')})\.(?!\.\.)",
-    r"(?<!\w)(?:[A-Za-z]\.){2,}[A-Za-z]?(?!\w)",  # U.S. e.g. a.m. U.S.A
+    r"(?<!\w)(?:[A-Za-z]\.)+[A-Za-z](?!\w)(?:\.(?!\.\.))?",  # U.S. e.g. a.m. U.S.A
     r"(?<!\w)[A-HJ-Z]\.(?![^\sA-Z])",  # initials; I is a word
     r"\d+(?:[.,:]\d+)+(?!\w)",
-    r"(?<!\w)['’](?:tis|twas|twere|twill|em|til|cause|bout|nuff)(?!\w)",
+    r"(?<!\w)['’](?i:tis|twas|twere|twill|em|til|cause|bout|nuff)(?!\w)",
     rf"{_LETTERS}\p{{M}}*(?:\w|\p{{M}}|['’_](?={_LETTERS}))*(?<!_)",
     r"[!?]{2,}",
-    r"([^\w\s\x22'()\[\]{}]|_)\1+",  # ... -- *** ~~~ and every other run of one sign
+    # ... -- *** ~~~ and every other run of one sign; not the first part of a joined emoji
+    rf"([^\w\s\x22'()\[\]{{}}]|_)\1+(?!(?<={_PICTURE})[\x{{200d}}\x{{1f3fb}}-\x{{1f3ff}}])",
     r"[\x{1f1e6}-\x{1f1ff}]{2}",
-    rf"{_PICTURE}(?:[\x{{fe0f}}\x{{1f3fb}}-\x{{1f3ff}}]|\x{{200d}}{_PICTURE})*",
-    r"\S\p{M}*",
+    rf"{_PICTURE}(?:[\x{{fe0f}}\x{{1f3fb}}-\x{{1f3ff}}\x{{e0020}}-\x{{e007f}}]|\x{{200d}}{_PICTURE})*",
+    r"\S",
 )
-TOKEN_PATTERN = "|".join(_RULES)
+TOKEN_PATTERN = rf"(?:{'|'.join(_RULES)})\p{{M}}*"  # marks stay with what they stand on
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +71,35 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """The tokens alone: the fast way, for corpora."""
-        chunks = self.normaliser(text).split()
-        new = set(chunks).difference(self._known)
-        if new:
-            if len(self._known) + len(new) > self._MOST_CHUNKS:
-                self._known.clear()
-                new = set(chunks)
-            self._known.update(self._split_chunks(new))
-        return list(chain.from_iterable(map(self._known.__getitem__, chunks)))
+        return list(chain.from_iterable(self._split_chunks(self.normaliser(text).split())))
 
-    def _split_chunks(self, chunks: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def tokenize(self, text: str) -> Tokens:
+        """The tokens, and their spans in the text as it was given."""
+        aligned = self.normaliser.align(text)
+        chunks = list(re.finditer(r"\S+", aligned.text))  # the same as by `split`
+        tokens: list[str] = []
+        starts: list[int] = []
+        split = self._split_chunks([chunk.group() for chunk in chunks])
+        for chunk, parts in zip(chunks, split, strict=True):
+            tokens += parts
+            starts += accumulate(map(len, parts[:-1]), initial=chunk.start())
+        begins = np.array(starts, dtype=np.int64)  # (tokens,)
+        lengths = np.array([len(token) for token in tokens], dtype=np.int64)  # (tokens,)
+        spans = np.stack([begins, begins + lengths], axis=1)
+        return Tokens(tokens, aligned.original_spans(spans))
+
+    def _split_chunks(self, chunks: list[str]) -> Iterator[tuple[str, ...]]:
+        """The tokens of each chunk, from memory if it was seen before."""
+        known = self._known
+        new = set(chunks).difference(known)
+        if len(known) + len(new) > self._MOST_CHUNKS:
+            known = self._known = {}  # a new one: another thread may still read the old
+            new = set(chunks)
+        if new:
+            known.update(self._split_new(new))
+        return map(known.__getitem__, chunks)
+
+    def _split_new(self, chunks: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """(chunk, tokens) of each, by one call of the library: a call costs more than a chunk."""
         chunks = list(chunks)
         pieces = iter(self._split.pre_tokenize_str(" ".join(chunks)))
@@ -90,10 +111,3 @@ class Tokenizer:
                 tokens.append(token)
                 length += len(token)
             yield chunk, tuple(tokens) if len(tokens) > 1 else (chunk,)
-
-    def tokenize(self, text: str) -> Tokens:
-        """The tokens, and their spans in the text as it was given."""
-        aligned = self.normaliser.align(text)
-        pieces = self._split.pre_tokenize_str(aligned.text)
-        spans = np.array([span for _, span in pieces], dtype=np.int64).reshape(-1, 2)
-        return Tokens([token for token, _ in pieces], aligned.original_spans(spans))

@@ -29,9 +29,9 @@ from adhominem.text.pan import (
     find_file,
     find_truth,
     is_problem_folder,
+    pair_rows,
+    problem_rows,
     read_json_lines,
-    read_pairs,
-    read_problems,
 )
 
 PAIR = {"id": "p1", "fandoms": ["Tea", "Sea"], "pair": ["One text.", "Another text."]}
@@ -153,7 +153,7 @@ def test_a_pair_has_its_texts_topics_authors_and_answer(tmp_path: Path, suffix: 
     write_rows(tmp_path / f"pairs.jsonl{suffix}", [PAIR])
     write_rows(tmp_path / "truth.jsonl.gz", [TRUTH])
     for path in (tmp_path, tmp_path / f"pairs.jsonl{suffix}"):
-        (pair,) = read_pairs(path)
+        (pair,) = pair_rows(path)
         assert isinstance(pair, Pair)
         assert (pair.id, pair.same_author) == ("p1", False)
         first, second = pair.first, pair.second
@@ -177,7 +177,7 @@ def test_the_truth_is_found_beside_the_pairs(tmp_path: Path, pairs: str, truth: 
     assert find_truth(tmp_path / pairs) is None
     write_rows(tmp_path / truth, [TRUTH])
     assert find_truth(tmp_path / pairs) == tmp_path / truth
-    (pair,) = read_pairs(tmp_path / pairs)
+    (pair,) = pair_rows(tmp_path / pairs)
     assert isinstance(pair, Pair)
     assert pair.same_author is False
 
@@ -185,7 +185,7 @@ def test_the_truth_is_found_beside_the_pairs(tmp_path: Path, pairs: str, truth: 
 def test_a_truth_of_any_name_can_be_given(tmp_path: Path) -> None:
     truth = write_rows(tmp_path / "answers.jsonl", [TRUTH | {"same": True, "authors": ["x", "x"]}])
     pairs = write_pairs(tmp_path, [PAIR], [TRUTH])
-    (pair,) = read_pairs(pairs, truth)
+    (pair,) = pair_rows(pairs, truth)
     assert isinstance(pair, Pair)
     assert (pair.same_author, pair.first.author) == (True, "x")
 
@@ -193,14 +193,14 @@ def test_a_truth_of_any_name_can_be_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["pairs.jsonl", "dev.jsonl", "dev.jsonl.gz"])
 def test_without_a_truth_nothing_is_known_of_the_authors(tmp_path: Path, name: str) -> None:
     row = {"id": "p1", "pair": ["One text.", "Another text."], "fandoms": None}
-    (pair,) = read_pairs(write_rows(tmp_path / name, [row]))
+    (pair,) = pair_rows(write_rows(tmp_path / name, [row]))
     assert isinstance(pair, Pair)
     assert pair.same_author is None
     assert (pair.first.author, pair.first.topic, pair.second.author) == ("", "", "")
 
 
 def test_a_truth_without_authors_gives_the_answers(tmp_path: Path) -> None:
-    (pair,) = read_pairs(write_pairs(tmp_path, [PAIR], [{"id": "p1", "same": True}]))
+    (pair,) = pair_rows(write_pairs(tmp_path, [PAIR], [{"id": "p1", "same": True}]))
     assert isinstance(pair, Pair)
     assert (pair.same_author, pair.first.author) == (True, "")
 
@@ -225,7 +225,7 @@ def test_a_bad_pair_comes_as_an_error_with_its_place(
     tmp_path: Path, changes: dict[str, Any], kind: type[InputError], message: str
 ) -> None:
     path = write_pairs(tmp_path, [PAIR, PAIR | changes, PAIR], [TRUTH])
-    first, error, last = read_pairs(path)
+    first, error, last = pair_rows(path)
     assert isinstance(first, Pair)
     assert first == last
     assert type(error) is kind
@@ -236,7 +236,7 @@ def test_a_bad_pair_comes_as_an_error_with_its_place(
 @pytest.mark.parametrize("name", ["id", "pair"])
 def test_a_missing_field_is_named_with_those_that_are_there(tmp_path: Path, name: str) -> None:
     row = {key: value for key, value in PAIR.items() if key != name}
-    error = only_error(read_pairs(write_pairs(tmp_path, [row])))
+    error = only_error(pair_rows(write_pairs(tmp_path, [row])))
     there = ", ".join(row)
     assert str(error).endswith(f"1: the field '{name}' is missing; the row has: {there}")
 
@@ -258,7 +258,7 @@ def test_a_bad_truth_line_is_an_error_and_leaves_its_pair_without_an_answer(
     tmp_path: Path, line: Any, kind: type[InputError], message: str
 ) -> None:
     path = write_pairs(tmp_path, [PAIR, PAIR | {"id": "p2"}], [TRUTH | {"id": "p2"}, line])
-    in_truth, in_pairs, good = read_pairs(path)
+    in_truth, in_pairs, good = pair_rows(path)
     assert type(in_truth) is kind
     assert str(in_truth).startswith(f"{tmp_path / 'truth.jsonl'}:2: ")
     assert message in str(in_truth)
@@ -269,13 +269,13 @@ def test_a_bad_truth_line_is_an_error_and_leaves_its_pair_without_an_answer(
 
 
 def test_a_folder_without_pairs_says_what_is_missing(tmp_path: Path) -> None:
-    error = only_error(read_pairs(tmp_path))
+    error = only_error(pair_rows(tmp_path))
     assert isinstance(error, NotFoundError)
     assert str(error) == f"{tmp_path}: there is no pairs.jsonl in this folder"
 
 
 def test_missing_pairs_are_an_error(tmp_path: Path) -> None:
-    error = only_error(read_pairs(tmp_path / "pairs.jsonl"))
+    error = only_error(pair_rows(tmp_path / "pairs.jsonl"))
     assert isinstance(error, NotFoundError)
     assert error.path == str(tmp_path / "pairs.jsonl")
 
@@ -283,7 +283,7 @@ def test_missing_pairs_are_an_error(tmp_path: Path) -> None:
 def test_pairs_stream_one_by_one(tmp_path: Path) -> None:
     path = write_pairs(tmp_path, [PAIR, PAIR | {"pair": ["x" * 3_000_000, "y"]}])
     counts: list[int] = []
-    pairs = read_pairs(path, on_bytes=counts.append)
+    pairs = pair_rows(path, on_bytes=counts.append)
     assert isinstance(next(pairs), Pair)
     assert sum(counts) <= 1 << 20  # one buffer
     assert isinstance(next(pairs), Pair)
@@ -324,7 +324,7 @@ def problem_folder(folder: Path, truth: bytes | None = b"EN01 Y\nEN02 N\n") -> P
 def test_problems_have_known_and_questioned_texts_and_an_answer(
     tmp_path: Path, truth: bytes
 ) -> None:
-    yes, no = read_problems(problem_folder(tmp_path, truth))
+    yes, no = problem_rows(problem_folder(tmp_path, truth))
     assert isinstance(yes, Problem)
     assert isinstance(no, Problem)
     assert (yes.id, yes.same_author, no.id, no.same_author) == ("EN01", True, "EN02", False)
@@ -339,7 +339,7 @@ def test_problems_have_known_and_questioned_texts_and_an_answer(
 
 
 def test_without_a_truth_the_author_in_question_is_unknown(tmp_path: Path) -> None:
-    for problem in read_problems(problem_folder(tmp_path, None)):
+    for problem in problem_rows(problem_folder(tmp_path, None)):
         assert isinstance(problem, Problem)
         assert problem.same_author is None
         assert (problem.known[0].author, problem.questioned.author) == (problem.id, "")
@@ -349,7 +349,7 @@ def test_contents_json_says_which_problems_there_are_and_in_what_order(tmp_path:
     problem_folder(tmp_path, b"EN01 Y\nEN02 N\nEN03 Y\n")
     write_problem(tmp_path / "EN03", ["Known."], "Not listed.")
     (tmp_path / "contents.json").write_bytes(b'\xef\xbb\xbf{"problems": ["EN02", "EN01"]}')
-    problems = list(read_problems(tmp_path))
+    problems = list(problem_rows(tmp_path))
     assert [problem.id for problem in problems if isinstance(problem, Problem)] == ["EN02", "EN01"]
     assert len(problems) == 2
 
@@ -357,7 +357,7 @@ def test_contents_json_says_which_problems_there_are_and_in_what_order(tmp_path:
 def test_a_problem_that_contents_json_names_but_is_not_there_is_an_error(tmp_path: Path) -> None:
     problem_folder(tmp_path, None)
     (tmp_path / "contents.json").write_text('{"problems": ["EN01", "EN07", "EN02"]}')
-    first, error, last = read_problems(tmp_path)
+    first, error, last = problem_rows(tmp_path)
     assert isinstance(first, Problem)
     assert isinstance(last, Problem)
     assert isinstance(error, NotFoundError)
@@ -382,7 +382,7 @@ def test_a_problem_that_contents_json_names_but_is_not_there_is_an_error(tmp_pat
 def test_a_broken_contents_json_is_one_error(tmp_path: Path, contents: str) -> None:
     problem_folder(tmp_path)
     (tmp_path / "contents.json").write_text(contents)
-    error = only_error(read_problems(tmp_path))
+    error = only_error(problem_rows(tmp_path))
     assert isinstance(error, BrokenLineError)
     assert error.path == str(tmp_path / "contents.json")
     assert "problems" in str(error)
@@ -393,7 +393,7 @@ def test_a_garbage_truth_line_is_an_error_and_leaves_its_problem_without_an_answ
     tmp_path: Path, line: str
 ) -> None:
     problem_folder(tmp_path, f"EN02 N\n\n{line}\n".encode())
-    in_truth, no_answer, good = read_problems(tmp_path)
+    in_truth, no_answer, good = problem_rows(tmp_path)
     assert isinstance(in_truth, BrokenLineError)
     place = tmp_path / "truth.txt"
     assert str(in_truth) == f"{place}:3: '{line}'; expected a problem and Y or N"
@@ -404,12 +404,12 @@ def test_a_garbage_truth_line_is_an_error_and_leaves_its_problem_without_an_answ
 
 
 def test_an_empty_truth_is_not_taken_for_none(tmp_path: Path) -> None:
-    errors = list(read_problems(problem_folder(tmp_path, b"")))
+    errors = list(problem_rows(problem_folder(tmp_path, b"")))
     assert [type(error) for error in errors] == [MissingFieldError, MissingFieldError]
 
 
 def test_a_binary_truth_is_one_error(tmp_path: Path) -> None:
-    error = only_error(read_problems(problem_folder(tmp_path, b"\x89PNG\x1a\x00")))
+    error = only_error(problem_rows(problem_folder(tmp_path, b"\x89PNG\x1a\x00")))
     assert isinstance(error, BinaryFileError)
     assert error.path == str(tmp_path / "truth.txt")
 
@@ -422,13 +422,15 @@ def test_a_binary_truth_is_one_error(tmp_path: Path) -> None:
         (["Text."], ["Text.", "Text."], "1 known*.txt and 2 unknown*.txt"),
     ],
 )
+@pytest.mark.parametrize("listed", [True, False])
 def test_a_problem_with_too_few_or_too_many_texts_is_an_error_with_its_folder(
-    tmp_path: Path, known: list[str], unknown: list[str], counts: str
+    tmp_path: Path, known: list[str], unknown: list[str], counts: str, listed: bool
 ) -> None:
     problem_folder(tmp_path, None)
     write_problem(tmp_path / "EN00", known, *unknown)
-    (tmp_path / "contents.json").write_text('{"problems": ["EN00", "EN01"]}')
-    error, good = read_problems(tmp_path)
+    if listed:
+        (tmp_path / "contents.json").write_text('{"problems": ["EN00", "EN01", "EN02"]}')
+    error, good, _ = problem_rows(tmp_path)
     assert isinstance(error, NotFoundError)
     assert str(error).startswith(f"{tmp_path / 'EN00'}: {counts}; expected at least one known")
     assert isinstance(good, Problem)
@@ -443,7 +445,7 @@ def test_a_text_that_cannot_be_used_is_an_error_with_its_file(
 ) -> None:
     problem_folder(tmp_path)
     (tmp_path / "EN01" / "known02.txt").write_bytes(data)
-    error, good = read_problems(tmp_path)
+    error, good = problem_rows(tmp_path)
     assert type(error) is kind
     assert error.path == str(tmp_path / "EN01" / "known02.txt")
     assert isinstance(good, Problem)
@@ -453,14 +455,14 @@ def test_a_problem_text_in_cp1252_is_read_with_a_warning(tmp_path: Path) -> None
     problem_folder(tmp_path)
     (tmp_path / "EN02" / "unknown.txt").write_bytes("Café".encode("cp1252"))
     with pytest.warns(GuessedEncodingWarning, match=r"EN02/unknown\.txt is not UTF-8"):
-        _, problem = read_problems(tmp_path)
+        _, problem = problem_rows(tmp_path)
     assert isinstance(problem, Problem)
     assert problem.questioned.text == "Café"
 
 
 @pytest.mark.parametrize("name", ["missing", "."])
 def test_a_folder_without_problems_is_an_error(tmp_path: Path, name: str) -> None:
-    error = only_error(read_problems(tmp_path / name))
+    error = only_error(problem_rows(tmp_path / name))
     assert isinstance(error, NotFoundError)
     assert error.path == str(tmp_path / name)
 
@@ -470,3 +472,21 @@ def test_a_problem_folder_is_told_from_authors_with_an_unknown_title(tmp_path: P
     (tmp_path / "authors" / "burns").mkdir(parents=True)
     (tmp_path / "authors" / "burns" / "unknown lines.txt").write_text("O my Luve")
     assert not is_problem_folder(tmp_path / "authors")
+
+
+def test_a_second_truth_line_for_a_pair_or_problem_is_an_error(tmp_path: Path) -> None:
+    line = json.dumps({"id": "p1", "same": True, "authors": ["a", "a"]})
+    (tmp_path / "truth.jsonl").write_text(f"{line}\n{line}\n")
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(PAIR) + "\n")
+    error, pair = pair_rows(tmp_path)
+    assert isinstance(pair, Pair)
+    assert isinstance(error, BrokenLineError)
+    assert str(error).endswith("truth.jsonl:2: a second line for the pair 'p1'; expected one")
+    problem = tmp_path / "EN01"
+    problem.mkdir()
+    for name in ("known01.txt", "unknown.txt"):
+        (problem / name).write_text("A text.")
+    (tmp_path / "truth.txt").write_text("EN01 Y\nEN01 N\n")
+    error, found = problem_rows(tmp_path)
+    assert isinstance(found, Problem)
+    assert str(error).endswith("truth.txt:2: a second line for 'EN01'; expected one")

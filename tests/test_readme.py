@@ -1,0 +1,75 @@
+"""The README's commands and its Python, as a newcomer would run them."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def run(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the demo's texts, in which every `$ adhominem` of the README has run."""
+    folder = tmp_path_factory.mktemp("readme")
+    write = "from pathlib import Path; import demo; demo.write_addresses(Path('addresses.jsonl'))"
+    run(folder, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'examples')!r}); {write}")
+    lines = [line for block in blocks("console") for line in block.splitlines()]
+    commands = [line[2:] for line in lines if line.startswith("$ adhominem ")]
+    assert len(commands) >= 3
+    for command in commands:
+        run(folder, "-m", *shlex.split(command, comments=True))
+    return folder
+
+
+def test_the_commands_leave_what_the_readme_says(after_the_commands: Path) -> None:
+    for made in ("split/manifest.json", "corpus/tokens.bin", "dev-pairs/truth.jsonl"):
+        assert (after_the_commands / made).stat().st_size > 0
+
+
+def test_the_python_example_prints_what_its_comments_say(after_the_commands: Path) -> None:
+    (code,) = blocks("python")
+    printed = run(after_the_commands, "-c", code).splitlines()
+    comments = [
+        line.split("  # ")[1] if "  # " in line else None
+        for line in code.splitlines()
+        if line.startswith("print(")
+    ]
+    assert len(printed) == len(comments)
+    for line, comment in zip(printed, comments, strict=True):
+        assert comment is None or line == comment.split(": ")[0]
+
+
+def test_every_make_target_of_the_readme_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for target in re.findall(r"`make (\w+)`|\$ make (\w+)", README):
+        assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE)
+
+
+def test_every_link_of_the_readme_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert links
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_the_demo_runs_from_raw_texts_to_pairs(tmp_path: Path) -> None:
+    printed = run(tmp_path, str(ROOT / "examples" / "demo.py"))
+    assert "249 addresses by 43 presidents" in printed
+    assert re.search(r"epoch 2: \d+ by the same author, \d+ by different authors", printed)
