@@ -42,10 +42,11 @@ def check_leaks(
     second_length: npt.NDArray[np.integer],
 ) -> list[Leak]:
     """The AUC of each shallow property alone; all arrays are (pairs,)."""
+    shorter = np.minimum(first_length, second_length)
     properties = {
         "same topic": same_topic,
-        "like lengths": -np.abs(np.log(first_length / second_length)),
-        "shorter text's length": np.minimum(first_length, second_length),
+        "like lengths": shorter / np.maximum(first_length, second_length),
+        "shorter text's length": shorter,
     }
     same, different = int(same_author.sum()), int((~same_author).sum())
     # Two standard errors of the AUC of a property that has nothing to do with the label.

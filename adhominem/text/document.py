@@ -32,8 +32,6 @@ class Document:
                 _check_encodable(field.name, value)
         if not self.text or self.text.isspace():
             raise EmptyTextError("the text is empty; expected at least one visible character")
-        if "\0" in self.text:
-            raise TextEncodingError("the text holds NUL characters; expected text, not binary data")
 
 
 def _check_encodable(name: str, value: str) -> None:

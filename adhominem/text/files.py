@@ -181,6 +181,8 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
                     path,
                     line,
                 ) from None
+            if "\0" in text:
+                raise _binary(path, line)
             if encoding != "utf-8-sig":
                 _warn_encoding(encoding, path, line)
             return text
@@ -314,7 +316,9 @@ def write_folder(output: Path) -> Iterator[Path]:
     """
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise OptionError(f"{output} exists already; remove it, or choose another folder")
-    output = output.resolve()  # "." has no name
+    output = output.resolve()  # past a link to an empty folder, which could not be replaced
+    if output == Path.cwd():  # who stands in it would stand in the folder that was there before
+        raise OptionError("the output is the folder you are in; choose a new one")
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     partial.mkdir(parents=True)
     try:

@@ -53,16 +53,18 @@ def _nfc(text: str) -> Iterator[Edit]:
         run = match.group()
         if unicodedata.is_normalized("NFC", run):
             continue
-        bounds = [i for i, character in enumerate(run) if i == 0 or not _composes(character)]
-        for start, end in itertools.pairwise([*bounds, len(run)]):
+        bounds = [i for i in range(1, len(run)) if not _composes(run[i - 1], run[i])]
+        for start, end in itertools.pairwise([0, *bounds, len(run)]):
             composed = unicodedata.normalize("NFC", run[start:end])
             if composed != run[start:end]:
                 yield match.start() + start, match.start() + end, composed
 
 
-def _composes(character: str) -> bool:
-    """Whether it can join the character before it: marks, and the vowels and finals of Hangul."""
-    return unicodedata.category(character)[0] == "M" or "\u1160" <= character <= "\u11ff"
+def _composes(before: str, character: str) -> bool:
+    """Whether the two may become one letter: with a mark, or as parts of a Hangul syllable."""
+    if "\u1160" <= character <= "\u11ff":
+        return "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
+    return unicodedata.category(character)[0] == "M"
 
 
 # Narrower lines are a list or verse, wider ones a paragraph each.
@@ -125,6 +127,7 @@ STEPS: dict[str, tuple[Edits, ...]] = {
     "line_ends": (_rule(r"\r\n?", "\n", "\r"), _rule(r"[\u0085\u2028\u2029]", "\n")),
     "soft_hyphens": (_rule(r"\u00ad\n?", "", "\u00ad"),),
     "zero_width": (
+        _rule(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]", "", ""),  # control characters, too
         _rule(
             r"[\u061c\u180e\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]",
             "",

@@ -209,7 +209,7 @@ prints = st.lists(
 def test_the_search_finds_what_comparing_all_with_all_finds(
     samples: list[tuple[str, set[int]]], share: float, crowd: int
 ) -> None:
-    of_letters = {letters: sample for letters, sample in reversed(samples)}  # same letters, same
+    of_letters = dict(reversed(samples))  # texts of the same letters have the same sample
     items = [(letters, of_letters[letters]) for letters, _ in samples]
     fingerprints = [
         Fingerprint(letters.encode(), np.array(sorted(sample), np.uint32))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -344,7 +344,7 @@ def test_batches_of_one_corpus_come_in_mixed_order() -> None:
     pairs = draw_epoch(labels, seed=0, epoch=0, options=options)
     parts = batches(pairs, labels, 10, seed=0, epoch=0, options=options)
     kinds = [corpora_of(pairs, labels, part[0]) for part in parts]
-    changes = sum(one != other for one, other in zip(kinds, kinds[1:], strict=False))
+    changes = sum(one != other for one, other in pairwise(kinds))
     assert changes > len(set(kinds))
 
 

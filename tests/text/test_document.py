@@ -58,11 +58,6 @@ def test_a_whole_pair_of_escapes_is_one_character() -> None:
     assert Document(text="\U0001f600", author="Zoë").author == "Zoë"
 
 
-def test_nul_characters_are_no_text() -> None:
-    with pytest.raises(TextEncodingError, match="NUL"):
-        Document(text="a\0b")
-
-
 def test_a_copy_with_another_field_is_checked_too() -> None:
     with pytest.raises(EmptyTextError):
         replace(Document(text="Hello."), text=" ")

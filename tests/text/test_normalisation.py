@@ -35,6 +35,7 @@ CHANGES = [
     ("zero_width", "a\u200db", "ab"),
     ("nfc", "cafe\u0301 A\u030angstro\u0308m", "café Ångström"),
     ("nfc", "\u1112\u1161\u11ab\u1100\u116e\u11a8", "한국"),
+    ("nfc", "\u0995\u09c7\u09be", "\u0995\u09cb"),  # a mark that is no accent
     ("nfc", "\u212b \u212a \u037e", "\u00c5 K ;"),
     ("spaces", "a\u00a0b\tc\u2003d\u202fe\u3000f", "a b c d e f"),
     ("quotes", "“Yes,” he said, „no‟", '"Yes," he said, "no"'),
@@ -43,7 +44,7 @@ CHANGES = [
     ("quotes", "``Yes,'' she said. ‘‘No,’’ said he.", '"Yes," she said. "No," said he.'),
     ("quotes", "5′ 11″", "5' 11\""),
     ("dashes", "well‐known, well‑known, −5", "well-known, well-known, -5"),
-    ("dashes", "1914–18, 3‒4", "1914-18, 3-4"),
+    ("dashes", "1914–18, 3‒4; 1914–", "1914-18, 3-4; 1914--"),
     ("dashes", "so—that is – well ― no⸺", "so--that is -- well -- no--"),
     ("ellipses", "well…", "well..."),
     ("ellipses", "well. . . no . . . .", "well... no ...."),
@@ -95,6 +96,8 @@ def test_without_steps_a_text_stays_as_it_is(text: str) -> None:
         "a footnote* and another** here",
         "well-known -- and - so --- on",
         "^_^ hello ^_^",
+        "_hello ^_^",
+        "^_^ (hello_)",
         "-_- really -_-",
         ">_< ouch >_< ;_; sob ;_;",
         "*-* wow *-*",
@@ -127,6 +130,13 @@ def test_texts_with_a_paragraph_a_line_keep_their_line_ends() -> None:
     paragraph = "It was the best of times, it was the worst of times. " * 4
     text = f"{paragraph}\n{paragraph}\n{paragraph[:100]}\n"
     assert normalise(text) == text
+
+
+def test_a_line_that_had_room_for_one_more_word_was_not_wrapped() -> None:
+    full, room_for_five = "a" * 50, "b" * 44
+    text = f"{full}\n{full}\n{room_for_five}\n"
+    assert normalise(f"{text}12345 c") == f"{full} {full} {room_for_five}\n12345 c"
+    assert normalise(f"{text}123456 c") == f"{full} {full} {room_for_five} 123456 c"
 
 
 def test_blank_and_indented_lines_begin_a_paragraph() -> None:

@@ -217,7 +217,6 @@ def test_a_truth_without_authors_gives_the_answers(tmp_path: Path) -> None:
         ({"fandoms": ["Tea"]}, MissingFieldError, "'fandoms' is not a list of two strings"),
         ({"pair": ["a", " \n"]}, EmptyTextError, "the text is empty"),
         ({"pair": ["a", "\ud83d"]}, TextEncodingError, "half a character (U+D83D)"),
-        ({"pair": ["a", "b\0"]}, TextEncodingError, "NUL characters"),
         ({"id": "p9"}, MissingFieldError, "the truth has no usable line for the pair 'p9'"),
     ],
 )

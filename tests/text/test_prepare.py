@@ -333,6 +333,12 @@ def overwrite(name: str, data: bytes) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_bytes(data)
 
 
+def unknown_compression(folder: Path) -> None:
+    data = bytearray((folder / "tables.npz").read_bytes())
+    data[data.index(b"PK\1\2") + 10] = 99  # the method, in the list of the zip file's members
+    (folder / "tables.npz").write_bytes(data)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -344,6 +350,7 @@ def overwrite(name: str, data: bytes) -> Callable[[Path], object]:
         cut("tables.npz", 0),
         cut("corpus.json", 50),
         cut("corpus.json", 0),
+        unknown_compression,
         overwrite("tables.npz", b"no zip file at all, though it is named like one"),
         overwrite("corpus.json", b"[1, 2]"),
         overwrite("corpus.json", b"\xff\xfe\x00"),

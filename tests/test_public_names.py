@@ -1,0 +1,153 @@
+"""The public names, and the rule that imports point one way only.
+
+A reader can follow a text through the rooms in order because no room needs a later one.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import adhominem
+
+PACKAGE = Path(adhominem.__file__).parent
+# The rooms in the order of the flow; each may use itself and what stands before it.
+ROOMS = (
+    "errors",
+    "text",
+    "pairs",
+    "presets",
+    "scoring",
+    "encoders",
+    "training",
+    "evaluation",
+    "explain",
+    "models",
+    "verifier",
+)
+ENTRANCES = ("__init__", "__main__", "cli", "terminal", "web")  # may use every room
+MODULES = sorted(PACKAGE.rglob("*.py"))
+INIT = ast.parse((PACKAGE / "__init__.py").read_text("utf-8"))
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def imports(tree: ast.AST) -> set[str]:
+    """The modules of this package that a tree imports anywhere, without the package's name."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: an import with dots is not counted here"
+            names = [node.module or ""]
+            if node.module == "adhominem":
+                names = [f"adhominem.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.partition(".")[2] for name in names if name.split(".")[0] == "adhominem"}
+    return found - {""}
+
+
+def test_every_public_name_resolves_to_what_its_home_calls_by_it() -> None:
+    for name in adhominem.__all__:
+        assert getattr(adhominem, name) is not None
+    for name, home in adhominem._HOMES.items():
+        value = getattr(adhominem, name)
+        assert value.__module__ == f"adhominem.{home}", name
+        assert value.__name__ == name
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    for name in adhominem._HOMES:
+        assert getattr(adhominem, name).__doc__, name
+
+
+def test_the_homes_the_type_checkers_imports_and_all_agree() -> None:
+    (checked,) = [
+        node
+        for node in INIT.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    for_mypy = {
+        alias.name: (node.module or "").removeprefix("adhominem.")
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert for_mypy == adhominem._HOMES
+    assert set(adhominem.__all__) == {*adhominem._HOMES, "__version__"}
+    assert len(set(adhominem.__all__)) == len(adhominem.__all__)
+    assert sorted(adhominem._HOMES) == list(adhominem._HOMES)
+
+
+def test_dir_lists_the_public_names_and_star_brings_them() -> None:
+    assert set(adhominem.__all__) <= set(dir(adhominem))
+    brought: dict[str, object] = {}
+    exec("from adhominem import *", brought)
+    assert set(adhominem.__all__) <= set(brought)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'verdict'"):
+        adhominem.verdict  # noqa: B018
+    assert not hasattr(adhominem, "numpy")
+
+
+def test_every_module_stands_in_a_known_room() -> None:
+    rooms = {module_name(path).split(".")[0] for path in MODULES}
+    assert {"errors", "text", "pairs", "evaluation"} <= rooms
+    assert rooms <= {*ROOMS, *ENTRANCES}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_imports_point_to_earlier_rooms_only(path: Path) -> None:
+    room = module_name(path).split(".")[0]
+    used = {name.split(".")[0] for name in imports(ast.parse(path.read_text("utf-8")))}
+    if room in ROOMS:
+        allowed = {*ROOMS[: ROOMS.index(room) + 1]}
+    elif room == "terminal":
+        allowed = {"errors"}
+    else:
+        allowed = {*ROOMS, "terminal", "cli", "__version__"}
+    assert used <= allowed
+
+
+def test_the_rule_would_notice_an_import_wherever_it_stands() -> None:
+    code = """
+    def late():
+        from adhominem.evaluation.leaks import check_leaks
+    if TYPE_CHECKING:
+        import adhominem.pairs.split
+    from adhominem import cli
+    from numpy import array
+    """
+    tree = ast.parse("if True:\n" + code)
+    assert imports(tree) == {"evaluation.leaks", "pairs.split", "cli"}
+
+
+def test_only_the_command_line_uses_the_terminal() -> None:
+    users = {
+        module_name(path)
+        for path in MODULES
+        if any(
+            name.split(".")[0] == "terminal" for name in imports(ast.parse(path.read_text("utf-8")))
+        )
+    }
+    assert users == {"cli"}
+
+
+def test_only_the_terminal_and_the_command_line_print() -> None:
+    for path in MODULES:
+        calls = [
+            node
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "print"
+        ]
+        assert not calls or module_name(path) in ("terminal", "cli"), path
