@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from adhominem.config import Config, preset
     from adhominem.errors import AdHominemError, AdHominemWarning, InputError
     from adhominem.evaluation.leaks import check_leaks
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
     from adhominem.pairs.split import SplitOptions, split
-    from adhominem.presets import DataOptions, preset
+    from adhominem.runs.train import train
+    from adhominem.scoring.two_covariance import TwoCovariance
     from adhominem.text.corpus import PackedCorpus
     from adhominem.text.document import Document
     from adhominem.text.normalisation import Normaliser
-    from adhominem.text.prepare import prepare
+    from adhominem.text.prepare import prepare, prepare_pairs
     from adhominem.text.readers import find_sources, read_documents, read_pairs, read_problems
     from adhominem.text.tokenizer import Tokenizer
     from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdHominemError": "errors",
     "AdHominemWarning": "errors",
-    "DataOptions": "presets",
+    "Config": "config",
     "Document": "text.document",
     "InputError": "errors",
     "Normaliser": "text.normalisation",
@@ -38,6 +40,7 @@ _HOMES = {
     "PairOptions": "pairs.epochs",
     "SplitOptions": "pairs.split",
     "Tokenizer": "text.tokenizer",
+    "TwoCovariance": "scoring.two_covariance",
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",
     "WindowOptions": "text.windows",
@@ -46,18 +49,20 @@ _HOMES = {
     "draw_epoch": "pairs.epochs",
     "find_sources": "text.readers",
     "prepare": "text.prepare",
-    "preset": "presets",
+    "prepare_pairs": "text.prepare",
+    "preset": "config",
     "read_documents": "text.readers",
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
     "split": "pairs.split",
+    "train": "runs.train",
     "write_pair_set": "pairs.pair_set",
 }
 
 __all__ = [
     "AdHominemError",
     "AdHominemWarning",
-    "DataOptions",
+    "Config",
     "Document",
     "InputError",
     "Normaliser",
@@ -65,6 +70,7 @@ __all__ = [
     "PairOptions",
     "SplitOptions",
     "Tokenizer",
+    "TwoCovariance",
     "Vocabulary",
     "VocabularyOptions",
     "WindowOptions",
@@ -74,11 +80,13 @@ __all__ = [
     "draw_epoch",
     "find_sources",
     "prepare",
+    "prepare_pairs",
     "preset",
     "read_documents",
     "read_pairs",
     "read_problems",
     "split",
+    "train",
     "write_pair_set",
 ]
 

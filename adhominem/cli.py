@@ -62,10 +62,16 @@ def _find(paths: tuple[Path, ...]) -> tuple[list[Source], int]:
     return sources, sum(source.size() for source in sources)
 
 
-def _finish(skipped: list[InputError]) -> None:
+def _skip_list() -> list[InputError]:
+    """Where bad rows go; they are shown when the command ends, be it by an error."""
     from adhominem.terminal import list_skipped
 
-    list_skipped(skipped)
+    skipped: list[InputError] = []
+    click.get_current_context().call_on_close(lambda: list_skipped(skipped))
+    return skipped
+
+
+def _finish(skipped: list[InputError]) -> None:
     sys.exit(SKIPPED_STATUS if skipped else 0)
 
 
@@ -94,7 +100,7 @@ def prepare(
     from adhominem.text.prepare import prepare
 
     chosen, size = _find(sources)
-    skipped: list[InputError] = []
+    skipped = _skip_list()
     normaliser = Normaliser((*(step for step in STEPS if step not in without),))
     Normaliser(without)  # complains of a step that does not exist
     with progress("preparing", size) as on_bytes:
@@ -150,7 +156,7 @@ def split(
     from adhominem.terminal import print_json, print_table, progress
 
     chosen, size = _find(sources)
-    skipped: list[InputError] = []
+    skipped = _skip_list()
     options = SplitOptions(shares=shares, topic_disjoint=topic_disjoint, seed=seed)
     with progress("splitting", 2 * size) as on_bytes:
         report = split(chosen, output, options, skipped=skipped, on_bytes=on_bytes)
@@ -206,7 +212,7 @@ def pairs(
     from adhominem.terminal import print_json, print_table, progress
 
     chosen, size = _find(sources)
-    skipped: list[InputError] = []
+    skipped = _skip_list()
     options = PairOptions(
         balanced=balanced,
         same_author_across=same_author_across or "",
@@ -241,4 +247,100 @@ def pairs(
             ["property", "AUC", ""],
             [[leak.name, f"{leak.auc:.3f}", "LEAKS" if leak.leaks else "ok"] for leak in leaks],
         )
+    _finish(skipped)
+
+
+@main.command()
+@_sources
+@click.option(
+    "--dev",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A pair set to choose the best epoch by; may be given several times.",
+)
+@_output
+@click.option("--preset", default="pan20", show_default=True, help="pan20 (the paper's) or tiny.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
+)
+@click.option(
+    "--members",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Train so many, with seeds that follow each other; their mean decides.",
+)
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
+@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
+@_seed
+@_json
+def train(
+    sources: tuple[Path, ...],
+    dev: tuple[Path, ...],
+    output: Path,
+    preset: str,
+    settings: tuple[str, ...],
+    members: int,
+    device: str,
+    resume: bool,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Train a model, or an ensemble of several, on texts or on a prepared corpus.
+
+    SOURCES are what `adhominem prepare` reads, or one folder that it made. What is
+    under way lies in OUTPUT.training; after a stop, the same command with --resume
+    goes on from there and ends as if nothing had happened. Started by `torchrun -m
+    adhominem train`, several processes share each batch.
+
+    \b
+        adhominem train split/train --dev dev-pairs -o model --preset tiny
+    """
+    from contextlib import nullcontext
+
+    from adhominem.config import preset as find_preset
+    from adhominem.models.folder import read_scores
+    from adhominem.runs.train import open_inputs, train
+    from adhominem.terminal import TrainingBar, print_json, print_table, silence
+
+    config = find_preset(preset).with_settings([f"training.seed={seed}", *settings])
+    speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
+    skipped = _skip_list() if speaks else []
+    with (
+        nullcontext() if speaks else silence(),
+        open_inputs(sources, dev, config, skipped) as (corpus, pairs),
+        TrainingBar(config.training.epochs, members) as bar,
+    ):
+        models = train(
+            corpus,
+            pairs,
+            output,
+            config=config,
+            members=members,
+            device=device,
+            resume=resume,
+            on_event=bar.show,
+        )
+    if not speaks:
+        _finish([])
+    scores = read_scores(output)
+    if as_json:
+        print_json(
+            {
+                "model": str(output),
+                "scores": scores,
+                "members": [model.scores for model in models],
+                "skipped": [str(error) for error in skipped],
+            }
+        )
+    else:
+        measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")
+        parts = [(f"member {i}: ", model.scores) for i, model in enumerate(models, start=1)]
+        parts = [*(parts if members > 1 else []), ("", scores)]
+        rows = [
+            [f"{part}{name}", *(f"{row[measure]:.3f}" for measure in measures)]
+            for part, found in parts
+            for name, row in found.items()
+        ]
+        print_table(f"{output}: dev scores", ["dev set", *measures], rows)
     _finish(skipped)

@@ -32,6 +32,18 @@ class CorpusError(AdHominemError):
     """A prepared corpus is missing, damaged, or from a newer version."""
 
 
+class ModelError(AdHominemError):
+    """A model folder is missing, damaged, or from a newer version."""
+
+
+class CheckpointError(AdHominemError):
+    """A checkpoint is damaged, or belongs to another run."""
+
+
+class DivergedError(AdHominemError):
+    """Training has left the range of numbers; the last checkpoint is from before that."""
+
+
 class InputError(AdHominemError):
     """One piece of input cannot be used. `path` and `line` say which one."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TextIO
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -70,6 +72,18 @@ def short_warnings() -> Iterator[None]:
             complain(f"warning: and {shown - _MOST_SHOWN:,} more of these")
 
 
+@contextmanager
+def silence() -> Iterator[None]:
+    """For a process whose twin says the same; an error that ends it is shown all the same."""
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+        warnings.catch_warnings(action="ignore"),
+    ):
+        yield
+
+
 def complain(message: str) -> None:
     """A line for people, beside the results."""
     print(message, file=sys.stderr, flush=True)
@@ -101,3 +115,57 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
             *(f"{cell:,}" if isinstance(cell, int) else escape(str(cell)) for cell in row)
         )
     Console().print(table)
+
+
+class TrainingBar:
+    """Where a training run stands: a bar with losses and pairs/s, and a line an epoch."""
+
+    def __init__(self, epochs: int, members: int) -> None:
+        self._console = Console(stderr=True, soft_wrap=True)
+        self._epochs, self._members = epochs, members
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("starting", total=None, rate="")
+        self._epoch: tuple[int, int] | None = None  # member and epoch that the rate is of
+        self._began = 0.0
+        self._pairs = 0
+
+    def __enter__(self) -> TrainingBar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._bar.stop()
+
+    def show(self, event: dict[str, Any]) -> None:
+        """A step or an epoch of the run."""
+        if event["event"] == "step":
+            if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
+                self._epoch = (event["member"], event["epoch"])
+                self._began, self._pairs = time.monotonic(), -event["pairs"]
+            self._pairs += event["pairs"]
+            rate = self._pairs / max(1e-9, time.monotonic() - self._began)
+            losses = " ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
+            self._bar.update(
+                self._task,
+                description=self._name(event),
+                completed=event["epoch"] * event["steps"] + event["step"] + 1,
+                total=self._epochs * event["steps"],
+                rate=f"{rate:,.0f} pairs/s, {losses}",
+            )
+        else:
+            losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
+            scores = ", ".join(f"{name} {row['auc']:.3f}" for name, row in event["dev"].items())
+            self._console.print(
+                f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}", markup=False
+            )
+
+    def _name(self, event: dict[str, Any]) -> str:
+        member = f"member {event['member'] + 1}, " if self._members > 1 else ""
+        return f"{member}epoch {event['epoch'] + 1}"

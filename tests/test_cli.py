@@ -7,12 +7,14 @@ import os
 import random
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner, Result
+from conftest import SMALL_SETTINGS, SmallData, SmallRun
 
 from adhominem import PackedCorpus, __version__, find_sources, read_pairs
 from adhominem.cli import main
@@ -320,11 +322,116 @@ def test_options_that_cannot_work_end_with_1(
         (["pairs", "texts.jsonl", "-o", "out", "--count", "0"], "--count"),
         (["pairs", "texts.jsonl", "-o", "out", "--same-author-across", "x"], "'work', 'topic'"),
         (["prepare", "texts.jsonl", "-o", "out", "--jobs", "0"], "--jobs"),
+        (["train", "texts.jsonl"], "Missing option '-o'"),
+        (["train", "texts.jsonl", "-o", "out", "--members", "0"], "--members"),
+        (["train", "texts.jsonl", "-o", "out", "--seed", "-1"], "--seed"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_a_wrong_call_ends_with_2(arguments: list[str], message: str) -> None:
     assert message in run(*arguments, status=2).stderr
+
+
+# train
+
+SMALL = [*("--device", "cpu", *(part for setting in SMALL_SETTINGS for part in ("--set", setting)))]
+
+
+def test_train_does_what_the_function_does(
+    small_data: SmallData, small_run: SmallRun, tmp_path: Path, quick_export: None
+) -> None:
+    inputs = (small_data.corpus_folder, "--dev", small_data.dev_folder)
+    result = run("train", *inputs, "-o", tmp_path / "model", *SMALL)
+    for name in ("model.safetensors", "tokenizer.json", "training.jsonl", "README.md"):
+        assert (tmp_path / "model" / name).read_bytes() == (small_run.folder / name).read_bytes()
+    (line,) = [line for line in result.stdout.splitlines() if line.split()[:1] == ["dev"]]
+    assert line.split()[1] == f"{small_run.model.scores['dev']['auc']:.3f}"
+    shown = [line.partition(":")[0] for line in result.stderr.splitlines()]
+    assert shown == ["epoch 1", "epoch 2", "epoch 3"]
+    for line, event in zip(
+        result.stderr.splitlines(),
+        [event for event in small_run.events if event["event"] == "epoch"],
+        strict=True,
+    ):
+        assert f"bayes_factor {event['losses']['bayes_factor']:.3f}" in line
+        assert line.endswith(f"dev AUC dev {event['dev_auc']:.3f}")
+
+
+def test_train_takes_raw_texts_a_preset_settings_a_seed_and_members(
+    small_data: SmallData, tmp_path: Path, quick_export: None
+) -> None:
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text("{broken\n" + small_data.texts.read_text("utf-8"), "utf-8")
+    out = tmp_path / "models"
+    more = ("--preset", "tiny", "--set", "training.epochs=1", "--seed", 7, "--members", 2)
+    result = run(
+        *("train", damaged, "--dev", small_data.pairs, "-o", out, *more, "--device", "cpu"),
+        "--json",
+        status=3,
+    )
+    told = strict_json(result.stdout)
+    assert told["model"] == str(out)
+    assert [set(scores) for scores in told["members"]] == [{"pairs"}] * 2
+    assert 0 <= told["scores"]["pairs"]["auc"] <= 1
+    assert told["skipped"] == [f"{damaged}:1: {told['skipped'][0].split(': ', 1)[1]}"]
+    lines = result.stderr.splitlines()
+    assert [line.split(":")[0] for line in lines[:2]] == ["member 1, epoch 1", "member 2, epoch 1"]
+    assert lines[2] == "skipped 1 of the inputs:"
+    configs = [
+        json.loads((out / f"member-{number}" / "config.json").read_text())["config"]
+        for number in (1, 2)
+    ]
+    assert [config["training"]["seed"] for config in configs] == [7, 8]
+    assert configs[0]["training"]["epochs"] == 1
+    assert configs[0]["encoder"]["lev_size"] == 16
+
+
+def test_train_without_dev_and_with_resume(
+    small_data: SmallData, tmp_path: Path, quick_export: None
+) -> None:
+    arguments = ("train", small_data.corpus_folder, "-o", tmp_path / "model", *SMALL)
+    first = run(*arguments)
+    assert "(no dev set)" in first.stderr
+    again = run(*arguments, status=1)
+    assert "exists already; remove it, or choose another folder" in again.stderr
+    resumed = run(*arguments, "--resume", "--json")
+    assert strict_json(resumed.stdout)["scores"] == {}
+    assert resumed.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "huge"], "there is no preset 'huge'; expected one of: pan20, tiny"),
+        (["--set", "encoder.size=3"], "there is no setting 'encoder.size'; expected one of: "),
+        (["--set", "lev_size"], "'lev_size' is no setting; expected one like encoder.lev_size=80"),
+        (["--set", "training.patience=0"], "patience is 0; expected 1 or more"),
+        (["--set", "training.checkpoint_minutes=-1"], "checkpoint_minutes is -1.0; expected 0 or"),
+        (["--device", "tpu"], "the device is 'tpu'; expected cpu, cuda or auto"),
+        (["--dev", "nowhere"], "nowhere: there is no such file or folder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_train_refuses_what_cannot_work_in_one_line(
+    arguments: list[str], message: str, small_data: SmallData, tmp_path: Path
+) -> None:
+    result = run("train", small_data.corpus_folder, "-o", tmp_path / "out", *arguments, status=1)
+    assert result.stderr.startswith(f"error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_process_of_torchrun_that_is_not_the_first_says_nothing_but_errors(
+    small_data: SmallData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_export: None
+) -> None:
+    from adhominem.training import distributed
+
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setattr(distributed, "together", lambda device: nullcontext())
+    arguments = ("train", small_data.corpus_folder, "-o", tmp_path / "model", *SMALL)
+    result = run(*arguments)
+    assert (result.stdout, result.stderr) == ("", "")
+    assert run(*arguments, status=1).stderr.startswith("error: ")
 
 
 def example_in(command: click.Command) -> list[str]:
@@ -341,8 +448,7 @@ def test_the_help_of_every_command_shows_an_example_that_parses(command: str) ->
     for _, name, *arguments in examples:
         assert name == command
         assert " ".join(arguments) in " ".join(result.stdout.split())
-        context = main.commands[command].make_context(command, list(arguments))
-        assert context.params["output"].name == arguments[arguments.index("-o") + 1]
+        main.commands[command].make_context(command, list(arguments))  # raises a UsageError
 
 
 def test_the_help_names_every_command_with_a_line_on_each() -> None:
@@ -407,8 +513,8 @@ def test_neither_the_import_nor_the_help_loads_anything_heavy(code: str) -> None
     assert not loaded & HEAVY
 
 
-@pytest.mark.parametrize("command", ["split", "pairs"])
-def test_a_command_that_needs_no_tokenizer_loads_none(
+@pytest.mark.parametrize("command", ["prepare", "split", "pairs"])
+def test_a_command_that_needs_no_tokenizer_or_network_loads_none(
     command: str, texts: Path, tmp_path: Path
 ) -> None:
     call = f"main([{command!r}, {str(texts)!r}, '-o', {str(tmp_path / 'out')!r}, '--json'])"
@@ -419,4 +525,5 @@ def test_a_command_that_needs_no_tokenizer_loads_none(
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     status, *loaded = done.stdout.splitlines()[-1].split()
     assert status == "0"
-    assert not {"torch", "matplotlib", "scipy", "tokenizers"} & set(loaded)
+    unneeded = {"torch", "matplotlib", "scipy", "onnx", "safetensors", "tensorboard"}
+    assert not (unneeded if command == "prepare" else unneeded | {"tokenizers"}) & set(loaded)

@@ -18,13 +18,14 @@ ROOMS = (
     "errors",
     "text",
     "pairs",
-    "presets",
     "scoring",
     "encoders",
     "training",
+    "config",
     "evaluation",
     "explain",
     "models",
+    "runs",
     "verifier",
 )
 ENTRANCES = ("__init__", "__main__", "cli", "terminal", "web")  # may use every room

@@ -39,12 +39,18 @@ def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_commands_leave_what_the_readme_says(after_the_commands: Path) -> None:
-    for made in ("split/manifest.json", "corpus/tokens.bin", "dev-pairs/truth.jsonl"):
-        assert (after_the_commands / made).stat().st_size > 0
+    made = (
+        "split/manifest.json",
+        "corpus/tokens.bin",
+        "dev-pairs/truth.jsonl",
+        "model/config.json",
+    )
+    for file in made:
+        assert (after_the_commands / file).stat().st_size > 0
 
 
-def test_the_python_example_prints_what_its_comments_say(after_the_commands: Path) -> None:
-    (code,) = blocks("python")
+@pytest.mark.parametrize("code", blocks("python"))
+def test_a_python_example_prints_what_its_comments_say(after_the_commands: Path, code: str) -> None:
     printed = run(after_the_commands, "-c", code).splitlines()
     comments = [
         line.split("  # ")[1] if "  # " in line else None
@@ -69,7 +75,10 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
         assert (ROOT / link).exists(), link
 
 
-def test_the_demo_runs_from_raw_texts_to_pairs(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_demo_learns_to_tell_presidents_apart_that_it_has_not_seen(tmp_path: Path) -> None:
     printed = run(tmp_path, str(ROOT / "examples" / "demo.py"))
     assert "249 addresses by 43 presidents" in printed
     assert re.search(r"epoch 2: \d+ by the same author, \d+ by different authors", printed)
+    (dev_auc,) = re.findall(r"1: dev-pairs +(0\.\d+)", printed)
+    assert float(dev_auc) > 0.7

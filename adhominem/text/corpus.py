@@ -45,6 +45,7 @@ class PackedCorpus:
     topic_tokens: npt.NDArray[np.uint32]  # the contextual prefixes as types, all topics in a row
     topic_offsets: npt.NDArray[np.int64]  # (topics + 1,)
     description: dict[str, Any]  # what corpus.json says
+    same_author: npt.NDArray[np.bool_] | None = None  # (pairs,): of a pair set, for 2i and 2i + 1
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -94,6 +95,7 @@ class PackedCorpus:
                     topic_tokens=tables["topic_tokens"],
                     topic_offsets=tables["topic_offsets"],
                     description=description,
+                    same_author=tables.get("same_author"),
                 )
         except _DAMAGE as error:
             raise _damaged(folder, f"{type(error).__name__}: {error}") from None

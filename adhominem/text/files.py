@@ -308,18 +308,22 @@ def write_whole(path: Path) -> Iterator[TextIO]:
         raise
 
 
-@contextmanager
-def write_folder(output: Path) -> Iterator[Path]:
-    """A temporary folder to write into; it becomes `output` once all of it is written.
-
-    A folder that holds anything is never replaced: it may be the only copy.
-    """
+def check_output(output: Path) -> Path:
+    """Where a new folder will be; one that holds anything is refused: it may be the only copy."""
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise OptionError(f"{output} exists already; remove it, or choose another folder")
     output = output.resolve()  # past a link to an empty folder, which could not be replaced
     if output == Path.cwd():  # who stands in it would stand in the folder that was there before
         raise OptionError("the output is the folder you are in; choose a new one")
+    return output
+
+
+@contextmanager
+def write_folder(output: Path) -> Iterator[Path]:
+    """A temporary folder to write into; it becomes `output` once all of it is written."""
+    output = check_output(output)
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed, with the same number
     partial.mkdir(parents=True)
     try:
         yield partial

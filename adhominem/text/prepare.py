@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import signal
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.errors import EmptyTextError, InputError, MissingFieldError, OptionError
 from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
 from adhominem.text.document import Document
 from adhominem.text.files import write_folder
 from adhominem.text.labels import KINDS, LabelCollector, Labels
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.prefix import prefix_tokens
-from adhominem.text.readers import Source, check_names
+from adhominem.text.readers import Source, check_names, find_sources, read_pairs
 from adhominem.text.tokenizer import Tokenizer
 
 _BATCH_CHARACTERS = 1 << 20
@@ -59,20 +59,58 @@ def prepare(
     `on_bytes` hears of each stretch of input as it is read. With `jobs` above 1,
     a script must keep the call under `if __name__ == "__main__":`.
     """
-    if jobs < 1:
-        raise OptionError(f"jobs is {jobs}; expected 1 or more")
-    normaliser = normaliser or Normaliser()
     sources = list(sources)
     check_names(sources)
-    with write_folder(Path(output)) as folder, open(folder / "tokens.bin", "wb") as file:
+    streams = [(s, s.documents(skipped=skipped, on_bytes=on_bytes)) for s in sources]
+    return _pack(streams, Path(output), normaliser or Normaliser(), jobs, skipped)
+
+
+def prepare_pairs(
+    path: str | Path,
+    output: str | Path,
+    *,
+    normaliser: Normaliser | None = None,
+    jobs: int = 1,
+    skipped: list[InputError] | None = None,
+) -> PackedCorpus:
+    """Pack a pair set with its truth: documents 2i and 2i + 1 are the i-th pair.
+
+    A pair that cannot be read, or has no truth, is skipped whole.
+    """
+    (source,) = find_sources(path)
+    same_author: list[bool] = []
+
+    def documents() -> Iterator[Document]:
+        for pair in read_pairs(source.path, skipped=skipped):
+            if pair.same_author is None:
+                raise MissingFieldError("a pair set without truth.jsonl beside it", source.path)
+            same_author.append(pair.same_author)
+            yield pair.first
+            yield pair.second
+
+    return _pack(
+        [(source, documents())], Path(output), normaliser or Normaliser(), jobs, None, same_author
+    )
+
+
+def _pack(
+    streams: Sequence[tuple[Source, Iterator[Document]]],
+    output: Path,
+    normaliser: Normaliser,
+    jobs: int,
+    skipped: list[InputError] | None,
+    same_author: list[bool] | None = None,
+) -> PackedCorpus:
+    if jobs < 1:
+        raise OptionError(f"jobs is {jobs}; expected 1 or more")
+    with write_folder(output) as folder, open(folder / "tokens.bin", "wb") as file:
         packer = _Packer(file, Tokenizer(normaliser), skipped)
-        for source in sources:
-            documents = source.documents(skipped=skipped, on_bytes=on_bytes)
+        for source, documents in streams:
             with _token_batches(_batches(documents), normaliser, jobs) as batches:
                 for batch, tokens in batches:
                     packer.add(source, batch, tokens)
-        packer.write_tables(folder)
-        packer.write_description(folder, normaliser, sources)
+        packer.write_tables(folder, same_author)
+        packer.write_description(folder, normaliser, [source for source, _ in streams])
     return PackedCorpus.open(output)
 
 
@@ -112,12 +150,14 @@ class _Packer:
             raise error
         self._skipped.append(error)
 
-    def write_tables(self, folder: Path) -> None:
+    def write_tables(self, folder: Path, same_author: list[bool] | None) -> None:
         labels = self._labels.labels()
         prefixes = [prefix_tokens(topic, self._tokenizer) for topic in labels.topic_names]
         types = self._types
         topic_tokens = [
-            types.setdefault(kind, len(types)) for tokens in prefixes for kind in tokens
+            types.setdefault(kind[:_LONGEST_TYPE], len(types))
+            for tokens in prefixes
+            for kind in tokens
         ]
         strings = {"ids": self._ids, "types": list(types)}
         strings |= {f"{kind}_names": getattr(labels, f"{kind}_names") for kind in KINDS}
@@ -127,6 +167,8 @@ class _Packer:
             "topic_offsets": np.cumsum([0, *map(len, prefixes)], dtype=np.int64),
             **{kind: getattr(labels, kind) for kind in KINDS},
         }
+        if same_author is not None:
+            arrays["same_author"] = np.array(same_author, dtype=bool)
         for name, values in strings.items():
             arrays |= pack_strings(name, values)
         np.savez(folder / "tables.npz", **arrays)  # type: ignore[arg-type]

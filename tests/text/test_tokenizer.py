@@ -13,7 +13,8 @@ from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.tokenizer import TOKEN_PATTERN, Tokenizer
+from adhominem.text.token_pattern import TOKEN_PATTERN
+from adhominem.text.tokenizer import Tokenizer
 
 tokenizer = Tokenizer()
 verbatim = Tokenizer(Normaliser(()))

@@ -1,0 +1,151 @@
+"""The configuration of a model: presets, single settings, and its form in the model folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import Any
+
+from adhominem.encoders.options import EncoderOptions
+from adhominem.errors import OptionError
+from adhominem.pairs.epochs import PairOptions
+from adhominem.text.vocabulary import VocabularyOptions
+from adhominem.text.windows import WindowOptions
+from adhominem.training.options import DataOptions, LossOptions, TrainingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """All settings of a model and its training. The default is the paper's."""
+
+    data: DataOptions = field(default_factory=DataOptions)
+    encoder: EncoderOptions = field(default_factory=EncoderOptions)
+    loss: LossOptions = field(default_factory=LossOptions)
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+
+    def __post_init__(self) -> None:
+        if self.loss.in_batch_negatives and self.training.masks == "pair":
+            raise OptionError(
+                "with in_batch_negatives, documents of one pair would be known by their dropout "
+                "masks; expected training.masks=document or training.masks=batch"
+            )
+
+    def with_setting(self, setting: str) -> Config:
+        """A copy with one setting changed: `encoder.lev_size=80`, `data.windows.hop=20`."""
+        return self.with_settings([setting])
+
+    def with_settings(self, settings: Sequence[str]) -> Config:
+        """A copy with some settings changed; only the result of all of them must hold together."""
+        data = self.to_json()
+        for setting in settings:
+            path, equals, value = setting.partition("=")
+            if not equals:
+                raise OptionError(
+                    f"'{setting}' is no setting; expected one like encoder.lev_size=80"
+                )
+            *rooms, name = path.split(".")
+            place = data
+            for room in rooms:
+                place = _known(place, room, path)
+            before = _known(place, name, path)
+            if isinstance(before, dict):
+                raise OptionError(f"'{path}' is no single setting")
+            place[name] = _parsed(value, before, path)
+        return self.from_json(data)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Config:
+        """The config that `to_json` wrote; unknown or missing settings raise OptionError."""
+        built: Config = _built(data, cls(), "config")
+        return built
+
+
+PRESETS = {
+    "pan20": Config(),
+    # Trains on a laptop in about a minute: what the tests and the demo use. Without dropout: its
+    # noise on the sum of all that documents have in common hides for long what they differ in.
+    "tiny": Config(
+        data=DataOptions(
+            vocabulary=VocabularyOptions(token_types=500, character_types=100),
+            windows=WindowOptions(max_windows=20),
+            pairs=PairOptions(balanced=True, same_author_across="work"),
+        ),
+        encoder=EncoderOptions(
+            character_filters=10,
+            word_vector_size=24,
+            window_lstm_size=16,
+            document_lstm_size=16,
+            attention_size=16,
+            lev_size=16,
+            cnn_dropout=0.0,
+            lstm_dropout=0.0,
+            attention_dropout=0.0,
+            lev_dropout=0.0,
+        ),
+        loss=LossOptions(in_batch_negatives=1.0),
+        training=TrainingOptions(
+            epochs=10, batch_pairs=32, learning_rate=0.003, max_windows=10, masks="document"
+        ),
+    ),
+}
+
+
+def preset(name: str) -> Config:
+    """The preset of this name."""
+    if name not in PRESETS:
+        raise OptionError(f"there is no preset '{name}'; expected one of: {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def _known(place: Any, name: str, path: str) -> Any:
+    if not isinstance(place, dict):
+        raise OptionError(f"'{path}' is no single setting")
+    if name not in place:
+        raise OptionError(f"there is no setting '{path}'; expected one of: {', '.join(place)}")
+    return place[name]
+
+
+def _parsed(value: str, before: object, whole: str) -> object:
+    """The text of a setting as a value of the type it had before."""
+    if isinstance(before, str):
+        return value
+    try:
+        parsed = json.loads(value.lower() if isinstance(before, bool) else value)
+    except json.JSONDecodeError:
+        parsed = value
+    return _fitting(parsed, before, whole)
+
+
+def _built(data: Any, default: Any, where: str) -> Any:
+    """Options of the type that the default has, with all values from the data."""
+    if not isinstance(data, dict):
+        raise OptionError(f"{where} is {type(data).__name__}; expected an object of settings")
+    before = {entry.name: getattr(default, entry.name) for entry in fields(default)}
+    if set(data) != set(before):
+        odd = sorted(set(data) ^ set(before))
+        raise OptionError(f"{where}: unknown or missing settings: {', '.join(odd)}")
+    values = {
+        name: (_built if is_dataclass(before[name]) else _fitting)(
+            value, before[name], f"{where}.{name}"
+        )
+        for name, value in data.items()
+    }
+    return type(default)(**values)
+
+
+def _fitting(value: object, before: object, whole: str) -> object:
+    """A value from JSON in the type that the setting had before."""
+    if isinstance(before, tuple) and isinstance(value, list | tuple):
+        if all(isinstance(entry, str) for entry in value):
+            return tuple(value)
+    elif isinstance(before, float) and type(value) is int:
+        return float(value)
+    elif type(value) is type(before):
+        return value
+    expected = "a list of strings" if isinstance(before, tuple) else type(before).__name__
+    raise OptionError(f"{whole} is {value!r}; expected {expected}")

@@ -1,0 +1,131 @@
+"""The trained network as an ONNX graph: what runs at inference, without torch."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from adhominem.encoders.network import Batch, Network
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+# The axes of each input and output that differ from batch to batch; the others are fixed.
+INPUTS = {
+    "type_words": ("types",),
+    "type_characters": ("types",),
+    "tokens": ("windows",),
+    "token_counts": ("windows",),
+    "window_documents": ("windows",),
+    "window_positions": ("windows",),
+    "topic_words": ("topic_tokens",),
+    "topic_documents": ("topic_tokens",),
+    "grid": ("documents", "max_windows"),
+}
+OUTPUTS = {
+    "levs": ("documents",),
+    "token_attention": ("windows",),
+    "window_attention": ("documents", "max_windows"),
+}
+_LOGGERS = ("torch.onnx", "onnxscript", "onnx_ir")
+
+
+class _Graph(nn.Module):
+    """The network on plain tensors. `grid` is (documents, windows); only its shape counts."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self,
+        type_words: Tensor,
+        type_characters: Tensor,
+        tokens: Tensor,
+        token_counts: Tensor,
+        window_documents: Tensor,
+        window_positions: Tensor,
+        topic_words: Tensor,
+        topic_documents: Tensor,
+        grid: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        documents, max_windows = grid.shape
+        encoded = self.network(
+            Batch(
+                type_words,
+                type_characters,
+                tokens,
+                token_counts,
+                window_documents,
+                window_positions,
+                max_windows,
+                topic_words,
+                topic_documents,
+                documents,
+            )
+        )
+        return encoded.levs, encoded.token_attention, encoded.window_attention
+
+
+def graph_inputs(batch: Batch) -> dict[str, Tensor]:
+    """A batch as the graph takes it."""
+    named = {name: getattr(batch, name) for name in INPUTS if name != "grid"}
+    return {**named, "grid": torch.zeros(batch.documents, batch.max_windows)}
+
+
+def export_onnx(network: Network, example: Batch, path: Path) -> None:
+    """Write the graph; every axis that the example shows by chance is left open."""
+    open_axes = {
+        name: dict.fromkeys(range(len(axes)), torch.export.Dim.DYNAMIC)
+        for name, axes in INPUTS.items()
+    }
+    with _quiet():
+        program = torch.onnx.export(
+            _Graph(network).eval(),
+            kwargs=graph_inputs(example),
+            dynamic_shapes=open_axes,
+            dynamo=True,
+            opset_version=18,
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+            verbose=False,
+        )
+        assert program is not None
+        model = program.model_proto
+    _name_axes(model)
+    path.write_bytes(model.SerializeToString())
+
+
+def _name_axes(model: ModelProto) -> None:
+    """Say which axes are open, by name.
+
+    The exporter takes the length of an LSTM's sequence from the example. The graph computes with
+    any length; only the shapes that it states are wrong.
+    """
+    del model.graph.value_info[:]
+    for value in (*model.graph.input, *model.graph.output):
+        axes = INPUTS.get(value.name) or OUTPUTS[value.name]
+        for size, name in zip(value.type.tensor_type.shape.dim, axes, strict=False):
+            size.dim_param = name
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's remarks on its own insides and its future."""
+    levels = {name: logging.getLogger(name).level for name in _LOGGERS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for name in _LOGGERS:
+                logging.getLogger(name).setLevel(logging.ERROR)
+            yield
+        finally:
+            for name, level in levels.items():
+                logging.getLogger(name).setLevel(level)

@@ -1,0 +1,56 @@
+"""PAN's measures for answers in [0, 1], where 0.5 is no answer.
+
+All take the answers (pairs,) and the truth (pairs,), as the official evaluator does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.evaluation.ranking import auc
+from adhominem.scoring.probability import without_weak_answers
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def c_at_1(answers: FloatArray, same_author: BoolArray) -> float:
+    """Accuracy that rewards leaving hard cases open (Penas and Rodrigo 2011)."""
+    correct = ((answers > 0.5) == same_author) & (answers != 0.5)
+    share = correct.sum() / len(answers)
+    return float(share + share * (answers == 0.5).sum() / len(answers))
+
+
+def f1(answers: FloatArray, same_author: BoolArray) -> float:
+    """F1 of "same author" over the pairs that were answered."""
+    answered = answers != 0.5
+    said, true = answers[answered] > 0.5, same_author[answered]
+    return _ratio(2 * (said & true).sum(), said.sum() + true.sum())
+
+
+def f05u_2020(answers: FloatArray, same_author: BoolArray) -> float:
+    """F0.5u as the evaluator of 2020 computed it: 0.5 counts as "same author", too."""
+    said = answers >= 0.5
+    hits = 1.25 * (said & same_author).sum()
+    misses = (~said & same_author).sum()
+    return _ratio(hits, hits + 0.25 * misses + (said & ~same_author).sum())
+
+
+def overall_2020(answers: FloatArray, same_author: BoolArray) -> float:
+    """PAN 2020's final score: the mean of AUC, c@1, F1 and F0.5u."""
+    measures: tuple[Callable[[FloatArray, BoolArray], float], ...] = (auc, c_at_1, f1, f05u_2020)
+    return float(np.mean([measure(answers, same_author) for measure in measures]))
+
+
+def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
+    """The delta of the non-answers within 0.5 +- delta that scores best overall, by grid search."""
+    grid = np.arange(0, 0.5, 0.005)
+    scores = [overall_2020(without_weak_answers(probability, delta), same_author) for delta in grid]
+    return float(grid[int(np.argmax(scores))])
+
+
+def _ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole else 0.0

@@ -1,0 +1,94 @@
+"""The model card: what a model was made of, how good it is, and where it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adhominem.config import Config
+from adhominem.text.vocabulary import Vocabulary
+
+_MEASURES = {
+    "auc": "AUC",
+    "c@1": "c@1",
+    "f05u_2020": "F0.5u (2020)",
+    "f1": "F1",
+    "overall_2020": "overall (2020)",
+    "cross_entropy": "cross entropy",
+    "distance_auc": "distance AUC",
+}
+_LIMITS = """\
+## Limits
+
+The Bayes factor is **not calibrated** on texts of other authors than those of training. On kinds of
+text unlike those above it may be far too sure. It is evidence to be weighed, not a verdict, and
+becomes a probability only together with a prior, which the texts do not give.
+"""
+
+
+def model_card(
+    config: Config,
+    vocabulary: Vocabulary,
+    corpus: dict[str, Any],
+    scores: dict[str, Any],
+    best_epoch: int,
+) -> str:
+    """The README.md of a model folder."""
+    data = "\n".join(
+        f"| {row['name']} | {row['authors']:,} | {row['documents']:,} | {row['tokens']:,} |"
+        for row in corpus.get("corpora", [])
+    )
+    encoder, training = config.encoder, config.training
+    return f"""# An AdHominem model
+
+It maps a text to a linguistic embedding vector of {encoder.lev_size} numbers, and compares two of
+them by a Bayes factor: how much more probable they are if one person wrote both texts.
+
+## Trained on
+
+| corpus | authors | documents | tokens |
+|---|---|---|---|
+{data}
+
+Vocabulary: {len(vocabulary.token_types):,} token types and {len(vocabulary.characters)} characters,
+of these texts alone. The weights are those after epoch {best_epoch + 1} of at most
+{training.epochs}, with seed {training.seed}. All settings are in `config.json`, the course of
+training in `training.jsonl` and `entropy.png`.
+
+## Scores on dev
+
+{_table(scores)}
+
+{_LIMITS}"""
+
+
+def ensemble_card(members: list[str], scores: dict[str, Any]) -> str:
+    """The README.md of an ensemble's folder."""
+    listed = "\n".join(f"- [{name}]({name}/README.md)" for name in members)
+    return f"""# An ensemble of {len(members)} AdHominem models
+
+Its probability is the mean of its members' probabilities:
+
+{listed}
+
+## Scores on dev
+
+{_table(scores)}
+
+{_LIMITS}"""
+
+
+def _table(scores: dict[str, Any]) -> str:
+    if not scores:
+        return "There was no dev set: nothing is known of how good it is."
+    rows = "\n".join(
+        f"| {name} | " + " | ".join(f"{row[key]:.3f}" for key in _MEASURES if key in row) + " |"
+        for name, row in scores.items()
+    )
+    shown = [title for key, title in _MEASURES.items() if key in next(iter(scores.values()))]
+    return f"""\
+Each with the best width of the band of non-answers for this very set; the cross entropy is in bits,
+1 is chance; the distance AUC, if given, is that of the distance of the vectors alone.
+
+| set | {" | ".join(shown)} |
+|---|{"---|" * len(shown)}
+{rows}"""

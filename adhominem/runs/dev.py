@@ -1,0 +1,62 @@
+"""What a network in training says of a dev set."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from adhominem.evaluation.dev import PairScores
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.windows import WindowOptions
+from adhominem.training.data import DeviceCorpus, spread_windows
+from adhominem.training.loop import diverged
+from adhominem.training.model import SiameseModel
+
+_DOCUMENTS_AT_ONCE = 200
+
+
+class DevSet:
+    """Pairs on the device that trains."""
+
+    def __init__(
+        self,
+        pairs: PackedCorpus,
+        vocabulary: Vocabulary,
+        windows: WindowOptions,
+        device: torch.device,
+    ) -> None:
+        assert pairs.same_author is not None
+        self._same_author = pairs.same_author  # (pairs,)
+        self._data = DeviceCorpus(pairs, vocabulary, windows, device)
+        self._windows = windows
+        self._device = device
+
+    @torch.no_grad()
+    def score(self, model: SiameseModel) -> PairScores:
+        """The Bayes factor and the distance of each pair."""
+        levs = self._encode(model)  # (documents, lev_size)
+        styles = model.project(levs)
+        factors = model.two_covariance(styles[0::2], styles[1::2])  # (pairs,)
+        distance = (levs[0::2] - levs[1::2]).square().sum(1)  # (pairs,)
+        if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
+            raise diverged("a dev score is no number")
+        return PairScores(
+            factors.double().cpu().numpy(), distance.double().cpu().numpy(), self._same_author
+        )
+
+    def _encode(self, model: SiameseModel) -> torch.Tensor:
+        """(documents, lev_size): the LEVs, as at inference."""
+        model.eval()
+        data = self._data
+        order = np.argsort(data.lengths, kind="stable")  # like lengths together: little padding
+        levs = []
+        on_gpu = self._device.type == "cuda"
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=on_gpu):
+            for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
+                documents = order[at : at + _DOCUMENTS_AT_ONCE]
+                windows = spread_windows(data.lengths[documents], self._windows)
+                topics = data.labels.topic[documents]
+                levs.append(model.encode(data.batch(documents, windows, topics)))
+        back = torch.from_numpy(np.argsort(order)).to(self._device)
+        return torch.cat(levs)[back]

@@ -1,0 +1,24 @@
+"""The distance of two LEVs: metric learning alone, a score beside the Bayes factor."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def squared_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
+    """(pairs, lev_size) twice to (pairs,): the paper's d, the square of the Euclidean distance.
+
+    Its root is a pseudo-metric; the square itself does not obey the triangle inequality.
+    """
+    difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    return np.asarray((difference**2).sum(axis=-1))
+
+
+def decide_by_distance(
+    distance: npt.ArrayLike, same_threshold: float, different_threshold: float
+) -> npt.NDArray[np.bool_]:
+    """(pairs,): same author where d is below tau, the middle of the two thresholds."""
+    return np.asarray(np.asarray(distance) < 0.5 * (same_threshold + different_threshold))

@@ -1,0 +1,288 @@
+"""The two-covariance model: from linguistic embedding vectors (LEVs) to a Bayes factor.
+
+An author's style x is drawn from N(author_mean, between-author covariance); the LEV
+of a document is x plus noise with the within-author covariance. The Bayes factor
+compares "one style made all these LEVs" with "two styles made them".
+
+Both precisions are brought to diagonal form together: in the coordinates
+`projection @ (lev - author_mean)` the within-author precision is the identity and the
+between-author precision is diagonal, `spread`. There the paper's formulas are sums
+over dimensions: exact, linear in the size of a LEV, and finite however
+ill-conditioned the matrices are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+
+FloatArray = npt.NDArray[np.float64]
+
+# One LEV a pair, as (pairs, lev_size); or a set of LEVs a pair, each (documents, lev_size).
+Side = npt.ArrayLike | Sequence[npt.ArrayLike]
+
+_SMALLEST = 1e-300  # stands in for a precision that underflows: its logarithm stays finite
+_FLAT = 1e-10  # of the largest total variance: the least that a direction counts as having
+_FLOOR = 1e-6  # of the total variance: the least that EM leaves between or within authors
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """An author's style after some documents: a Gaussian."""
+
+    mean: FloatArray  # (lev_size,)
+    precision: FloatArray  # (lev_size, lev_size)
+
+
+class TwoCovariance:
+    """The paper's probabilistic layer. Fit it to LEVs with known authors, or give the parameters.
+
+    >>> model = TwoCovariance().fit(levs, authors)            # levs: (documents, lev_size)
+    >>> model.log_bayes_factor(first, second)                 # (pairs,), in nats
+    >>> model.log_bayes_factor([five_known], [one_disputed])  # sets: (1,)
+    """
+
+    author_mean: FloatArray  # (lev_size,)
+
+    def __init__(self, *, max_iterations: int = 200, tolerance: float = 1e-7) -> None:
+        if max_iterations < 1 or not tolerance >= 0:
+            raise OptionError(
+                f"max_iterations {max_iterations}, tolerance {tolerance}: expected >= 1 and >= 0"
+            )
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+
+    @classmethod
+    def from_precisions(
+        cls,
+        author_mean: npt.ArrayLike,
+        between_author_precision: npt.ArrayLike,
+        within_author_precision: npt.ArrayLike,
+    ) -> TwoCovariance:
+        """A model with these parameters: the paper's mu, B and W."""
+        factors = []
+        for name, matrix in (
+            ("between_author_precision", between_author_precision),
+            ("within_author_precision", within_author_precision),
+        ):
+            try:
+                factors.append(np.linalg.cholesky(np.asarray(matrix, dtype=np.float64)))
+            except np.linalg.LinAlgError:
+                raise OptionError(f"{name} is not positive definite, or not square") from None
+        return cls.from_factors(author_mean, *factors)
+
+    @classmethod
+    def from_factors(
+        cls,
+        author_mean: npt.ArrayLike,
+        between_author_factor: npt.ArrayLike,
+        within_author_factor: npt.ArrayLike,
+    ) -> TwoCovariance:
+        """A model from the lower Cholesky factors of B and W, as training holds them."""
+        mean, between, within = (
+            np.asarray(value, dtype=np.float64)
+            for value in (author_mean, between_author_factor, within_author_factor)
+        )
+        if mean.ndim != 1 or not between.shape == within.shape == (len(mean), len(mean)):
+            raise OptionError(
+                f"mean {mean.shape}, factors {between.shape} and {within.shape}: "
+                "expected (n,), (n, n) and (n, n)"
+            )
+        if not all(np.isfinite(value).all() for value in (mean, between, within)):
+            raise OptionError("the parameters are not finite")
+        model = cls()
+        try:
+            model._set(mean, between, within)
+        except np.linalg.LinAlgError:
+            raise OptionError("within_author_factor is singular") from None
+        return model
+
+    def _set(self, mean: FloatArray, between: FloatArray, within: FloatArray) -> None:
+        """Diagonalise: with W = CC' and B = FF', the singular values of C^-1 F are the roots."""
+        rotation, roots, _ = np.linalg.svd(np.linalg.solve(within, between))
+        self.author_mean = mean
+        self.spread = np.maximum(roots**2, _SMALLEST)  # (lev_size,)
+        self.projection = rotation.T @ within.T  # (lev_size, lev_size)
+
+    @property
+    def lev_size(self) -> int:
+        """The number of dimensions of a LEV."""
+        return len(self.author_mean)
+
+    @property
+    def between_author_precision(self) -> FloatArray:
+        """(lev_size, lev_size): the paper's B."""
+        return np.asarray((self.projection.T * self.spread) @ self.projection)
+
+    @property
+    def within_author_precision(self) -> FloatArray:
+        """(lev_size, lev_size): the paper's W."""
+        return np.asarray(self.projection.T @ self.projection)
+
+    @property
+    def between_author_entropy(self) -> float:
+        """How far authors differ, in nats: half the log determinant of B^-1, and a constant."""
+        return self._entropy(float(np.log(self.spread).sum()))
+
+    @property
+    def within_author_entropy(self) -> float:
+        """How far one author's documents differ, in nats."""
+        return self._entropy(0.0)
+
+    def _entropy(self, log_determinant_of_spread: float) -> float:
+        log_determinant = 2 * self._log_scale() + log_determinant_of_spread
+        return float(0.5 * (self.lev_size * np.log(2 * np.pi * np.e) - log_determinant))
+
+    def _log_scale(self) -> float:
+        """The log determinant of the projection."""
+        return float(np.linalg.slogdet(self.projection)[1])
+
+    def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
+        """(pairs,): the log Bayes factor, in nats, for one author against two.
+
+        Each side holds one LEV a pair, or one set of LEVs by one author a pair.
+        """
+        first_count, first_sum = self._statistics(first)
+        second_count, second_sum = self._statistics(second)
+        if len(first_count) != len(second_count):
+            raise OptionError(f"{len(first_count)} first sides, {len(second_count)} second sides")
+        both = self._evidence(first_count + second_count, first_sum + second_sum)
+        return (
+            both - self._evidence(first_count, first_sum) - self._evidence(second_count, second_sum)
+        )
+
+    def _evidence(self, count: FloatArray, total: FloatArray) -> FloatArray:
+        """(sets,): log p(LEVs), less a term that is the same for one author and for two."""
+        n = count[:, None]
+        shrunk = total**2 / (self.spread + n) - np.log1p(n / self.spread)  # (sets, lev_size)
+        return np.asarray(0.5 * shrunk.sum(axis=1))
+
+    def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray]:
+        """(sets,) documents in each set, and (sets, lev_size) their sum in diagonal coordinates."""
+        sets = side if isinstance(side, np.ndarray) else [np.asarray(levs) for levs in side]  # type: ignore[union-attr]
+        try:
+            if len(sets) and np.ndim(sets[0]) == 2:
+                counts = np.array([len(levs) for levs in sets], dtype=np.float64)
+                sums = np.array([np.sum(levs, axis=0, dtype=np.float64) for levs in sets])
+            else:
+                sums = np.asarray(sets, dtype=np.float64)
+                counts = np.ones(len(sums))
+        except ValueError:
+            shapes = ", ".join(sorted({str(np.shape(levs)) for levs in sets}))
+            raise OptionError(f"LEVs of different shapes in one call: {shapes}") from None
+        if sums.ndim != 2 or sums.shape[1] != self.lev_size:
+            raise OptionError(f"LEVs of shape {sums.shape}; expected (pairs, {self.lev_size})")
+        if not counts.all():
+            raise OptionError("a side without documents; expected at least one")
+        if not np.isfinite(sums).all():
+            raise OptionError("a LEV is not finite")
+        return counts, (sums - counts[:, None] * self.author_mean) @ self.projection.T
+
+    def posterior(self, levs: npt.ArrayLike) -> Posterior:
+        """The style of the author of these LEVs, (documents, lev_size)."""
+        (count,), (total,) = self._statistics([np.asarray(levs)])
+        precision = (self.projection.T * (self.spread + count)) @ self.projection
+        back = np.linalg.solve(self.projection, total / (self.spread + count))
+        return Posterior(self.author_mean + back, np.asarray(precision))
+
+    def fit(
+        self, levs: npt.ArrayLike, authors: Sequence[Hashable] | npt.ArrayLike
+    ) -> TwoCovariance:
+        """Maximum likelihood by EM, for any number of documents an author.
+
+        `log_likelihoods` then holds the log likelihood before each step. Where there are too few
+        documents for the dimensions, it would grow without end as a variance goes to zero; so
+        no variance falls below a millionth of the total one.
+        """
+        data = np.asarray(levs, dtype=np.float64)  # (documents, lev_size)
+        names: dict[Hashable, int] = {}
+        index = np.array([names.setdefault(author, len(names)) for author in authors], np.int64)  # type: ignore[union-attr, arg-type]
+        counts = np.bincount(index).astype(np.float64)  # (authors,)
+        if data.ndim != 2 or len(data) != len(index):
+            raise OptionError(f"LEVs of shape {data.shape} for {len(index)} authors' names")
+        if not np.isfinite(data).all():
+            raise OptionError("a LEV is not finite")
+        if len(counts) < 2 or counts.max() < 2:
+            raise OptionError(
+                f"{len(counts)} authors, at most {counts.max(initial=0):.0f} documents each; "
+                "expected two authors or more, and one of them with two documents"
+            )
+        # EM runs where the total variance is 1 in all directions: z = (lev - centre) @ whitening
+        centre = data.mean(axis=0)
+        data = data - centre
+        variances, directions = np.linalg.eigh(data.T @ data / len(data))
+        if not variances.max(initial=0) > 0:
+            raise OptionError("all LEVs are the same")
+        deviations = np.sqrt(np.maximum(variances, _FLAT * variances.max()))
+        data = data @ (directions / deviations)
+        sums = np.zeros((len(counts), data.shape[1]))
+        np.add.at(sums, index, data)
+        scatter = data.T @ data
+        self._start(counts, sums, scatter, len(data))
+        self.log_likelihoods: list[float] = []
+        before = -np.inf
+        for _ in range(self.max_iterations):
+            now = self._step(counts, sums, scatter, len(data))
+            now -= len(data) * float(np.log(deviations).sum())
+            self.log_likelihoods.append(now)
+            if now - before < self.tolerance * abs(now):
+                break
+            before = now
+        self.author_mean = centre + directions @ (deviations * self.author_mean)
+        self.projection = self.projection / deviations @ directions.T
+        return self
+
+    def _start(
+        self, counts: FloatArray, sums: FloatArray, scatter: FloatArray, documents: int
+    ) -> None:
+        """The moments, with a little of the total variance so that EM can leave any of them."""
+        means = sums / counts[:, None]  # (authors, lev_size)
+        within = (scatter - sums.T @ means) / documents
+        between = means.T @ means / len(counts)
+        little = 1e-3 * np.eye(len(scatter))
+        self._set_covariances(np.zeros(len(scatter)), between + little, within + little)
+
+    def _set_covariances(self, mean: FloatArray, between: FloatArray, within: FloatArray) -> None:
+        """Raising a variance to the floor is the best step of EM that keeps above it."""
+        factors = []
+        for covariance in (between, within):
+            variances, directions = np.linalg.eigh(covariance)
+            factors.append(directions / np.sqrt(np.maximum(variances, _FLOOR)))
+        self._set(mean, *factors)
+
+    def _step(
+        self, counts: FloatArray, sums: FloatArray, scatter: FloatArray, documents: int
+    ) -> float:
+        """One step of EM on the sufficient statistics; returns the log likelihood before it.
+
+        In diagonal coordinates the posterior of each author has the precision
+        `spread + n` and the mean `total / (spread + n)`.
+        """
+        p, mean = self.projection, self.author_mean
+        total = (sums - counts[:, None] * mean) @ p.T  # (authors, lev_size)
+        shift = np.outer(sums.sum(axis=0), mean)
+        centred = scatter - shift - shift.T + documents * np.outer(mean, mean)
+        squares = p @ centred @ p.T  # (lev_size, lev_size): sum of z z'
+        likelihood = (
+            self._evidence(counts, total).sum()
+            - 0.5 * np.trace(squares)
+            + documents * (self._log_scale() - 0.5 * len(mean) * np.log(2 * np.pi))
+        )
+        variance = 1 / (self.spread + counts[:, None])  # (authors, lev_size)
+        style = total * variance  # (authors, lev_size): the posterior means
+        new_mean = style.mean(axis=0)
+        deviation = style - new_mean
+        between = np.diag(variance.mean(axis=0)) + deviation.T @ deviation / len(counts)
+        cross = total.T @ style
+        within = squares - cross - cross.T + (style * counts[:, None]).T @ style
+        within = (within + np.diag((variance * counts[:, None]).sum(axis=0))) / documents
+        back = np.linalg.inv(p)
+        self._set_covariances(
+            mean + back @ new_mean, back @ between @ back.T, back @ within @ back.T
+        )
+        return float(likelihood)

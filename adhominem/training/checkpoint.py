@@ -1,0 +1,165 @@
+"""Checkpoints: a training run on disk, whole or not at all.
+
+    FOLDER/checkpoint-000012/   model, optimiser (two files) and best weights, as safetensors
+    FOLDER/latest.json          which one counts, and where the run stood
+
+The pointer is replaced in one move after all files of a checkpoint are written, so a kill at any
+moment leaves the checkpoint before it. No file holds more than one copy of the weights.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from adhominem.errors import CheckpointError
+from adhominem.text.files import write_whole
+
+Weights = dict[str, Tensor]
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
+
+
+@dataclass
+class Progress:
+    """Where a run stands."""
+
+    epoch: int = 0
+    step: int = 0  # steps done of this epoch
+    loss_sums: dict[str, float] = field(default_factory=dict)  # over these steps
+    loss_counts: dict[str, int] = field(default_factory=dict)  # a step may lack a loss
+    best_score: float = -1.0
+    best_epoch: int = -1
+    log_lines: int = 0
+    number: int = 0  # of the checkpoint
+    fingerprint: dict[str, Any] = field(default_factory=dict)  # what the run is a run of
+
+    def count(self, losses: dict[str, float]) -> None:
+        """One more step is done."""
+        self.step += 1
+        for name, value in losses.items():
+            self.loss_sums[name] = self.loss_sums.get(name, 0.0) + value
+            self.loss_counts[name] = self.loss_counts.get(name, 0) + 1
+
+    def mean_losses(self) -> dict[str, float]:
+        """Each loss over the steps of this epoch that had it."""
+        return {name: value / self.loss_counts[name] for name, value in self.loss_sums.items()}
+
+    def next_epoch(self) -> None:
+        """All steps of this epoch are done."""
+        self.epoch, self.step = self.epoch + 1, 0
+        self.loss_sums, self.loss_counts = {}, {}
+
+
+def save_checkpoint(
+    folder: Path, model: nn.Module, optimiser: torch.optim.Adam, best: Weights, progress: Progress
+) -> None:
+    """Write the state of a run; those before it are removed when this one counts."""
+    progress.number += 1
+    target = folder / f"checkpoint-{progress.number:06}"
+    shutil.rmtree(target, ignore_errors=True)  # of a run that was killed while it wrote it
+    target.mkdir(parents=True)
+    _write(weights_of(model), target / "model.safetensors")
+    for moment in _MOMENTS:
+        _write(_moments(model, optimiser, moment), target / f"{moment}.safetensors")
+    if best:
+        _write(best, target / "best.safetensors")
+    state = {**asdict(progress), "folder": target.name, "adam_step": _adam_step(optimiser)}
+    with write_whole(folder / "latest.json") as text:
+        json.dump(state, text)
+        text.flush()
+        os.fsync(text.fileno())
+    for old in folder.glob("checkpoint-*"):
+        if old != target:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def has_checkpoint(folder: Path) -> bool:
+    """Whether there is one to go on from."""
+    return (folder / "latest.json").exists()
+
+
+def check_fingerprint(folder: Path, fingerprint: dict[str, Any]) -> None:
+    """Raise CheckpointError unless the run in this folder is a run of the same thing."""
+    _read_state(folder, fingerprint)
+
+
+def load_checkpoint(
+    folder: Path, model: nn.Module, optimiser: torch.optim.Adam, fingerprint: dict[str, Any]
+) -> tuple[Progress, Weights]:
+    """Put model and optimiser back where the run stood; returns that and the best weights."""
+    progress, source, adam_step = _read_state(folder, fingerprint)
+    try:
+        model.load_state_dict(load_file(source / "model.safetensors"))
+        moments = {name: load_file(source / f"{name}.safetensors") for name in _MOMENTS}
+        best = load_file(source / "best.safetensors") if progress.best_epoch >= 0 else {}
+        for name, parameter in model.named_parameters():
+            if name in moments["exp_avg"]:  # a frozen one has none
+                step = torch.tensor(float(adam_step))
+                optimiser.state[parameter] = {
+                    # The fused optimiser counts on the device.
+                    "step": step.to(parameter.device) if parameter.is_cuda else step,
+                    **{moment: moments[moment][name].to(parameter.device) for moment in _MOMENTS},
+                }
+    except _DAMAGE as error:
+        raise _damaged(folder, error) from None
+    return progress, best
+
+
+def weights_of(model: nn.Module) -> Weights:
+    """The weights of a model on the CPU, as copies."""
+    return {
+        name: value.detach().to("cpu", copy=True).contiguous()
+        for name, value in model.state_dict().items()
+    }
+
+
+def _read_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Progress, Path, int]:
+    try:
+        state = json.loads((folder / "latest.json").read_text("utf-8"))
+        source, adam_step = folder / state.pop("folder"), int(state.pop("adam_step"))
+        progress = Progress(**state)
+    except (*_DAMAGE, AttributeError) as error:
+        raise _damaged(folder, error) from None
+    if progress.fingerprint != fingerprint:
+        raise CheckpointError(
+            f"{folder} is a run with other data or settings; "
+            "resume with the same ones, or train into another folder"
+        )
+    return progress, source, adam_step
+
+
+def _damaged(folder: Path, error: Exception) -> CheckpointError:
+    return CheckpointError(
+        f"the checkpoint in {folder} is damaged ({type(error).__name__}: {error}); "
+        "remove that folder and train again"
+    )
+
+
+def _moments(model: nn.Module, optimiser: torch.optim.Adam, moment: str) -> Weights:
+    return {
+        name: optimiser.state[parameter][moment].detach().cpu().contiguous()
+        for name, parameter in model.named_parameters()
+        if parameter in optimiser.state
+    }
+
+
+def _adam_step(optimiser: torch.optim.Adam) -> int:
+    return max((int(state["step"]) for state in optimiser.state.values()), default=0)
+
+
+def _write(weights: Weights, path: Path) -> None:
+    """Written here, not by safetensors: its files are for their owner alone, whatever the umask."""
+    with open(path, "wb") as file:
+        file.write(save(weights))
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,114 @@
+"""Documents on the training device: the tokens live there, and windows are cut there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from adhominem.encoders.network import Batch
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.labels import UNKNOWN_LABEL
+from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.windows import WindowOptions, count_windows, spread_starts
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """Where the windows of some documents lie, all in a row."""
+
+    documents: IntArray  # (windows,): the document, counted within the batch
+    positions: IntArray  # (windows,): which window of its document
+    starts: IntArray  # (windows,): the first token, counted within the document
+    counts: IntArray  # (windows,): tokens
+
+
+def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOptions) -> WindowTable:
+    """For training: up to `max_windows` windows of each document from token `starts` on."""
+    remaining = lengths - starts
+    per_document = np.minimum(count_windows(remaining, options), options.max_windows)
+    documents = np.repeat(np.arange(len(lengths)), per_document)
+    begins = np.cumsum(per_document) - per_document
+    positions = np.arange(len(documents)) - begins[documents]
+    first = starts[documents] + positions * options.hop
+    counts = np.minimum(options.width, lengths[documents] - first)
+    return WindowTable(documents, positions, first, counts)
+
+
+def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
+    """For inference: the whole document, or `max_windows` windows spread over it."""
+    each = [spread_starts(int(length), options) for length in lengths]
+    documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in each])
+    positions = np.concatenate([np.arange(len(starts)) for starts in each])
+    first = np.concatenate(each)
+    return WindowTable(
+        documents, positions, first, np.minimum(options.width, lengths[documents] - first)
+    )
+
+
+class DeviceCorpus:
+    """A packed corpus in the numbers of a vocabulary, on the device that trains."""
+
+    def __init__(
+        self,
+        corpus: PackedCorpus,
+        vocabulary: Vocabulary,
+        options: WindowOptions,
+        device: torch.device,
+    ) -> None:
+        self.labels = corpus.labels
+        self.lengths = corpus.lengths  # (documents,)
+        self._options = options
+        self._device = device
+        self._offsets = corpus.offsets
+        words = vocabulary.token_ids(corpus.types)  # (types,)
+        self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
+        self._words = torch.from_numpy(words).to(device)
+        characters = vocabulary.character_ids(corpus.types)  # (types, characters)
+        self._characters = torch.from_numpy(characters).to(device)
+        self._topic_words = words[corpus.topic_tokens]  # of all topics in a row
+        self._topic_offsets = corpus.topic_offsets
+
+    def batch(
+        self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
+    ) -> Batch:
+        """Documents with these windows and topics; nothing waits for the device but the types."""
+        starts = self._send(self._offsets[documents][windows.documents] + windows.starts)
+        counts = self._send(windows.counts)
+        place = torch.arange(self._options.width, device=self._device)
+        place = place.minimum(counts[:, None] - 1)  # behind the end: the last token once more
+        found = self._tokens[starts[:, None] + place]  # (windows, tokens)
+        types, tokens = torch.unique(found, return_inverse=True)
+        topic_words, topic_documents = self._prefixes(topics)
+        return Batch(
+            type_words=self._words[types].long(),
+            type_characters=self._characters[types].long(),
+            tokens=tokens,
+            token_counts=counts,
+            window_documents=self._send(windows.documents),
+            window_positions=self._send(windows.positions),
+            max_windows=int(windows.positions.max()) + 1,
+            topic_words=self._send(topic_words),
+            topic_documents=self._send(topic_documents),
+            documents=len(documents),
+        )
+
+    def _prefixes(self, topics: npt.NDArray[np.int32]) -> tuple[IntArray, IntArray]:
+        """Vocabulary ids of the topics' tokens, and the document of each."""
+        known = np.flatnonzero(topics != UNKNOWN_LABEL)
+        begins = self._topic_offsets[topics[known]]
+        sizes = self._topic_offsets[topics[known] + 1] - begins
+        documents = np.repeat(known, sizes)
+        inside = np.arange(len(documents)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return self._topic_words[np.repeat(begins, sizes) + inside].astype(np.int64), documents
+
+    def _send(self, values: IntArray) -> Tensor:
+        tensor = torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
+        if self._device.type == "cuda":
+            return tensor.pin_memory().to(self._device, non_blocking=True)
+        return tensor

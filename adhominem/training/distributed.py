@@ -1,0 +1,101 @@
+"""Several processes that share each batch: `torchrun -m adhominem train ...`.
+
+Each process encodes its own pairs of the joint batch. All LEVs are then shared, so that every
+process computes the loss of the whole batch: its own LEVs carry the gradient, the others do not.
+Summed over the processes, the network's gradients are those of one process with the joint
+batch; the layers behind the LEVs see everything and have the same gradient everywhere.
+
+Only the first process writes files. Whatever the course of the run depends on (a file that is
+there, a dev score) is what the first one found, or the others could wait for it forever.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+Value = TypeVar("Value")
+
+
+@contextmanager
+def together(device: torch.device) -> Iterator[None]:
+    """Join the other processes for so long, if `torchrun` started this one."""
+    if "RANK" not in os.environ or dist.is_initialized():
+        yield
+        return
+    if device.type == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def rank() -> int:
+    """The number of this process."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def world_size() -> int:
+    """How many processes share a batch."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def wait() -> None:
+    """Until all processes are here."""
+    if world_size() > 1:
+        dist.barrier()
+
+
+def from_first(value: Value) -> Value:
+    """What the first process says."""
+    if world_size() == 1:
+        return value
+    box = [value]
+    dist.broadcast_object_list(box, src=0)
+    return box[0]
+
+
+def own_pairs(pairs: int) -> npt.NDArray[np.int64]:
+    """Which pairs of the joint batch this process encodes: one at least, or it had no gradient.
+
+    Of fewer pairs than processes, the last ones encode one that `share_levs` leaves out.
+    """
+    return np.arange(rank(), max(pairs, rank() + 1), world_size()) % pairs
+
+
+def share_levs(own: Tensor, pairs: int) -> Tensor:
+    """(2 * own pairs, lev_size) to (2 * pairs, lev_size): everybody's, in the joint order."""
+    if world_size() == 1:
+        return own
+    most = -(-pairs // world_size())
+    mine = own.view(2, -1, own.shape[1])  # (2, own pairs, lev_size)
+    padded = nn.functional.pad(mine, (0, 0, 0, most - mine.shape[1]))  # (2, most, lev_size)
+    sent = padded.detach().contiguous()
+    received = [torch.empty_like(sent) for _ in range(world_size())]
+    dist.all_gather(received, sent)
+    received[rank()] = padded  # with its gradient
+    # Pair i of the joint batch is pair i // world of process i % world.
+    joint = torch.stack(received, dim=2).flatten(1, 2)[:, :pairs]  # (2, pairs, lev_size)
+    return joint.flatten(0, 1)
+
+
+def share_gradients(network: nn.Module, whole: nn.Module) -> None:
+    """Sum the gradients of the network; average those of the rest, which are equal already."""
+    if world_size() == 1:
+        return
+    inside = {id(parameter) for parameter in network.parameters()}
+    for parameter in whole.parameters():
+        if parameter.grad is not None:
+            dist.all_reduce(parameter.grad)
+            if id(parameter) not in inside:
+                parameter.grad /= world_size()

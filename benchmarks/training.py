@@ -1,0 +1,190 @@
+"""How fast the network trains: pairs/s with the `pan20` sizes, beside a plain version.
+
+    python benchmarks/training.py [--device cuda] [--steps 20]
+
+Documents of 1,200 words (about 1,410 tokens) and of 4,800 tokens, made up of token types
+with the frequencies of a natural text (Zipf). The rival computes the character CNN
+at every position and packs its sequences, with the same layers and precision.
+Floor: the operations of the matrix products (forward and twice that backward) at the rate of a
+large product measured here, and the bytes of the token vectors, read and written thrice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from adhominem.config import preset
+from adhominem.encoders.network import Batch, Masks, Network
+from adhominem.encoders.options import EncoderOptions
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.labels import Labels
+from adhominem.text.vocabulary import Vocabulary
+from adhominem.training.data import DeviceCorpus
+from adhominem.training.loop import Trainer
+from adhominem.training.model import SiameseModel
+from adhominem.training.options import LossOptions, TrainingOptions
+
+EPOCH_PAIRS = 47_340  # PAN 2020's small set
+
+
+def made_up_corpus(documents: int, tokens: int, types: int = 60_000) -> PackedCorpus:
+    """Documents of equal length, two an author; token types by Zipf's law."""
+    rng = np.random.default_rng(0)
+    weights = 1 / np.arange(1, types + 1)
+    words = rng.choice(types, documents * tokens, p=weights / weights.sum()).astype(np.uint32)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    names = ["".join(rng.choice(letters, rng.integers(1, 12))) for _ in range(types)]
+    author = np.repeat(np.arange(documents // 2), 2).astype(np.int32)
+    zeros = np.zeros(documents, np.int32)
+    labels = Labels(
+        [str(index) for index in range(documents // 2)],
+        ["topic"],
+        [str(index) for index in range(documents)],
+        ["made up"],
+        author,
+        zeros,
+        np.arange(documents, dtype=np.int32),
+        zeros,
+    )
+    return PackedCorpus(
+        words,
+        np.arange(documents + 1) * tokens,
+        labels,
+        [str(index) for index in range(documents)],
+        names,
+        np.arange(3, dtype=np.uint32),
+        np.array([0, 3]),
+        {},
+    )
+
+
+class PackedBiLSTM(nn.Module):
+    """The plain way around padding."""
+
+    def __init__(self, lstm: nn.LSTM) -> None:
+        super().__init__()
+        self.lstm = lstm
+
+    def forward(self, inputs: Tensor, inside: Tensor) -> Tensor:
+        lengths = inside.sum(1).cpu()
+        widened = nn.functional.pad(inputs, (0, 1))
+        packed = pack_padded_sequence(widened, lengths, batch_first=True, enforce_sorted=False)
+        return pad_packed_sequence(
+            self.lstm(packed)[0], batch_first=True, total_length=inputs.shape[1]
+        )[0]
+
+
+def make_plain(network: Network) -> None:
+    """Turn a network into the rival, in place."""
+    efficient = network.type_vectors
+
+    def forward(batch: Batch, masks: Masks | None = None):  # type: ignore[no-untyped-def]
+        flat = batch.tokens.flatten()
+        vectors = efficient(batch.type_words[flat], batch.type_characters[flat])
+        prefixes = network.prefix_vectors(batch)
+        everywhere = torch.arange(len(flat), device=flat.device).view(batch.tokens.shape)
+        batch = replace(batch, tokens=everywhere)
+        windows, _ = network.window_vectors(vectors, prefixes, batch, masks)
+        levs, _ = network.document_vectors(windows, batch, masks)
+        return argparse.Namespace(levs=levs)
+
+    network.forward = forward  # type: ignore[method-assign]
+    network.window_lstm = PackedBiLSTM(network.window_lstm.lstm)  # type: ignore[assignment]
+    network.document_lstm = PackedBiLSTM(network.document_lstm.lstm)  # type: ignore[assignment]
+
+
+def operations(pairs: int, tokens: int, options: EncoderOptions) -> tuple[float, float]:
+    """Of one step: operations of the products, and bytes of the token vectors in bf16."""
+    windows = 2 * pairs * -(-(tokens - 4) // 25)
+    size, lstm = options.word_vector_size + options.character_filters + 1, options.window_lstm_size
+    inner = 2 * lstm
+    token = 2 * (size * 4 * inner + lstm * 4 * inner + inner * options.attention_size)
+    window = 2 * (inner * 4 * inner + lstm * 4 * inner + inner * options.attention_size)
+    return 3 * windows * (30 * token + window), 3 * 2 * 2 * windows * 30 * size
+
+
+def product_rate(device: torch.device) -> float:
+    """Operations a second of a large bf16 product."""
+    size = 8192 if device.type == "cuda" else 1024
+    kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+    left, right = (torch.randn(size, size, device=device, dtype=kind) for _ in range(2))
+    for _ in range(3):
+        left @ right
+    synchronize(device)
+    began = time.perf_counter()
+    for _ in range(10):
+        left @ right
+    synchronize(device)
+    return 10 * 2 * size**3 / (time.perf_counter() - began)
+
+
+def synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def measure(corpus: DeviceCorpus, vocabulary: Vocabulary, plain: bool, arguments, device):  # type: ignore[no-untyped-def]
+    """(pairs a second, share of the time spent waiting for data)."""
+    torch.manual_seed(0)
+    data = preset("pan20").data
+    model = SiameseModel(
+        len(vocabulary.token_types), len(vocabulary.characters), EncoderOptions(), LossOptions()
+    ).to(device)
+    if plain:
+        make_plain(model.network)
+    trainer = Trainer(model, corpus, data, TrainingOptions(), device)
+    steps = trainer.epoch(0)
+    for _ in range(3):
+        next(steps)
+    synchronize(device)
+    began = time.perf_counter()
+    pairs, waited = 0, 0.0
+    for _ in range(arguments.steps):
+        step = next(steps)
+        pairs += step.pairs
+        waited += step.waited
+    synchronize(device)
+    seconds = time.perf_counter() - began
+    return pairs / seconds, waited / seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--steps", type=int, default=20)
+    arguments = parser.parse_args()
+    device = torch.device(arguments.device)
+    rate = product_rate(device)
+    name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
+    print(f"{name}: {rate / 1e12:.0f} T operations/s in a large bf16 product")
+    for what, tokens in (("1,200 words", 1_410), ("4,800 tokens", 4_800)):
+        packed = made_up_corpus(80 * (arguments.steps + 4), tokens)
+        counts = packed.count_types(range(len(packed)))
+        vocabulary = Vocabulary.build(packed.types, counts)
+        corpus = DeviceCorpus(packed, vocabulary, preset("pan20").data.windows, device)
+        ours, waiting = measure(corpus, vocabulary, False, arguments, device)
+        work, size = operations(40, tokens, EncoderOptions())
+        print(
+            f"{what}: {ours:.0f} pairs/s ({waiting:.1%} of the time waiting for data), "
+            f"an epoch of {EPOCH_PAIRS:,} pairs in {EPOCH_PAIRS / ours:.0f} s"
+        )
+        print(
+            f"  floor: {work / 1e12:.2f} T operations and {size / 1e9:.1f} GB a step of 40 pairs, "
+            f"{40 / (work / rate):.0f} pairs/s by the operations"
+        )
+        plain, _ = measure(corpus, vocabulary, True, arguments, device)
+        print(
+            f"  plain version: {plain:.0f} pairs/s; ours is {ours / plain:.1f} times as fast",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

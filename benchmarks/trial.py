@@ -1,0 +1,149 @@
+"""One setting, trained for some minutes: the rows of LOG.md.
+
+    adhominem prepare CORPORA -o corpus
+    python benchmarks/trial.py corpus DEV_PAIRS... --seconds 450 --set training.max_windows=28 ...
+
+DEV_PAIRS are pair sets, packed (`prepare_pairs`) or not. After each epoch whose turn it is, and at
+the end, it prints the AUC on every dev set: of the log Bayes factor, of the same with the set's
+LEVs moved to the author mean ("centred", what a relevant population does), and of the distance;
+at the end also without the topics. `--save` keeps the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from adhominem.config import Config, preset
+from adhominem.evaluation.ranking import auc
+from adhominem.text.corpus import PackedCorpus, is_packed
+from adhominem.text.labels import UNKNOWN_LABEL
+from adhominem.text.vocabulary import Vocabulary
+from adhominem.training.checkpoint import weights_of
+from adhominem.training.data import DeviceCorpus, spread_windows
+from adhominem.training.loop import Trainer
+from adhominem.training.model import SiameseModel
+
+
+class DevSet:
+    """A pair set on the device."""
+
+    def __init__(
+        self, pairs: PackedCorpus, vocabulary: Vocabulary, config: Config, device: torch.device
+    ) -> None:
+        assert pairs.same_author is not None
+        self.same_author = pairs.same_author
+        self._data = DeviceCorpus(pairs, vocabulary, config.data.windows, device)
+        self._windows = config.data.windows
+        self._device = device
+
+    @torch.no_grad()
+    def aucs(self, model: SiameseModel, with_topics: bool = True) -> list[float]:
+        """Of the Bayes factor, centred or not, and of the distance."""
+        model.eval()
+        levs = []
+        on_gpu = self._device.type == "cuda"
+        for at in range(0, len(self._data.lengths), 400):
+            documents = np.arange(at, min(at + 400, len(self._data.lengths)))
+            topics = self._data.labels.topic[documents]
+            if not with_topics:
+                topics = np.full_like(topics, UNKNOWN_LABEL)
+            windows = spread_windows(self._data.lengths[documents], self._windows)
+            with torch.autocast(self._device.type, torch.bfloat16, enabled=on_gpu):
+                levs.append(model.encode(self._data.batch(documents, windows, topics)))
+        joined = torch.cat(levs)  # (documents, lev_size)
+        styles = model.project(joined)
+        centred = styles - styles.mean(0) + model.two_covariance.author_mean
+        scores = [
+            model.two_covariance(styles[0::2], styles[1::2]),
+            model.two_covariance(centred[0::2], centred[1::2]),
+            -(joined[0::2] - joined[1::2]).square().sum(1),
+        ]
+        return [round(auc(score.cpu().numpy(), self.same_author), 4) for score in scores]
+
+
+def score(
+    model: SiameseModel, dev: dict[str, DevSet], with_topics: bool = True
+) -> dict[str, object]:
+    rows = {name: pairs.aucs(model, with_topics) for name, pairs in dev.items()}
+    mean = np.mean(list(rows.values()), axis=0).round(4).tolist()
+    return {**rows, "mean": mean}
+
+
+def open_pairs(path: Path, config: Config) -> PackedCorpus:
+    if is_packed(path):
+        return PackedCorpus.open(path)
+    from adhominem.text.prepare import (
+        prepare_pairs,
+    )  # not needed, nor its libraries, for packed ones
+
+    with TemporaryDirectory() as scratch:
+        packed = prepare_pairs(path, Path(scratch) / "pairs", normaliser=config.data.normaliser)
+        return replace(packed, tokens=np.array(packed.tokens))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("dev", type=Path, nargs="+")
+    parser.add_argument("--preset", default="pan20")
+    parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--seconds", type=float, default=450)
+    parser.add_argument("--every", type=int, default=4, help="epochs between two looks at dev")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--save", type=Path)
+    arguments = parser.parse_args()
+    config = preset(arguments.preset).with_settings(arguments.settings)
+    device = torch.device(arguments.device)
+    corpus = PackedCorpus.open(arguments.corpus)
+    counts = np.bincount(corpus.tokens, minlength=len(corpus.types))
+    vocabulary = Vocabulary.build(corpus.types, counts, config.data.vocabulary)
+    torch.manual_seed(config.training.seed)
+    model = SiameseModel(
+        len(vocabulary.token_types), len(vocabulary.characters), config.encoder, config.loss
+    )
+    data = DeviceCorpus(corpus, vocabulary, config.data.windows, device)
+    trainer = Trainer(model, data, config.data, config.training, device)
+    trainer.start()
+    dev = {
+        path.name: DevSet(open_pairs(path, config), vocabulary, config, device)
+        for path in arguments.dev
+    }
+    began = time.monotonic()
+    epoch, late = 0, False
+    while epoch < config.training.epochs and not late:
+        losses = []
+        for step in trainer.epoch(epoch):
+            losses.append(step.losses)
+            late = time.monotonic() - began > arguments.seconds
+            if late:
+                break
+        row: dict[str, object] = {
+            "epoch": epoch + 1,
+            "seconds": round(time.monotonic() - began, 1),
+            "losses": {
+                name: round(float(np.mean([loss.get(name, np.nan) for loss in losses])), 4)
+                for name in losses[0]
+            },
+        }
+        last = late or epoch + 1 == config.training.epochs
+        if last or epoch % arguments.every == 0:
+            row["dev"] = score(model, dev)
+        if last:
+            row["dev_without_topics"] = score(model, dev, with_topics=False)
+        print(json.dumps(row), flush=True)
+        epoch += 1
+    if arguments.save:
+        save_file(weights_of(model), arguments.save)
+
+
+if __name__ == "__main__":
+    main()

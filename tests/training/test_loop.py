@@ -1,0 +1,191 @@
+"""The loop: fresh pairs, a falling rate, gradients clipped one by one, steps that repeat."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from conftest import SmallData
+
+from adhominem import Config, Vocabulary, draw_epoch
+from adhominem.errors import OptionError
+from adhominem.pairs.epochs import PairOptions
+from adhominem.training.data import DeviceCorpus
+from adhominem.training.loop import Trainer
+from adhominem.training.model import SiameseModel
+from adhominem.training.options import TrainingOptions
+
+CPU = torch.device("cpu")
+
+
+def trainer(data: SmallData, config: Config) -> Trainer:
+    corpus = data.corpus
+    counts = corpus.count_types(range(len(corpus)))
+    vocabulary = Vocabulary.build(corpus.types, counts, config.data.vocabulary)
+    torch.manual_seed(config.training.seed)
+    model = SiameseModel(
+        len(vocabulary.token_types), len(vocabulary.characters), config.encoder, config.loss
+    )
+    packed = DeviceCorpus(corpus, vocabulary, config.data.windows, CPU)
+    return Trainer(model, packed, config.data, config.training, CPU)
+
+
+def weights(run: Trainer) -> dict[str, torch.Tensor]:
+    return copy.deepcopy(run.model.state_dict())
+
+
+def same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_the_rate_falls_linearly_from_the_papers_first_to_its_last_at_epoch_30() -> None:
+    options = TrainingOptions()
+    rates = [options.rate(epoch) for epoch in (0, 15, 30, 34)]
+    assert rates == pytest.approx([0.0006, 0.0004, 0.0002, 0.0002], rel=1e-12)
+
+
+def test_every_step_has_the_rate_of_its_moment(small_data: SmallData, small_config: Config) -> None:
+    config = small_config.with_setting("training.decay_epochs=2")
+    run = trainer(small_data, config)
+    for epoch in range(3):
+        for step in run.epoch(epoch):
+            expected = config.training.rate(epoch + step.step / step.steps)
+            assert step.learning_rate == expected
+            assert {group["lr"] for group in run.optimiser.param_groups} == {expected}
+    assert config.training.rate(2.5) == pytest.approx(config.training.final_learning_rate)
+
+
+def test_each_epoch_trains_on_the_pairs_drawn_for_it(
+    small_data: SmallData, small_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = trainer(small_data, small_config)
+    seen: list[tuple[int, int, bool]] = []
+    real = run._prepare
+    monkeypatch.setattr(
+        run,
+        "_prepare",
+        lambda pairs, *more: (
+            seen.extend(zip(pairs.first, pairs.second, pairs.same_author, strict=True))
+            or real(pairs, *more)
+        ),
+    )
+    epochs = []
+    for epoch in range(2):
+        seen.clear()
+        steps = list(run.epoch(epoch))
+        drawn = draw_epoch(
+            small_data.corpus.labels, seed=0, epoch=epoch, options=small_config.data.pairs
+        )
+        assert sorted(seen) == sorted(
+            zip(drawn.first, drawn.second, drawn.same_author, strict=True)
+        )
+        assert sum(step.pairs for step in steps) == len(drawn)
+        epochs.append(sorted(seen))
+    assert epochs[0] != epochs[1]
+
+
+def test_a_gradient_longer_than_the_limit_is_cut_to_it_and_no_other_one_changes(
+    small_data: SmallData, small_config: Config
+) -> None:
+    run = trainer(small_data, small_config)
+    generator = torch.Generator().manual_seed(1)
+    parameters = list(run.model.parameters())
+    for number, parameter in enumerate(parameters):
+        gradient = torch.randn(parameter.shape, generator=generator)
+        parameter.grad = gradient * ([0.5, 5.0, 80.0][number % 3] / gradient.norm())
+    slow = []
+    for parameter in parameters:
+        alone = torch.nn.Parameter(torch.zeros_like(parameter))
+        assert parameter.grad is not None
+        alone.grad = parameter.grad.clone()
+        torch.nn.utils.clip_grad_norm_([alone], 5.0)
+        slow.append(alone.grad)
+    longest = run._clip()
+    assert float(longest) == pytest.approx(80.0, rel=1e-5)
+    for parameter, expected in zip(parameters, slow, strict=True):
+        torch.testing.assert_close(parameter.grad, expected, rtol=1e-5, atol=1e-8)
+
+
+def test_a_scaled_loss_leaves_the_gradients_as_they_were(
+    small_data: SmallData, small_config: Config
+) -> None:
+    gradients = []
+    for scale in (1.0, 2.0**10):
+        run = trainer(small_data, small_config)
+        run._gradient_scale = scale
+        next(run.epoch(0))
+        gradients.append([p.grad for p in run.model.parameters()])
+    for plain, scaled in zip(*gradients, strict=True):
+        torch.testing.assert_close(scaled, plain, rtol=1e-5, atol=1e-9)
+
+
+def test_a_step_is_taken_when_the_next_one_is_asked_for(
+    small_data: SmallData, small_config: Config
+) -> None:
+    run = trainer(small_data, small_config)
+    before = weights(run)
+    steps = run.epoch(0)
+    next(steps)
+    assert same(before, weights(run))
+    next(steps)
+    assert not same(before, weights(run))
+
+
+def test_a_step_depends_on_seed_epoch_and_number_alone(
+    small_data: SmallData, small_config: Config
+) -> None:
+    whole, parts = trainer(small_data, small_config), trainer(small_data, small_config)
+    expected = [step.losses for step in whole.epoch(1)]
+    first = []
+    for step in parts.epoch(1):
+        if step.step == 2:
+            break
+        first.append(step.losses)
+    torch.rand(100)  # somebody else's random numbers
+    assert first + [step.losses for step in parts.epoch(1, 2)] == expected
+    assert same(weights(whole), weights(parts))
+    other = replace(small_config, training=replace(small_config.training, seed=1))
+    assert [step.losses for step in trainer(small_data, other).epoch(1)] != expected
+
+
+def test_training_again_and_again_on_the_same_pairs_lowers_their_losses(
+    small_data: SmallData, small_config: Config
+) -> None:
+    encoder = replace(
+        small_config.encoder,
+        **dict.fromkeys(("cnn_dropout", "lstm_dropout", "attention_dropout", "lev_dropout"), 0.0),
+    )
+    run = trainer(small_data, replace(small_config, encoder=encoder))
+    run.start()
+    means = []
+    for _ in range(10):
+        steps = list(run.epoch(0))
+        means.append(np.mean([sum(step.losses.values()) for step in steps]))
+    assert means[-1] < 0.8 * means[0]
+
+
+def test_the_start_brings_the_two_covariance_layer_to_the_scale_of_the_levs(
+    small_data: SmallData, small_config: Config
+) -> None:
+    run = trainer(small_data, small_config)
+    run.start()
+    between, within = (factor @ factor.T for factor in run.model.two_covariance.factors())
+    total = torch.linalg.inv(between) + torch.linalg.inv(within)
+    ratio = torch.linalg.inv(between).diagonal() / total.diagonal()
+    torch.testing.assert_close(ratio, torch.full_like(ratio, 0.1), rtol=1e-5, atol=0)
+
+
+def test_documents_that_make_no_pair_are_an_error(
+    small_data: SmallData, small_config: Config
+) -> None:
+    data = replace(small_config.data, pairs=PairOptions(same_author_across="topic", balanced=True))
+    labels = replace(small_data.corpus.labels, topic=np.full(len(small_data.corpus), -1, np.int32))
+    topicless = replace(small_data, corpus=replace(small_data.corpus, labels=labels))
+    run = trainer(topicless, replace(small_config, data=data))
+    with pytest.raises(OptionError, match="45 training documents make no pair"):
+        run.start()
+    with pytest.raises(OptionError, match="45 training documents make no pair"):
+        next(run.epoch(0))

@@ -1,0 +1,352 @@
+"""The losses pair by pair in slow loops, and what each of them trains."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from adhominem.encoders.network import Masks
+from adhominem.encoders.options import EncoderOptions
+from adhominem.training.losses import (
+    KernelSimilarity,
+    bayes_factor_loss,
+    contrastive_loss,
+    in_batch_loss,
+    kernel_loss,
+    squared_distance,
+)
+from adhominem.training.model import PairLabels, SiameseModel
+from adhominem.training.options import LossOptions
+
+ENCODER = EncoderOptions(
+    character_size=2,
+    character_filters=3,
+    word_vector_size=3,
+    window_lstm_size=2,
+    document_lstm_size=2,
+    attention_size=2,
+    lev_size=5,
+)
+seeds = st.integers(0, 2**31)
+labelled = st.lists(st.tuples(st.floats(0, 8), st.booleans()), min_size=1, max_size=8)
+Labelled = list[tuple[float, bool]]
+
+
+def columns(items: Labelled) -> tuple[Tensor, Tensor]:
+    values, same_author = zip(*items, strict=True)
+    return torch.tensor(values, dtype=torch.float64), torch.tensor(same_author)
+
+
+def same(one: Tensor, other: list[float] | float, tolerance: float = 1e-9) -> None:
+    expected = torch.tensor(other, dtype=one.dtype)
+    torch.testing.assert_close(one, expected, rtol=tolerance, atol=tolerance)
+
+
+# Each loss
+
+
+@given(seeds, st.integers(1, 5))
+def test_the_distance_is_the_sum_of_squares(seed: int, pairs: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    first, second = torch.randn(2, pairs, 3, generator=generator, dtype=torch.float64)
+    slow = [
+        sum(float(a - b) ** 2 for a, b in zip(one, other, strict=True))
+        for one, other in zip(first, second, strict=True)
+    ]
+    same(squared_distance(first, second), slow)
+
+
+@given(labelled, st.floats(0, 3), st.floats(0.1, 3))
+def test_the_contrastive_loss_pulls_one_author_within_and_pushes_two_beyond_a_threshold(
+    items: Labelled, near: float, gap: float
+) -> None:
+    far = near + gap
+    slow = [
+        max(0.0, distance - near) ** 2 if same_author else max(0.0, far - distance) ** 2
+        for distance, same_author in items
+    ]
+    same(contrastive_loss(*columns(items), near, far), slow)
+
+
+@given(labelled)
+def test_the_kernel_form_asks_for_a_similarity_above_and_below_its_thresholds(
+    items: Labelled,
+) -> None:
+    high, low = 0.91, 0.09
+    slow = []
+    for distance, same_author in items:
+        similarity = math.exp(-0.09 * distance**1.5)
+        if same_author:
+            slow.append(max(0.0, high - similarity) ** 2)
+        else:
+            slow.append(max(0.0, similarity - low) ** 2)
+    distances, labels = columns(items)
+    similarity_of = KernelSimilarity().double()
+    same(kernel_loss(similarity_of(distances), labels, high, low), slow, 1e-6)
+
+
+@pytest.mark.parametrize("beta", [1.5, 0.5])
+def test_the_kernel_learns_its_two_numbers_even_where_documents_are_identical(beta: float) -> None:
+    similarity_of = KernelSimilarity()
+    with torch.no_grad():
+        similarity_of.log_beta.fill_(math.log(beta))
+    distance = torch.tensor([0.0, 1.0, 2.0], requires_grad=True)
+    similarity = similarity_of(distance)
+    assert similarity[0].item() == pytest.approx(1, abs=1e-6)
+    similarity.sum().backward()
+    assert distance.grad is not None
+    assert torch.isfinite(distance.grad).all()
+    for parameter in similarity_of.parameters():
+        assert parameter.grad is not None
+        assert torch.isfinite(parameter.grad)
+        assert parameter.grad != 0
+
+
+@given(st.lists(st.tuples(st.floats(-20, 20), st.booleans()), min_size=1, max_size=8))
+def test_the_bayes_factor_loss_is_the_cross_entropy_with_its_minus_sign(items: Labelled) -> None:
+    slow = []
+    for score, same_author in items:
+        p = 1 / (1 + math.exp(-score))
+        q = 1 / (1 + math.exp(score))  # 1 - p, without loss of digits
+        label = 1.0 if same_author else 0.0
+        slow.append(-(label * math.log(p) + (1 - label) * math.log(q)))
+    same(bayes_factor_loss(*columns(items)), slow)
+
+
+@pytest.mark.parametrize("score", [1e4, -1e4])
+def test_the_bayes_factor_loss_of_an_extreme_score_is_finite(score: float) -> None:
+    scores = torch.tensor([score, score], requires_grad=True)
+    loss = bayes_factor_loss(scores, torch.tensor([True, False]))
+    loss.sum().backward()
+    assert sorted(loss.tolist()) == [0, 1e4]
+    assert scores.grad is not None
+    assert torch.isfinite(scores.grad).all()
+
+
+def slow_softmax(scores: list[list[float]], authors: list[int]) -> float:
+    """Which second document is by the author of the first? None of the others by that author."""
+    losses = []
+    for row, author in enumerate(authors):
+        right = math.exp(scores[row][row])
+        others = sum(
+            math.exp(scores[row][column])
+            for column in range(len(authors))
+            if authors[column] != author
+        )
+        losses.append(-math.log(right / (right + others)))
+    return sum(losses) / len(losses)
+
+
+def slow_cross_entropy(scores: list[list[float]], authors: list[int]) -> float:
+    """Is this pair by one author? The pairs themselves, against all pairs of two authors."""
+    misses, alarms = [], []
+    for row, author in enumerate(authors):
+        misses.append(-math.log(1 / (1 + math.exp(-scores[row][row]))))
+        for column, other in enumerate(authors):
+            if other != author:
+                alarms.append(-math.log(1 / (1 + math.exp(scores[row][column]))))
+    mean_alarm = sum(alarms) / len(alarms) if alarms else 0.0
+    return 0.5 * (sum(misses) / len(misses) + mean_alarm)
+
+
+IN_BATCH = {"softmax": slow_softmax, "cross_entropy": slow_cross_entropy}
+
+
+@pytest.mark.parametrize("form", IN_BATCH)
+@given(seed=seeds, authors=st.lists(st.integers(0, 3), min_size=1, max_size=7))
+def test_the_in_batch_loss_is_that_of_a_loop_whoever_has_several_pairs(
+    form: str, seed: int, authors: list[int]
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    scores = 3 * torch.randn(len(authors), len(authors), generator=generator, dtype=torch.float64)
+    found = in_batch_loss(scores, torch.tensor(authors), form)
+    same(found, IN_BATCH[form](scores.tolist(), authors))
+
+
+@pytest.mark.parametrize("form", IN_BATCH)
+def test_two_pairs_by_one_author_are_no_negatives_of_each_other(form: str) -> None:
+    scores = torch.zeros(3, 3, requires_grad=True)
+    in_batch_loss(scores, torch.tensor([7, 7, 8]), form).backward()
+    assert scores.grad is not None
+    assert (scores.grad != 0).tolist() == [[True, False, True], [False, True, True], [True] * 3]
+
+
+# The losses together
+
+
+def model_with(**settings: object) -> SiameseModel:
+    torch.manual_seed(3)
+    model = SiameseModel(6, 6, ENCODER, LossOptions(**settings))  # type: ignore[arg-type]
+    with torch.no_grad():
+        for parameter in model.two_covariance.parameters():
+            parameter += 0.3 * torch.randn_like(parameter)
+    return model
+
+
+def some_levs(pairs: int = 6) -> Tensor:
+    return torch.tanh(
+        torch.randn(2 * pairs, ENCODER.lev_size, generator=torch.Generator().manual_seed(4))
+    ).requires_grad_()
+
+
+LABELS = PairLabels(
+    torch.tensor([True, False, True, True, False, True]), torch.tensor([1, 2, 3, 1, 4, 5])
+)
+
+
+def gradient(loss: Tensor, levs: Tensor) -> Tensor | None:
+    (found,) = torch.autograd.grad(loss, levs, retain_graph=True, allow_unused=True)
+    return found
+
+
+@pytest.mark.parametrize("projection", [0, 4])
+@pytest.mark.parametrize(("form", "weight"), [("softmax", 1.0), ("cross_entropy", 0.25)])
+def test_the_losses_are_means_over_their_pairs(projection: int, form: str, weight: float) -> None:
+    model = model_with(in_batch_negatives=weight, in_batch_form=form, projection_size=projection)
+    levs = some_levs()
+    found = model.losses(levs, LABELS)
+    assert set(found) == {"distance", "bayes_factor", "in_batch"}
+    first, second = levs[:6], levs[6:]
+    distance, cross_entropy = [], []
+    styles = levs
+    if projection:
+        assert model.projection is not None
+        styles = torch.relu(levs @ model.projection.weight.T + model.projection.bias)
+
+    def score(one: int, other: int) -> float:
+        return model.two_covariance(styles[one : one + 1], styles[6 + other : 7 + other]).item()
+
+    labels, authors = LABELS.same_author.tolist(), LABELS.author.tolist()
+    for pair, same_author in enumerate(labels):
+        d = ((first[pair] - second[pair]) ** 2).sum().item()
+        distance.append(max(0, d - 1) ** 2 if same_author else max(0, 3 - d) ** 2)
+        p = 1 / (1 + math.exp(-score(pair, pair)))
+        cross_entropy.append(-math.log(p if same_author else 1 - p))
+    by_one = [pair for pair in range(6) if labels[pair]]
+    in_batch = IN_BATCH[form](
+        [[score(one, other) for other in by_one] for one in by_one],
+        [authors[pair] for pair in by_one],
+    )
+    same(found["distance"], sum(distance) / 6, 1e-5)
+    same(found["bayes_factor"], sum(cross_entropy) / 6, 1e-5)
+    same(found["in_batch"], weight * in_batch, 1e-5)
+
+
+def test_the_kernel_form_takes_the_place_of_the_contrastive_one() -> None:
+    model = model_with(distance="kernel")
+    levs = some_levs()
+    assert model.kernel is not None
+    similarity = model.kernel(squared_distance(levs[:6], levs[6:]))
+    expected = kernel_loss(similarity, LABELS.same_author, 0.91, 0.09).mean()
+    assert torch.equal(model.losses(levs, LABELS)["distance"], expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, {"distance", "bayes_factor"}),
+        ({"distance": ""}, {"bayes_factor"}),
+        ({"distance": "kernel"}, {"distance", "bayes_factor"}),
+        ({"in_batch_negatives": 0.5}, {"distance", "bayes_factor", "in_batch"}),
+    ],
+)
+def test_only_the_losses_asked_for_are_there(settings: dict[str, object], names: set[str]) -> None:
+    model = model_with(**settings)
+    assert set(model.losses(some_levs(), LABELS)) == names
+    assert (model.kernel is not None) == (settings.get("distance") == "kernel")
+
+
+@pytest.mark.parametrize("projection", [0, 4])
+def test_the_gradient_is_stopped_at_the_lev_for_the_bayes_factor_alone(projection: int) -> None:
+    levs = some_levs()
+    free, stopped = (
+        model_with(
+            stop_gradient_at_lev=stop, in_batch_negatives=1.0, projection_size=projection
+        ).losses(levs, LABELS)
+        for stop in (False, True)
+    )
+    for name in free:
+        assert torch.equal(free[name], stopped[name])  # stopping changes no value
+    for name in ("bayes_factor", "in_batch"):
+        assert gradient(stopped[name], levs) is None
+        found = gradient(free[name], levs)
+        assert found is not None
+        assert (found != 0).any()
+    stopped_distance, free_distance = (gradient(each["distance"], levs) for each in (stopped, free))
+    assert stopped_distance is not None
+    assert free_distance is not None
+    assert torch.equal(stopped_distance, free_distance)
+
+
+@pytest.mark.parametrize("name", ["bayes_factor", "in_batch"])
+def test_a_stopped_gradient_still_trains_the_layer_and_its_projection(name: str) -> None:
+    model = model_with(stop_gradient_at_lev=True, in_batch_negatives=1.0, projection_size=4)
+    model.losses(some_levs(), LABELS)[name].backward()
+    assert model.projection is not None
+    for parameter in (*model.two_covariance.parameters(), *model.projection.parameters()):
+        assert parameter.grad is not None
+        assert (parameter.grad != 0).any()
+
+
+def test_without_a_projection_the_layer_sees_the_levs_themselves() -> None:
+    levs = some_levs()
+    without, with_one = model_with(), model_with(projection_size=3)
+    assert without.projection is None
+    assert without.project(levs) is levs
+    assert without.two_covariance.author_mean.shape == (ENCODER.lev_size,)
+    assert with_one.two_covariance.author_mean.shape == (3,)
+    projected = with_one.project(levs)
+    assert projected.shape == (12, 3)
+    assert (projected >= 0).all()
+    assert (projected > 0).any()
+
+
+def test_the_projection_is_dropped_out_alike_for_both_documents_of_a_pair() -> None:
+    model = model_with(projection_size=40, projection_dropout=0.5)
+    levs = some_levs()
+    rows = torch.arange(12) % 6
+
+    def masks() -> Masks:
+        return Masks(rows, 6, torch.Generator().manual_seed(5))
+
+    mask = masks().draw(40, 0.5)
+    assert torch.equal(model.project(levs, masks()), model.project(levs) * mask)
+    assert torch.equal(mask[:6], mask[6:])
+    assert (
+        model.losses(levs, LABELS, masks())["bayes_factor"]
+        != model.losses(levs, LABELS)["bayes_factor"]
+    )
+
+
+@pytest.mark.parametrize("projection", [0, 4])
+def test_the_layer_starts_from_the_levs_with_a_tenth_of_their_variance_between_authors(
+    projection: int,
+) -> None:
+    model = model_with(projection_size=projection)
+    levs = some_levs()
+    model.start_two_covariance(levs)
+    styles = model.project(levs).detach()
+    size = styles.shape[1]
+    variance = styles.var(0).mean().item()
+    torch.testing.assert_close(model.two_covariance.author_mean.detach(), styles.mean(0))
+    for factor, share in zip(model.two_covariance.factors(), (0.1, 0.9), strict=True):
+        covariance = torch.linalg.inv((factor @ factor.T).detach())
+        expected = share * variance * torch.eye(size, dtype=torch.float64)
+        torch.testing.assert_close(covariance, expected, rtol=1e-5, atol=1e-9)
+
+
+def test_a_batch_without_a_same_author_pair_has_no_in_batch_loss() -> None:
+    model = model_with(in_batch_negatives=1.0)
+    levs = some_levs()
+    different = replace(LABELS, same_author=torch.zeros(6, dtype=torch.bool))
+    losses = model.losses(levs, different)
+    assert set(losses) == {"distance", "bayes_factor"}
+    torch.stack(list(losses.values())).sum().backward()
+    assert levs.grad is not None
+    assert torch.isfinite(levs.grad).all()
