@@ -161,7 +161,9 @@ class TrainingBar:
             )
         else:
             losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-            scores = ", ".join(f"{name} {row['auc']:.3f}" for name, row in event["dev"].items())
+            scores = ", ".join(
+                f"{name} {row['bayes_factor_auc']:.3f}" for name, row in event["dev"].items()
+            )
             self._console.print(
                 f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}", markup=False
             )

@@ -344,7 +344,7 @@ def test_train_does_what_the_function_does(
     result = run("train", *inputs, "-o", tmp_path / "model", *SMALL)
     for name in ("model.safetensors", "tokenizer.json", "training.jsonl", "README.md"):
         assert (tmp_path / "model" / name).read_bytes() == (small_run.folder / name).read_bytes()
-    (line,) = [line for line in result.stdout.splitlines() if line.split()[:1] == ["dev"]]
+    line = [line for line in result.stdout.splitlines() if line.split()[:1] == ["dev"]][-1]
     assert line.split()[1] == f"{small_run.model.scores['dev']['auc']:.3f}"
     shown = [line.partition(":")[0] for line in result.stderr.splitlines()]
     assert shown == ["epoch 1", "epoch 2", "epoch 3"]

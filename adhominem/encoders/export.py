@@ -100,6 +100,9 @@ def export_onnx(network: Network, example: Batch, path: Path) -> None:
         assert program is not None
         model = program.model_proto
     _name_axes(model)
+    for node in model.graph.node:  # where in whose source code it came from: no part of the model
+        del node.metadata_props[:]
+        node.doc_string = ""
     path.write_bytes(model.SerializeToString())
 
 

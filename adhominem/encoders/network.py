@@ -13,12 +13,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from adhominem.encoders.options import EncoderOptions
 from adhominem.text.vocabulary import PADDING, SPECIAL
+
+if TYPE_CHECKING:
+    from adhominem.encoders.word_vectors import WordVectors
+
+_SPREAD = 0.1  # standard deviation of the word vectors at the start
 
 
 @dataclass(frozen=True)
@@ -153,8 +159,8 @@ class Network(nn.Module):
             _freeze=not options.train_word_vectors,
         )
         self.no_topic = nn.Parameter(torch.zeros(words))
-        nn.init.normal_(self.word_vectors.weight, std=0.1)
-        nn.init.normal_(self.no_topic, std=0.1)
+        nn.init.normal_(self.word_vectors.weight, std=_SPREAD)
+        nn.init.normal_(self.no_topic, std=_SPREAD)
         with torch.no_grad():
             self.word_vectors.weight[PADDING] = 0
         self.characters = CharacterCNN(characters, options)
@@ -163,6 +169,14 @@ class Network(nn.Module):
         self.document_lstm = MaskedBiLSTM(2 * options.window_lstm_size, options.document_lstm_size)
         self.window_attention = Attention(2 * options.document_lstm_size, options.attention_size)
         self.lev = nn.Linear(2 * options.document_lstm_size, options.lev_size)
+
+    def start_with(self, vectors: WordVectors) -> None:
+        """Take over word vectors where there are any, at the scale of the random ones."""
+        rows = torch.from_numpy(vectors.vectors[vectors.found])
+        with torch.no_grad():
+            self.word_vectors.weight[torch.from_numpy(vectors.found)] = rows * (
+                _SPREAD / rows.std()
+            )
 
     def forward(self, batch: Batch, masks: Masks | None = None) -> Encoded:
         """The LEVs of a batch; with masks, as in training."""

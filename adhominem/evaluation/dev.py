@@ -24,9 +24,13 @@ class PairScores:
 
 
 def summarise(scores: PairScores) -> dict[str, float]:
-    """The measures of one set; `distance_auc` is metric learning alone."""
+    """The measures of one set; `distance_auc` is metric learning alone.
+
+    `bayes_factor_auc` is that of all pairs; `auc`, as PAN takes it, that after the non-answers.
+    """
     probability = probability_same_author(scores.log_bayes_factor)
     return {
+        "bayes_factor_auc": auc(scores.log_bayes_factor, scores.same_author),
         "distance_auc": auc(-scores.distance, scores.same_author),
         **table_row(probability, scores.same_author),
     }

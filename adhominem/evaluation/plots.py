@@ -20,8 +20,10 @@ def draw_entropy_curves(
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.add_subplot()
     epochs = range(1, len(between_author) + 1)
-    axes.plot(epochs, between_author, label="between authors", color="#0072b2")
-    axes.plot(epochs, within_author, label="within an author", color="#d55e00", linestyle="--")
+    axes.plot(epochs, between_author, label="between authors", color="#0072b2", marker=".")
+    axes.plot(
+        epochs, within_author, label="within an author", color="#d55e00", linestyle="--", marker="."
+    )
     axes.set_xlabel("epoch")
     axes.set_ylabel("entropy (nats)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -49,10 +49,10 @@ them by a Bayes factor: how much more probable they are if one person wrote both
 |---|---|---|---|
 {data}
 
-Vocabulary: {len(vocabulary.token_types):,} token types and {len(vocabulary.characters)} characters,
-of these texts alone. The weights are those after epoch {best_epoch + 1} of at most
-{training.epochs}, with seed {training.seed}. All settings are in `config.json`, the course of
-training in `training.jsonl` and `entropy.png`.
+Vocabulary: {len(vocabulary.token_types):,} token types, {len(vocabulary.characters)} characters, of
+these texts alone. The weights are those after epoch {best_epoch + 1} of at most {training.epochs},
+with seed {training.seed}. All settings are in `config.json`, the course of training in
+`training.jsonl` and `entropy.png`.
 
 ## Scores on dev
 

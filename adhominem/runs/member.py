@@ -19,6 +19,7 @@ import adhominem
 from adhominem.config import Config
 from adhominem.encoders.export import export_onnx
 from adhominem.encoders.network import Batch
+from adhominem.encoders.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
 from adhominem.evaluation.dev import summarise
 from adhominem.evaluation.plots import draw_entropy_curves
@@ -127,6 +128,12 @@ class _Run:
             config.encoder,
             config.loss,
         )
+        if config.encoder.word_vectors:
+            self.model.network.start_with(
+                read_word_vectors(
+                    config.encoder.word_vectors, self.vocabulary, config.encoder.word_vector_size
+                )
+            )
         data = DeviceCorpus(corpus, self.vocabulary, windows, task.device)
         self.trainer = Trainer(self.model, data, config.data, config.training, task.device)
         self.progress = Progress(fingerprint=task.fingerprint())
@@ -175,7 +182,9 @@ class _Run:
         progress = self.progress
         scores = {name: summarise(pairs.score(self.model)) for name, pairs in self.dev.items()}
         scores = distributed.from_first(scores)
-        mean = float(np.mean([row["auc"] for row in scores.values()])) if scores else None
+        mean = (
+            float(np.mean([row["bayes_factor_auc"] for row in scores.values()])) if scores else None
+        )
         if mean is None or mean > progress.best_score:
             progress.best_score, progress.best_epoch = mean or 0.0, progress.epoch
             self.best = weights_of(self.model)

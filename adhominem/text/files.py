@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol, TextIO, cast
 
-import zstandard
-
 from adhominem.errors import (
     BinaryFileError,
     DamagedFileError,
@@ -29,7 +27,7 @@ from adhominem.errors import (
 COMPRESSIONS = (".gz", ".xz", ".zst")
 
 # What a broken archive raises while it is read, whichever the compression.
-_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error)
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
 _BYTE_ORDER_MARKS = (
@@ -121,11 +119,35 @@ class _Frame(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
+class _ZstdFrame:
+    """zstandard's, imported when first needed, and with zlib's error for its own."""
+
+    def __init__(self) -> None:
+        import zstandard
+
+        # With the largest window there is: large dumps are packed with `zstd --long=31`.
+        self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        self._error = zstandard.ZstdError
+
+    @property
+    def eof(self) -> bool:
+        return self._frame.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._frame.unused_data
+
+    def decompress(self, data: bytes, /) -> bytes:
+        try:
+            return self._frame.decompress(data)
+        except self._error as error:
+            raise zlib.error(str(error)) from None
+
+
 _NEW_FRAME: dict[str, Callable[[], _Frame]] = {
     ".gz": lambda: zlib.decompressobj(zlib.MAX_WBITS | 16),  # with gzip's header and checksum
     ".xz": lzma.LZMADecompressor,
-    # With the largest window there is: large dumps are packed with `zstd --long=31`.
-    ".zst": lambda: zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj(),
+    ".zst": _ZstdFrame,
 }
 
 
@@ -297,6 +319,8 @@ def write_whole(path: Path) -> Iterator[TextIO]:
                 case ".xz":
                     packed = cast(BinaryIO, lzma.LZMAFile(raw, "wb"))  # noqa: SIM115
                 case ".zst":
+                    import zstandard
+
                     packed = zstandard.ZstdCompressor(level=6).stream_writer(raw, closefd=False)
                 case _:
                     packed = cast(BinaryIO, raw)

@@ -29,6 +29,7 @@ from adhominem.training.options import DataOptions, TrainingOptions
 # cuDNN's LSTM computes in float16 under autocast, where the small gradients of single tokens
 # vanish; scaled up they do not. A power of two, so that scaling back changes nothing else.
 _GRADIENT_SCALE = 2.0**10
+_MOST_OVERFLOWS = 10  # steps in a row that are left out before training is given up
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Trainer:
         self._data = data
         self._device = device
         self._gradient_scale = _GRADIENT_SCALE if device.type == "cuda" else 1.0
+        self._overflows = 0  # in a row
         self._windows = WindowOptions(
             hop=data.windows.hop,
             overlap=data.windows.overlap,
@@ -171,11 +173,19 @@ class Trainer:
         longest = self._clip()
         values = torch.stack([*losses.values(), longest]).tolist()  # waits for the device
         found = dict(zip([*losses, "longest gradient"], values, strict=True))
-        if not np.isfinite(values).all():
+        if self._overflown(values[:-1], values[-1]):
+            self.optimiser.zero_grad()  # no gradient, no step
+        elif not np.isfinite(values).all():
             numbers = ", ".join(f"{name} {value:g}" for name, value in found.items())
             raise diverged(f"{where}: {numbers}")
         found.pop("longest gradient")
         return found
+
+    def _overflown(self, losses: list[float], longest: float) -> bool:
+        """Whether float16 could not hold a gradient: a step to leave out, if it is not the rule."""
+        overflown = bool(np.isfinite(losses).all()) and not np.isfinite(longest)
+        self._overflows = self._overflows + 1 if overflown else 0
+        return self._device.type == "cuda" and 0 < self._overflows <= _MOST_OVERFLOWS
 
     def _clip(self) -> Tensor:
         """Scale back, and down each gradient longer than `clip_norm`; returns the longest norm."""

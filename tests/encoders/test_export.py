@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 import torch
 from conftest import SmallRun
 
-from adhominem.encoders.export import INPUTS, OUTPUTS, graph_inputs
+from adhominem.encoders.export import INPUTS, OUTPUTS, _quiet, graph_inputs
 from adhominem.encoders.network import Batch, Network
 
 onnx = pytest.importorskip("onnx")
@@ -132,6 +134,20 @@ def test_the_graph_is_one_file_and_passes_the_checker(small_run: SmallRun) -> No
     model = onnx.load(small_run.folder / "encoder.onnx", load_external_data=False)
     onnx.checker.check_model(model, full_check=True)
     assert not any(tensor.external_data for tensor in model.graph.initializer)
+    assert b".py" not in (small_run.folder / "encoder.onnx").read_bytes()  # nobody's folders
+
+
+def test_the_exporters_remarks_are_silenced_for_as_long_as_it_runs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    names = ("onnx_ir", "onnxscript", "torch.onnx")
+    before = [logging.getLogger(name).level for name in names]
+    with _quiet():
+        for name in names:
+            logging.getLogger(f"{name}.inside").warning("Attribute type is ambiguous")
+        warnings.warn("this will change", FutureWarning, stacklevel=1)
+    assert caplog.records == []
+    assert [logging.getLogger(name).level for name in names] == before
 
 
 def test_the_graph_runs_without_torch(small_run: SmallRun, tmp_path: Path) -> None:

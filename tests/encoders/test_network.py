@@ -23,6 +23,7 @@ from adhominem.encoders.network import (
     Network,
 )
 from adhominem.encoders.options import EncoderOptions
+from adhominem.encoders.word_vectors import WordVectors
 from adhominem.errors import OptionError
 from adhominem.text.vocabulary import PADDING, SPECIAL
 from adhominem.training.model import SiameseModel
@@ -617,3 +618,16 @@ def test_sizes_and_dropout_that_cannot_work_are_refused(
 ) -> None:
     with pytest.raises(OptionError, match=message):
         EncoderOptions(**settings)  # type: ignore[arg-type]
+
+
+def test_word_vectors_are_taken_over_at_the_scale_of_the_random_ones() -> None:
+    network = Network(4, 5, EncoderOptions(word_vector_size=3))
+    before = network.word_vectors.weight.detach().clone()
+    found = np.array([False, True, True, False, True, False])
+    vectors = np.arange(18, dtype=np.float32).reshape(6, 3)
+    network.start_with(WordVectors(vectors, found))
+    after = network.word_vectors.weight.detach()
+    assert torch.equal(after[~found], before[~found])
+    assert after[found].std().item() == pytest.approx(0.1, rel=1e-5)
+    ratio = after[found].numpy() / np.where(vectors[found] == 0, 1, vectors[found])
+    assert np.allclose(ratio[vectors[found] != 0], ratio.max())
