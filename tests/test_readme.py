@@ -80,5 +80,5 @@ def test_the_demo_learns_to_tell_presidents_apart_that_it_has_not_seen(tmp_path:
     printed = run(tmp_path, str(ROOT / "examples" / "demo.py"))
     assert "249 addresses by 43 presidents" in printed
     assert re.search(r"epoch 2: \d+ by the same author, \d+ by different authors", printed)
-    (dev_auc,) = re.findall(r"1: dev-pairs +(0\.\d+)", printed)
+    (dev_auc,) = re.findall(r"^ *dev-pairs +(0\.\d+)", printed, flags=re.MULTILINE)
     assert float(dev_auc) > 0.7

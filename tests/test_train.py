@@ -71,7 +71,7 @@ def test_the_log_has_a_line_an_epoch_with_losses_scores_entropies_and_rate(
             slow = [step["losses"][name] for step in steps if name in step["losses"]]
             assert mean == pytest.approx(sum(slow) / len(slow), rel=1e-12)
         assert event["learning_rate"] == steps[-1]["learning_rate"]
-        assert event["dev_auc"] == event["dev"]["dev"]["auc"]
+        assert event["dev_auc"] == event["dev"]["dev"]["bayes_factor_auc"]
         assert np.isfinite([event["between_author_entropy"], event["within_author_entropy"]]).all()
 
 
@@ -137,7 +137,7 @@ def scores_from(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
     following = iter(values)
     real = member.summarise
     monkeypatch.setattr(
-        member, "summarise", lambda scores: {**real(scores), "auc": next(following)}
+        member, "summarise", lambda scores: {**real(scores), "bayes_factor_auc": next(following)}
     )
 
 
@@ -154,7 +154,7 @@ def test_training_stops_when_dev_has_not_improved_for_as_long_as_patience_says(
         small_data.corpus, small_data.dev, tmp_path / "model", config=config, device="cpu"
     )
     assert [event["dev_auc"] for event in log_of(model.folder)] == [0.5, 0.7, 0.7, 0.6]
-    assert model.scores["dev"]["auc"] == 0.7
+    assert model.scores["dev"]["bayes_factor_auc"] == 0.7
     assert "after epoch 2 of" in (model.folder / "README.md").read_text()
 
 

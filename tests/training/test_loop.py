@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -189,3 +190,16 @@ def test_documents_that_make_no_pair_are_an_error(
         run.start()
     with pytest.raises(OptionError, match="45 training documents make no pair"):
         next(run.epoch(0))
+
+
+def test_a_gradient_that_float16_cannot_hold_is_left_out_ten_times_in_a_row_on_a_gpu() -> None:
+    trainer = Trainer.__new__(Trainer)
+    trainer._overflows = 0
+    trainer._device = torch.device("cuda")
+    assert not trainer._overflown([0.5, 0.1], 3.0)
+    assert [trainer._overflown([0.5], math.inf) for _ in range(11)] == [True] * 10 + [False]
+    assert not trainer._overflown([0.5], 3.0)  # a good step: the count begins anew
+    assert trainer._overflown([0.5], math.nan)
+    assert not trainer._overflown([math.nan], math.nan)  # a loss that is no number is no overflow
+    trainer._device = torch.device("cpu")
+    assert not trainer._overflown([0.5], math.inf)  # float32 has room: something else is wrong
