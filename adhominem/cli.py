@@ -245,7 +245,7 @@ def pairs(
         print_table(
             "Leak check: AUC of the label from this alone (0.5 = chance)",
             ["property", "AUC", ""],
-            [[leak.name, f"{leak.auc:.3f}", "LEAKS" if leak.leaks else "ok"] for leak in leaks],
+            [[leak.name, f"{leak.auc:.3f}", leak.verdict] for leak in leaks],
         )
     _finish(skipped)
 

@@ -73,7 +73,7 @@ PRESETS = {
         data=DataOptions(
             vocabulary=VocabularyOptions(token_types=500, character_types=100),
             windows=WindowOptions(max_windows=20),
-            pairs=PairOptions(balanced=True, same_author_across="work"),
+            pairs=PairOptions(balanced=True),
         ),
         encoder=EncoderOptions(
             character_filters=10,

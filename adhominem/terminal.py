@@ -165,7 +165,8 @@ class TrainingBar:
                 f"{name} {row['bayes_factor_auc']:.3f}" for name, row in event["dev"].items()
             )
             self._console.print(
-                f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}", markup=False
+                f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}",
+                markup=False,
             )
 
     def _name(self, event: dict[str, Any]) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from adhominem.encoders.network import Batch, Network
+from adhominem.encoders.options import EncoderOptions
+from adhominem.errors import ModelError
+from adhominem.text.vocabulary import SPECIAL
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -34,7 +40,6 @@ OUTPUTS = {
     "token_attention": ("windows",),
     "window_attention": ("documents", "max_windows"),
 }
-_LOGGERS = ("torch.onnx", "onnxscript", "onnx_ir")
 
 
 class _Graph(nn.Module):
@@ -81,24 +86,60 @@ def graph_inputs(batch: Batch) -> dict[str, Tensor]:
 
 
 def export_onnx(network: Network, example: Batch, path: Path) -> None:
-    """Write the graph; every axis that the example shows by chance is left open."""
+    """Write the graph; every axis that the example shows by chance is left open.
+
+    In a process of its own: the exporter teaches torch to unroll LSTMs, so that a second export
+    in the same process fails.
+    """
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        save_file(
+            {name: value.contiguous() for name, value in network.state_dict().items()},
+            folder / "network.safetensors",
+        )
+        save_file(graph_inputs(example), folder / "example.safetensors")
+        (folder / "options.json").write_text(json.dumps(asdict(network.options)), "utf-8")
+        here = str(Path(__file__).parents[2])  # where the package lies, installed or not
+        done = subprocess.run(
+            [sys.executable, "-m", "adhominem.encoders.export", scratch, str(path.resolve())],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise ModelError(
+            f"the network could not be exported to ONNX: {done.stderr.strip()[-2000:]}"
+        )
+
+
+def _export(folder: Path, path: Path) -> None:
+    """In the other process: read the network and the example, write the graph."""
+    weights = load_file(folder / "network.safetensors")
+    options = EncoderOptions(**json.loads((folder / "options.json").read_text("utf-8")))
+    network = Network(
+        len(weights["word_vectors.weight"]) - len(SPECIAL),
+        len(weights["characters.embedding.weight"]) - len(SPECIAL),
+        options,
+    )
+    network.load_state_dict(weights)
+    example = load_file(folder / "example.safetensors")
     open_axes = {
         name: dict.fromkeys(range(len(axes)), torch.export.Dim.DYNAMIC)
         for name, axes in INPUTS.items()
     }
-    with _quiet():
-        program = torch.onnx.export(
-            _Graph(network).eval(),
-            kwargs=graph_inputs(example),
-            dynamic_shapes=open_axes,
-            dynamo=True,
-            opset_version=18,
-            input_names=list(INPUTS),
-            output_names=list(OUTPUTS),
-            verbose=False,
-        )
-        assert program is not None
-        model = program.model_proto
+    program = torch.onnx.export(
+        _Graph(network).eval(),
+        kwargs={name: example[name] for name in INPUTS},  # names go by the order
+        dynamic_shapes=open_axes,
+        dynamo=True,
+        opset_version=18,
+        input_names=list(INPUTS),
+        output_names=list(OUTPUTS),
+        verbose=False,
+    )
+    assert program is not None
+    model = program.model_proto
     _name_axes(model)
     for node in model.graph.node:  # where in whose source code it came from: no part of the model
         del node.metadata_props[:]
@@ -119,16 +160,5 @@ def _name_axes(model: ModelProto) -> None:
             size.dim_param = name
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the exporter's remarks on its own insides and its future."""
-    levels = {name: logging.getLogger(name).level for name in _LOGGERS}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            for name in _LOGGERS:
-                logging.getLogger(name).setLevel(logging.ERROR)
-            yield
-        finally:
-            for name, level in levels.items():
-                logging.getLogger(name).setLevel(level)
+if __name__ == "__main__":
+    _export(Path(sys.argv[1]), Path(sys.argv[2]))

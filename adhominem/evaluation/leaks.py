@@ -8,7 +8,7 @@ the topics nor the lengths of a pair tell its label.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,11 @@ class Leak:
     def leaks(self) -> bool:
         """Whether the label can be guessed from this property."""
         return abs(self.auc - 0.5) > max(_TOLERANCE, self.noise)
+
+    @property
+    def verdict(self) -> str:
+        """In a word; pairs of one kind alone tell nothing."""
+        return "LEAKS" if self.leaks else "ok" if isfinite(self.auc) else "cannot tell"
 
 
 def check_leaks(

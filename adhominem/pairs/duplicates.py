@@ -21,7 +21,7 @@ import numpy.typing as npt
 # word is changed. (Of 32 letters, less than half would: such a copy would pass for no copy.)
 _SHINGLE = 16
 _SAMPLED = 1 << 26  # of 2**32 hashes: one shingle in 64
-_LARGEST_CROWD = 50  # a shingle in more texts than this is a set phrase, not a copy
+_LARGEST_CROWD = 50  # texts with one shingle, up to which each is compared with each
 _FEWEST_SHARED = 3  # sampled shingles: fewer are a quotation
 
 _FOREIGN_NO_LETTERS = re.compile(r"[^\w\x00-\x7f]+")  # curly quotes, long dashes, hard spaces
@@ -106,17 +106,16 @@ def _shared_shingles(
     owners = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((owners, hashes))
     hashes, owners = hashes[order], owners[order]
-    _, crowd = np.unique(hashes, return_counts=True)
+    _, begins, crowd = np.unique(hashes, return_index=True, return_counts=True)
     rare = np.repeat(crowd <= _LARGEST_CROWD, crowd)
+    # In a large crowd each meets the first alone: enough for copies of one text, and no more work.
+    ones, others = [np.repeat(owners[begins], crowd)[~rare]], [owners[~rare]]
     hashes, owners = hashes[rare], owners[rare]
-    ones, others = [], []
     for step in range(1, min(_LARGEST_CROWD, int(crowd.max()))):
         meet = np.flatnonzero(hashes[step:] == hashes[:-step])
         ones.append(owners[meet])
         others.append(owners[meet + step])
-    if not ones:
-        return (np.zeros(0, np.int64),) * 3
-    keys, shared = np.unique(
-        np.concatenate(ones) * len(sizes) + np.concatenate(others), return_counts=True
-    )
+    one, other = np.concatenate(ones), np.concatenate(others)
+    met = one != other
+    keys, shared = np.unique(one[met] * len(sizes) + other[met], return_counts=True)
     return keys // len(sizes), keys % len(sizes), shared

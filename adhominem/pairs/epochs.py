@@ -28,13 +28,19 @@ class PairOptions:
                               documents where it is unknown make no same-author pair
     different_authors_within  "topic" or "corpus": only pairs from one and the same;
                               documents without a topic pair within their corpus
-    one_corpus_batches        every batch holds pairs of one corpus
+    one_corpus_batches        every batch holds pairs of one corpus; different-author pairs are
+                              then drawn within a corpus at least
     """
 
     balanced: bool = False
     same_author_across: str = ""
     different_authors_within: str = ""
     one_corpus_batches: bool = False
+
+    @property
+    def within(self) -> str:
+        """What a different-author pair must share: a topic, a corpus, or nothing."""
+        return self.different_authors_within or ("corpus" if self.one_corpus_batches else "")
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -56,12 +62,20 @@ def draw_epoch(
     same, different = pairs[pairs.same_author], pairs[~pairs.same_author]
     if options.same_author_across:
         same = _rematch_same(same, labels, options, rng)
-    if options.different_authors_within:
+    if options.within:
         different = _match_different(_documents(different), labels, options, rng)
     if options.balanced:
         same, different = _balance(same, different, labels, options, rng)
     pairs = DrawnPairs.join(same, different)
     return pairs[rng.permutation(len(pairs))]
+
+
+def why_no_pairs(labels: Labels, options: PairOptions) -> str:
+    """What to say where a draw came out empty."""
+    across = options.same_author_across
+    if across and (getattr(labels, across) == UNKNOWN_LABEL).all():
+        return f"same_author_across is '{across}', but no document has a {across}: leave it out"
+    return "expected at least two documents that the options of the pairs let meet"
 
 
 def batches(
@@ -121,9 +135,9 @@ def _match_different(
 ) -> DrawnPairs:
     """Documents paired between authors, within the topic or the corpus if asked for."""
     within = np.zeros(len(documents), np.int64)
-    if options.different_authors_within:
+    if options.within:
         within = labels.corpus[documents].astype(np.int64)
-    if options.different_authors_within == "topic":
+    if options.within == "topic":
         topics = len(labels.topic_names) + 1
         within = within * topics + labels.topic[documents] + 1  # no topic: a group a corpus
     first, second = match_apart(within, labels.author[documents], rng)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import InputError, OptionError
-from adhominem.pairs.epochs import PairOptions, draw_epoch
+from adhominem.pairs.epochs import PairOptions, draw_epoch, why_no_pairs
 from adhominem.pairs.sampling import DrawnPairs
 from adhominem.text.files import write_folder, write_whole
 from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
@@ -82,7 +82,7 @@ def write_pair_set(
         if not len(pairs):
             raise OptionError(
                 f"{len(labels)} documents by {len(labels.author_names)} authors make no pair "
-                "under these options; expected at least two documents"
+                f"under these options; {why_no_pairs(labels, options)}"
             )
         _write(folder, pairs, labels, texts)
     return PairSet(pairs, labels, np.array(words))

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TextIO
@@ -74,6 +75,7 @@ class SplitReport:
 
     options: SplitOptions
     sides: dict[str, dict[str, SideCounts]]  # side -> corpus -> counts
+    totals: dict[str, SideCounts]  # side -> counts of all corpora together
     removed_duplicates: list[dict[str, object]]
     documents_left_out_for_topic: int
     duplicates_within_a_side_under_two_names: int
@@ -82,18 +84,18 @@ class SplitReport:
     def table(self) -> tuple[list[str], list[list[str | int]]]:
         """The paper's Table 1 for these corpora: the names of the columns, and the rows."""
         corpora = list(self.sides[SIDES[0]])
-        rows: list[list[str | int]] = []
-        for corpus in [*corpora, "all"] if len(corpora) > 1 else corpora:
-            cells = [
-                [counts[name] for name in (corpora if corpus == "all" else [corpus])]
-                for counts in self.sides.values()
+        lines = {corpus: [self.sides[side][corpus] for side in SIDES] for corpus in corpora}
+        if len(corpora) > 1:
+            lines["all"] = [self.totals[side] for side in SIDES]
+        rows: list[list[str | int]] = [
+            [
+                name,
+                *(cell.pairs for cell in cells),
+                "/".join(f"{cell.authors:,}" for cell in cells),
+                "/".join(f"{cell.documents:,}" for cell in cells),
             ]
-            pairs, authors, documents = (
-                [sum(getattr(counts, name) for counts in cell) for cell in cells]
-                for name in ("pairs", "authors", "documents")
-            )
-            shown = ("/".join(f"{count:,}" for count in row) for row in (authors, documents))
-            rows.append([corpus, *pairs, *shown])
+            for name, cells in lines.items()
+        ]
         return ["corpus", *(f"{side} pairs" for side in SIDES), "authors", "documents"], rows
 
     def remarks(self) -> list[str]:
@@ -153,9 +155,17 @@ def split(
         duplicates = find_duplicates(survey.fingerprints, options.duplicate_share)
         cluster = _clusters(len(sides), duplicates)
         removed = _remove_across(sides, cluster, duplicates)
+        count = partial(_count, labels=labels, survey=survey, seed=options.seed)
         report = SplitReport(
             options,
-            _count(sides, labels, survey, options.seed),
+            {
+                name: {
+                    corpus: count(np.flatnonzero((sides == side) & (labels.corpus == index)))
+                    for index, corpus in enumerate(labels.corpus_names)
+                }
+                for side, name in enumerate(SIDES)
+            },
+            {name: count(np.flatnonzero(sides == side)) for side, name in enumerate(SIDES)},
             [
                 {"id": survey.ids[gone], "duplicate_of": survey.ids[kept], "share": share}
                 for gone, kept, share in removed
@@ -208,7 +218,9 @@ def assign_sides(labels: Labels, options: SplitOptions) -> IntArray:
     for side, (name, share) in enumerate(zip(SIDES, options.shares, strict=True)):
         if share > 0 and not (sides == side).any():
             raise OptionError(
-                f"{len(labels.author_names)} authors are too few to give {name} a share of {share}"
+                f"{len(labels.author_names)} authors"
+                f"{f' and {len(labels.topic_names)} topics' if options.topic_disjoint else ''} "
+                f"are too few to give {name} a share of {share}"
             )
     return sides
 
@@ -278,26 +290,18 @@ def _count_two_names(sides: IntArray, labels: Labels, cluster: IntArray) -> int:
     return int((np.bincount(names[:, 0]) > 1).sum())
 
 
-def _count(
-    sides: IntArray, labels: Labels, survey: _Survey, seed: int
-) -> dict[str, dict[str, SideCounts]]:
-    words = np.array(survey.words)
-    counts: dict[str, dict[str, SideCounts]] = {}
-    for side, side_name in enumerate(SIDES):
-        counts[side_name] = {}
-        for corpus, corpus_name in enumerate(labels.corpus_names):
-            chosen = np.flatnonzero((sides == side) & (labels.corpus == corpus))
-            pairs = draw_epoch(labels.select(chosen), seed=seed, epoch=0)
-            content = b"".join(sorted(survey.digests[index] for index in chosen))
-            counts[side_name][corpus_name] = SideCounts(
-                len(np.unique(labels.author[chosen])),
-                len(chosen),
-                int(words[chosen].sum()),
-                pairs.same_author_count,
-                pairs.different_author_count,
-                sha256(content).hexdigest(),
-            )
-    return counts
+def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> SideCounts:
+    """The counts of some documents."""
+    pairs = draw_epoch(labels.select(documents), seed=seed, epoch=0)
+    content = b"".join(sorted(survey.digests[index] for index in documents))
+    return SideCounts(
+        len(np.unique(labels.author[documents])),
+        len(documents),
+        sum(survey.words[index] for index in documents),
+        pairs.same_author_count,
+        pairs.different_author_count,
+        sha256(content).hexdigest(),
+    )
 
 
 def _copy(

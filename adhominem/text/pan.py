@@ -20,7 +20,7 @@ from adhominem.errors import (
     NotFoundError,
 )
 from adhominem.text.document import Document
-from adhominem.text.files import COMPRESSIONS, bare_stem, read_lines, read_text
+from adhominem.text.files import COMPRESSIONS, bare_stem, bare_suffix, read_lines, read_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,9 +185,9 @@ def problem_rows(
 ) -> Iterator[Problem | InputError]:
     """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them."""
     truth: dict[str, bool] = {}
-    truth_file = folder / "truth.txt"
+    truth_file = find_file(folder, "truth.txt")
     try:
-        if has_truth := truth_file.is_file():
+        if truth_file is not None:
             for item in _read_truth_lines(truth_file):
                 if isinstance(item, InputError):
                     yield item
@@ -203,7 +203,7 @@ def problem_rows(
         )
     for id in ids:
         try:
-            if has_truth and id not in truth:
+            if truth_file is not None and id not in truth:
                 raise MissingFieldError(f"no usable line for the problem '{id}'", truth_file)
             yield _problem(folder / id, truth.get(id), on_bytes)
         except InputError as error:
@@ -213,13 +213,18 @@ def problem_rows(
 def is_problem_folder(folder: Path) -> bool:
     """Whether `problem_rows` is the reader for this folder."""
     # Both: an author's folder may hold an unknown_poem.txt, too.
-    return any(folder.glob("*/known*.txt")) and any(folder.glob("*/unknown*.txt"))
+    return bool(problem_texts(folder, "*/known*") and problem_texts(folder, "*/unknown*"))
+
+
+def problem_texts(folder: Path, pattern: str) -> list[Path]:
+    """The text files of this name in a folder, packed or not."""
+    return sorted(path for path in folder.glob(pattern) if bare_suffix(path) == ".txt")
 
 
 def _problem_ids(folder: Path) -> list[str]:
-    contents = folder / "contents.json"
-    if not contents.is_file():
-        return sorted({path.parent.name for path in folder.glob("*/*known*.txt")})
+    contents = find_file(folder, "contents.json")
+    if contents is None:
+        return sorted({path.parent.name for path in problem_texts(folder, "*/*known*")})
     try:
         problems = json.loads(read_text(contents))["problems"]
     except (ValueError, RecursionError, KeyError, TypeError) as error:
@@ -236,8 +241,8 @@ def _problem(
 ) -> Problem:
     if not folder.is_dir():
         raise NotFoundError("contents.json names this problem, but there is no such folder", folder)
-    known = sorted(folder.glob("known*.txt"))
-    questioned = sorted(folder.glob("unknown*.txt"))
+    known = problem_texts(folder, "known*")
+    questioned = problem_texts(folder, "unknown*")
     if not known or len(questioned) != 1:
         raise NotFoundError(
             f"{len(known)} known*.txt and {len(questioned)} unknown*.txt; "
@@ -256,7 +261,7 @@ def _problem(
 
 
 def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] | None) -> Document:
-    id = f"{path.parent.name}/{path.stem}"
+    id = f"{path.parent.name}/{bare_stem(path)}"
     try:
         return Document(text=read_text(path, on_bytes), author=author, work=id, id=id)
     except InputError as error:

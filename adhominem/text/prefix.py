@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
+from adhominem.text.labels import UNKNOWN_LABEL
 
 if TYPE_CHECKING:  # training needs no tokenizer
     from adhominem.text.tokenizer import Tokenizer
 
-NO_TOPIC = -1  # stands where a topic's index would
+NO_TOPIC = UNKNOWN_LABEL  # stands where a topic's index would
 
 
 def prefix_tokens(topic: str, tokenizer: Tokenizer) -> list[str]:

@@ -22,14 +22,27 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import EmptyTextError, InputError, MissingFieldError, OptionError
+from adhominem.errors import (
+    EmptyTextError,
+    InputError,
+    MissingFieldError,
+    NotFoundError,
+    OptionError,
+)
 from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
 from adhominem.text.document import Document
 from adhominem.text.files import write_folder
 from adhominem.text.labels import KINDS, LabelCollector, Labels
 from adhominem.text.normalisation import Normaliser
+from adhominem.text.pan import Pair
 from adhominem.text.prefix import prefix_tokens
-from adhominem.text.readers import Source, check_names, find_sources, read_pairs
+from adhominem.text.readers import (
+    Source,
+    check_names,
+    find_sources,
+    read_pairs,
+    stop_or_skip,
+)
 from adhominem.text.tokenizer import Tokenizer
 
 _BATCH_CHARACTERS = 1 << 20
@@ -75,22 +88,28 @@ def prepare_pairs(
 ) -> PackedCorpus:
     """Pack a pair set with its truth: documents 2i and 2i + 1 are the i-th pair.
 
-    A pair that cannot be read, or has no truth, is skipped whole.
+    A pair of which one text cannot be used is left out whole.
     """
     (source,) = find_sources(path)
+    normaliser = normaliser or Normaliser()
     same_author: list[bool] = []
 
+    def usable(pair: Pair) -> Pair | InputError:
+        for document in (pair.first, pair.second):
+            if not normaliser(document.text).strip():  # zero-width characters alone
+                return EmptyTextError(f"'{document.id}' has no visible character", source.path)
+        return pair
+
     def documents() -> Iterator[Document]:
-        for pair in read_pairs(source.path, skipped=skipped):
+        pairs = read_pairs(source.path, skipped=skipped)
+        for pair in stop_or_skip(map(usable, pairs), skipped):
             if pair.same_author is None:
                 raise MissingFieldError("a pair set without truth.jsonl beside it", source.path)
             same_author.append(pair.same_author)
             yield pair.first
             yield pair.second
 
-    return _pack(
-        [(source, documents())], Path(output), normaliser or Normaliser(), jobs, None, same_author
-    )
+    return _pack([(source, documents())], Path(output), normaliser, jobs, None, same_author)
 
 
 def _pack(
@@ -109,6 +128,10 @@ def _pack(
             with _token_batches(_batches(documents), normaliser, jobs) as batches:
                 for batch, tokens in batches:
                     packer.add(source, batch, tokens)
+        if not packer.documents:
+            raise NotFoundError(
+                "no document could be read", streams[0][0].path if streams else None
+            )
         packer.write_tables(folder, same_author)
         packer.write_description(folder, normaliser, [source for source, _ in streams])
     return PackedCorpus.open(output)
@@ -128,6 +151,10 @@ class _Packer:
         self._lengths: list[int] = []
         self._ids: list[str] = []
         self._hash = sha256()
+
+    @property
+    def documents(self) -> int:
+        return len(self._ids)
 
     def add(self, source: Source, documents: list[Document], batch: TokenBatch) -> None:
         types = self._types

@@ -35,6 +35,7 @@ from adhominem.text.pan import (
     is_problem_folder,
     pair_rows,
     problem_rows,
+    problem_texts,
     read_json_lines,
 )
 
@@ -73,7 +74,7 @@ class Source:
             case Layout.AUTHOR_TITLE:
                 return _visible(self.path, "*", _SUFFIXES)
             case Layout.PROBLEMS:
-                return sorted(self.path.glob("*/*known*.txt"))
+                return problem_texts(self.path, "*/*known*")
             case _:
                 return [self.path]
 
@@ -94,21 +95,11 @@ class Source:
             case Layout.PROBLEMS:
                 rows = _problem_documents(self.path, on_bytes)
             case _:
-                self._warn_of_strays()
+                if self.layout is Layout.AUTHOR_FOLDERS:
+                    strays = _visible(self.path, "*", _SUFFIXES)
+                    _warn_of_strays(self.path, strays, "the author folders")
                 return ((file, None, _file_document(file, self, on_bytes)) for file in self.files())
         return ((self.path, None, row) for row in rows)
-
-    def _warn_of_strays(self) -> None:
-        """Texts beside the author folders are nobody's, but not passed over in silence."""
-        if self.layout is Layout.AUTHOR_FOLDERS:
-            strays = _visible(self.path, "*", _SUFFIXES)
-            if strays:
-                warnings.warn(
-                    f"{self.path}: {len(strays)} text(s) beside the author folders are not read, "
-                    f"the first is {strays[0].name}",
-                    StrayFilesWarning,
-                    stacklevel=2,
-                )
 
     def documents(
         self,
@@ -128,7 +119,7 @@ class Source:
 
     def _no_author(self, document: Document, file: Path, line: int | None) -> InputError:
         expected = {
-            Layout.FILE: "a folder with one subfolder an author",
+            Layout.FILE: "its folder, with author_title.txt files or one subfolder an author",
             Layout.AUTHOR_TITLE: "a name like author_title.txt, or one subfolder an author",
             Layout.JSON_LINES: "a field 'author'",
             Layout.PAIRS: "a truth.jsonl with 'authors' beside it",
@@ -165,6 +156,8 @@ def find_sources(path: str | Path) -> list[Source]:
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
     if tables := [_file_source(file) for file in _visible(path, "*", (".jsonl",))]:
+        texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well stand there
+        _warn_of_strays(path, _visible(path, "**/*", texts), "the .jsonl files")
         truths = {find_truth(table.path) for table in tables if table.layout is Layout.PAIRS}
         return [table for table in tables if table.path not in truths]
     for layout in (Layout.AUTHOR_FOLDERS, Layout.AUTHOR_TITLE):
@@ -172,6 +165,17 @@ def find_sources(path: str | Path) -> list[Source]:
             return [source]
     suffixes = ", ".join((*_SUFFIXES, ".jsonl"))
     raise NotFoundError(f"nothing to read in this folder; expected files {suffixes}", path)
+
+
+def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
+    """Texts that the layout has no place for are not passed over in silence."""
+    if strays:
+        warnings.warn(
+            f"{folder}: {len(strays)} text(s) beside {beside} are not read, "
+            f"the first is {strays[0].name}",
+            StrayFilesWarning,
+            stacklevel=3,
+        )
 
 
 def check_names(sources: Sequence[Source]) -> None:
@@ -215,11 +219,15 @@ def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
 
 
 def _visible(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> list[Path]:
-    """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx)."""
+    """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
+
+    Office files are packed already: one that is packed again is passed over.
+    """
     return sorted(
         file
         for file in folder.glob(pattern)
         if bare_suffix(file) in suffixes
+        and (bare_suffix(file) == file.suffix.lower() or bare_suffix(file) not in OFFICE_SUFFIXES)
         and file.is_file()
         and not any(part.startswith((".", "~$")) for part in file.relative_to(folder).parts)
     )

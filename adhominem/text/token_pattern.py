@@ -12,7 +12,7 @@ _LETTERS = r"[^\W_]"  # letters and digits, no underscore
 _PICTURE = r"[\x{2600}-\x{27bf}\x{1f300}-\x{1faff}]"
 _RULES = (
     r"(?:https?://|www\.)[^\s<>\x22]*[\w/]",
-    rf"{_LETTERS}[\w.+-]*@{_LETTERS}[\w-]*(?:\.\w+)+",
+    rf"{_LETTERS}[\w.+-]{{0,63}}@{_LETTERS}[\w-]*(?:\.\w+)+",
     # Emoticons, only where no word touches them: :-) ;) =P :'( <3 ^_^ o_O
     r"(?<![\w:;=])[:;=][\x27^]?-?(?:[()\[\]{}|/\\*3]+|[DPpOo](?!\w))",
     r"(?<!\w)(?:</?3(?!\w)|[oOT^><]_+[oOT^><](?!\w))",

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from adhominem.encoders.network import Batch, Masks
 from adhominem.errors import DivergedError, OptionError
-from adhominem.pairs.epochs import batches, draw_epoch
+from adhominem.pairs.epochs import batches, draw_epoch, why_no_pairs
 from adhominem.pairs.sampling import DrawnPairs
 from adhominem.text.prefix import hide_topics
 from adhominem.text.windows import WindowOptions, crop_starts
@@ -127,7 +127,7 @@ class Trainer:
         if not len(drawn):
             raise OptionError(
                 f"the {len(self._corpus.labels):,} training documents make no pair; "
-                "expected two documents at least that the options of the pairs let meet"
+                f"{why_no_pairs(self._corpus.labels, self._data.pairs)}"
             )
         return drawn
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,9 @@ import pytest
 import torch
 from conftest import SmallRun
 
-from adhominem.encoders.export import INPUTS, OUTPUTS, _quiet, graph_inputs
+from adhominem.encoders.export import INPUTS, OUTPUTS, export_onnx, graph_inputs
 from adhominem.encoders.network import Batch, Network
+from adhominem.encoders.options import EncoderOptions
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -137,19 +136,6 @@ def test_the_graph_is_one_file_and_passes_the_checker(small_run: SmallRun) -> No
     assert b".py" not in (small_run.folder / "encoder.onnx").read_bytes()  # nobody's folders
 
 
-def test_the_exporters_remarks_are_silenced_for_as_long_as_it_runs(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    names = ("onnx_ir", "onnxscript", "torch.onnx")
-    before = [logging.getLogger(name).level for name in names]
-    with _quiet():
-        for name in names:
-            logging.getLogger(f"{name}.inside").warning("Attribute type is ambiguous")
-        warnings.warn("this will change", FutureWarning, stacklevel=1)
-    assert caplog.records == []
-    assert [logging.getLogger(name).level for name in names] == before
-
-
 def test_the_graph_runs_without_torch(small_run: SmallRun, tmp_path: Path) -> None:
     batch = random_batch(small_run, 2, 3, 2, 0)
     np.savez(
@@ -164,3 +150,22 @@ def test_the_graph_runs_without_torch(small_run: SmallRun, tmp_path: Path) -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[0] == "(2, 5) False"
+
+
+def test_a_second_network_can_be_exported_by_the_same_process(tmp_path: Path) -> None:
+    network = Network(4, 5, EncoderOptions(word_vector_size=3, lev_size=2))
+    batch = Batch(
+        type_words=torch.tensor([2, 3]),
+        type_characters=torch.tensor([[2, 3, 0], [4, 0, 0]]),
+        tokens=torch.tensor([[0, 1], [1, 0], [0, 0]]),
+        token_counts=torch.tensor([2, 1, 2]),
+        window_documents=torch.tensor([0, 0, 1]),
+        window_positions=torch.tensor([0, 1, 0]),
+        max_windows=2,
+        topic_words=torch.tensor([2, 2, 3]),
+        topic_documents=torch.tensor([0, 0, 1]),
+        documents=2,
+    )
+    for name in ("first.onnx", "second.onnx"):
+        export_onnx(network, batch, tmp_path / name)
+    assert (tmp_path / "first.onnx").read_bytes() == (tmp_path / "second.onnx").read_bytes()

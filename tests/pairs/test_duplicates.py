@@ -185,11 +185,16 @@ def test_only_shares_at_least_as_large_as_asked_for_are_given() -> None:
     assert not found(" ".join(text), longer, share=share + 1e-6)
 
 
-def test_a_set_phrase_of_a_crowd_makes_no_copies_but_that_of_a_few_does() -> None:
+def test_each_of_a_crowd_meets_the_first_and_each_of_a_few_meets_each() -> None:
     phrase = prose(150, 9)
     letters = [f"{phrase} {prose(60, 100 + seed)}" for seed in range(60)]
-    assert not found(*letters)
+    assert set(found(*letters)) == {(0, index) for index in range(1, 60)}
     assert len(found(*letters[:50])) == 50 * 49 / 2
+
+
+def test_a_set_phrase_of_a_crowd_makes_no_copies() -> None:
+    phrase = prose(30, 9)
+    assert not found(*[f"{phrase} {prose(150, 100 + seed)}" for seed in range(60)])
 
 
 def test_a_text_copied_to_the_letter_by_a_crowd_is_still_found() -> None:
@@ -216,14 +221,17 @@ def test_the_search_finds_what_comparing_all_with_all_finds(
         for letters, sample in items
     ]
     first = {letters: index for index, (letters, _) in reversed([*enumerate(items)])}
-    rare = {
-        value
+    owners = {
+        value: [first[letters] for letters in first if value in of_letters[letters]]
         for value in range(31)
-        if sum(value in sample for sample in of_letters.values()) <= crowd
     }
+
+    def meet(value: int, one: int) -> bool:  # in a crowd, each meets the first alone
+        return len(owners[value]) <= crowd or one == min(owners[value])
+
     expected = []
     for (one, (a, left)), (other, (b, right)) in combinations(enumerate(items), 2):
-        shared = len(left & right & rare)
+        shared = sum(meet(value, one) for value in left & right)
         if a == b:
             if first[a] == one:
                 expected.append(Duplicate(one, other, 1.0))
@@ -234,3 +242,16 @@ def test_the_search_finds_what_comparing_all_with_all_finds(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duplicates, "_LARGEST_CROWD", crowd)
         assert find_duplicates(fingerprints, share) == expected
+
+
+def test_near_copies_by_more_hands_than_a_crowd_are_all_found() -> None:
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefghijklmnop"), 7)) for _ in range(600)]
+    copies = []
+    for _ in range(120):
+        copy = list(words)
+        for place in rng.choice(600, 20, replace=False):
+            copy[place] = "".join(rng.choice(list("qrstuvwxyz"), 7))
+        copies.append(fingerprint(" ".join(copy)))
+    met = {index for pair in find_duplicates(copies) for index in (pair.first, pair.second)}
+    assert met == set(range(120))

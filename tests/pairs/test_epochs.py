@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -108,10 +109,7 @@ def test_balanced_draws_as_many_pairs_of_either_kind(
 def test_balancing_leaves_at_least_the_smaller_class_as_it_was(
     labels: Labels, seed: int, options: PairOptions
 ) -> None:
-    unbalanced = PairOptions(
-        same_author_across=options.same_author_across,
-        different_authors_within=options.different_authors_within,
-    )
+    unbalanced = replace(options, balanced=False)
     before = draw_epoch(labels, seed=seed, epoch=0, options=unbalanced)
     after = draw_epoch(labels, seed=seed, epoch=0, options=options)
     smaller = min(before.same_author_count, before.different_author_count)

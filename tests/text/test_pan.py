@@ -489,3 +489,18 @@ def test_a_second_truth_line_for_a_pair_or_problem_is_an_error(tmp_path: Path) -
     error, found = problem_rows(tmp_path)
     assert isinstance(found, Problem)
     assert str(error).endswith("truth.txt:2: a second line for 'EN01'; expected one")
+
+
+def test_packed_problem_folders_are_read_like_plain_ones(tmp_path: Path) -> None:
+    (tmp_path / "EN01").mkdir()
+    for name in ("known01.txt.gz", "unknown.txt.gz"):
+        with gzip.open(tmp_path / "EN01" / name, "wt") as file:
+            file.write(f"The text of {name}.")
+    with gzip.open(tmp_path / "truth.txt.gz", "wt") as file:
+        file.write("EN01 N\n")
+    assert is_problem_folder(tmp_path)
+    (problem,) = problem_rows(tmp_path)
+    assert isinstance(problem, Problem)
+    assert problem.same_author is False
+    assert problem.known[0].id == "EN01/known01"
+    assert problem.questioned.author == "EN01/unknown"

@@ -20,13 +20,14 @@ from adhominem.errors import (
     EmptyTextError,
     InputError,
     MissingAuthorError,
+    NotFoundError,
     OptionError,
 )
 from adhominem.text import prepare as preparing
 from adhominem.text.corpus import FORMAT, PackedCorpus, is_packed
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.prefix import NO_TOPIC, prefix_tokens
-from adhominem.text.prepare import prepare
+from adhominem.text.prepare import prepare, prepare_pairs
 from adhominem.text.readers import find_sources
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import Vocabulary
@@ -170,10 +171,27 @@ def test_progress_hears_of_every_byte(tmp_path: Path, texts: Path) -> None:
     assert sum(heard) == texts.stat().st_size
 
 
-def test_a_corpus_without_documents_can_be_opened(tmp_path: Path) -> None:
+def test_where_no_document_can_be_read_no_corpus_is_written(tmp_path: Path) -> None:
     empty = write_rows(tmp_path / "empty.jsonl", [{"text": "by nobody"}])
-    corpus = prepare(find_sources(empty), tmp_path / "corpus", skipped=[])
-    assert (len(corpus), len(corpus.tokens), corpus.types) == (0, 0, [])
+    with pytest.raises(NotFoundError, match="no document could be read"):
+        prepare(find_sources(empty), tmp_path / "corpus", skipped=[])
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.jsonl"]
+
+
+def test_a_pair_with_a_text_that_nobody_can_see_is_left_out_whole(tmp_path: Path) -> None:
+    pairs = [("1", "One text.", "Another."), ("2", "Visible.", "\u200b\u200b")]
+    with open(tmp_path / "pairs.jsonl", "w", encoding="utf-8") as file:
+        for id, *texts in pairs:
+            file.write(json.dumps({"id": id, "pair": texts}) + "\n")
+    with open(tmp_path / "truth.jsonl", "w", encoding="utf-8") as file:
+        for id, *_ in pairs:
+            file.write(json.dumps({"id": id, "same": False, "authors": ["a", "b"]}) + "\n")
+    skipped: list[InputError] = []
+    packed = prepare_pairs(tmp_path, tmp_path / "packed", skipped=skipped)
+    assert packed.ids == ["1/first", "1/second"]
+    assert packed.same_author is not None
+    assert packed.same_author.tolist() == [False]
+    assert [type(error) for error in skipped] == [EmptyTextError]
 
 
 def test_the_number_of_workers_does_not_change_a_byte(tmp_path: Path, texts: Path) -> None:

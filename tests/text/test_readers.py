@@ -105,7 +105,7 @@ def test_one_text_file_where_an_author_is_needed_says_what_to_do(tmp_path: Path)
         list(read_documents(path))
     assert str(caught.value) == (
         f"{path}: the document 'letter' has no author; "
-        "expected a folder with one subfolder an author"
+        "expected its folder, with author_title.txt files or one subfolder an author"
     )
 
 
@@ -621,3 +621,14 @@ def test_the_text_of_one_file_can_be_had_alone_and_its_absence_is_named(
     counts: list[int] = []
     assert read_any_text(path, counts.append) == "A text."
     assert sum(counts) == path.stat().st_size
+
+
+def test_texts_beside_json_lines_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    write(tmp_path / "letters.jsonl", json.dumps(GOOD) + "\n")
+    write(tmp_path / "ann" / "letter.txt", "Dear Bob,")
+    write(tmp_path / "README.md", "About these letters.")
+    with pytest.warns(
+        StrayFilesWarning, match=r"1 text\(s\) beside the \.jsonl files .*letter\.txt"
+    ):
+        (source,) = find_sources(tmp_path)
+    assert source.layout is Layout.JSON_LINES

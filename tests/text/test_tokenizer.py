@@ -209,3 +209,10 @@ def test_threads_can_share_a_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         sys.setswitchinterval(switching)
     assert [tokens[::2] for tokens in results] == expected
+
+
+@pytest.mark.parametrize("piece", ["a-", "ab.", "a+", "ha-", "a_", "1.", "a@", "://a", "!?", "x'"])
+def test_a_very_long_chunk_is_split_in_time_that_grows_with_its_length(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    # Seconds if it grew with the square; a fraction of one as it is. The suite would hang.
+    assert "".join(tokenizer.tokens(text)) == text
