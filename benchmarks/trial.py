@@ -24,56 +24,33 @@ from safetensors.torch import save_file
 
 from adhominem.config import Config, preset
 from adhominem.evaluation.ranking import auc
+from adhominem.runs.dev import DevSet
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.text.labels import UNKNOWN_LABEL
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.training.checkpoint import weights_of
-from adhominem.training.data import DeviceCorpus, spread_windows
+from adhominem.training.data import DeviceCorpus
 from adhominem.training.loop import Trainer
 from adhominem.training.model import SiameseModel
 
 
-class DevSet:
-    """A pair set on the device."""
-
-    def __init__(
-        self, pairs: PackedCorpus, vocabulary: Vocabulary, config: Config, device: torch.device
-    ) -> None:
-        assert pairs.same_author is not None
-        self.same_author = pairs.same_author
-        self._data = DeviceCorpus(pairs, vocabulary, config.data.windows, device)
-        self._windows = config.data.windows
-        self._device = device
-
-    @torch.no_grad()
-    def aucs(self, model: SiameseModel, with_topics: bool = True) -> list[float]:
-        """Of the Bayes factor, centred or not, and of the distance."""
-        model.eval()
-        levs = []
-        on_gpu = self._device.type == "cuda"
-        for at in range(0, len(self._data.lengths), 400):
-            documents = np.arange(at, min(at + 400, len(self._data.lengths)))
-            topics = self._data.labels.topic[documents]
-            if not with_topics:
-                topics = np.full_like(topics, UNKNOWN_LABEL)
-            windows = spread_windows(self._data.lengths[documents], self._windows)
-            with torch.autocast(self._device.type, torch.bfloat16, enabled=on_gpu):
-                levs.append(model.encode(self._data.batch(documents, windows, topics)))
-        joined = torch.cat(levs)  # (documents, lev_size)
-        styles = model.project(joined)
-        centred = styles - styles.mean(0) + model.two_covariance.author_mean
-        scores = [
-            model.two_covariance(styles[0::2], styles[1::2]),
-            model.two_covariance(centred[0::2], centred[1::2]),
-            -(joined[0::2] - joined[1::2]).square().sum(1),
-        ]
-        return [round(auc(score.cpu().numpy(), self.same_author), 4) for score in scores]
+@torch.no_grad()
+def aucs(pairs: DevSet, model: SiameseModel, with_topics: bool) -> list[float]:
+    """Of the Bayes factor, as it is and centred, and of the distance."""
+    levs = pairs.encode(model, with_topics)  # (documents, lev_size)
+    styles = model.project(levs)
+    centred = styles - styles.mean(0) + model.two_covariance.author_mean
+    scores = [
+        model.two_covariance(styles[0::2], styles[1::2]),
+        model.two_covariance(centred[0::2], centred[1::2]),
+        -(levs[0::2] - levs[1::2]).square().sum(1),
+    ]
+    return [round(auc(score.cpu().numpy(), pairs.same_author), 4) for score in scores]
 
 
 def score(
     model: SiameseModel, dev: dict[str, DevSet], with_topics: bool = True
 ) -> dict[str, object]:
-    rows = {name: pairs.aucs(model, with_topics) for name, pairs in dev.items()}
+    rows = {name: aucs(pairs, model, with_topics) for name, pairs in dev.items()}
     mean = np.mean(list(rows.values()), axis=0).round(4).tolist()
     return {**rows, "mean": mean}
 
@@ -114,7 +91,7 @@ def main() -> None:
     trainer = Trainer(model, data, config.data, config.training, device)
     trainer.start()
     dev = {
-        path.name: DevSet(open_pairs(path, config), vocabulary, config, device)
+        path.name: DevSet(open_pairs(path, config), vocabulary, config.data.windows, device)
         for path in arguments.dev
     }
     began = time.monotonic()

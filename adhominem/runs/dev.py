@@ -7,6 +7,7 @@ import torch
 
 from adhominem.evaluation.dev import PairScores
 from adhominem.text.corpus import PackedCorpus
+from adhominem.text.labels import UNKNOWN_LABEL
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.windows import WindowOptions
 from adhominem.training.data import DeviceCorpus, spread_windows
@@ -27,7 +28,7 @@ class DevSet:
         device: torch.device,
     ) -> None:
         assert pairs.same_author is not None
-        self._same_author = pairs.same_author  # (pairs,)
+        self.same_author = pairs.same_author  # (pairs,)
         self._data = DeviceCorpus(pairs, vocabulary, windows, device)
         self._windows = windows
         self._device = device
@@ -35,18 +36,19 @@ class DevSet:
     @torch.no_grad()
     def score(self, model: SiameseModel) -> PairScores:
         """The Bayes factor and the distance of each pair."""
-        levs = self._encode(model)  # (documents, lev_size)
+        levs = self.encode(model)  # (documents, lev_size)
         styles = model.project(levs)
         factors = model.two_covariance(styles[0::2], styles[1::2])  # (pairs,)
         distance = (levs[0::2] - levs[1::2]).square().sum(1)  # (pairs,)
         if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
             raise diverged("a dev score is no number")
         return PairScores(
-            factors.double().cpu().numpy(), distance.double().cpu().numpy(), self._same_author
+            factors.double().cpu().numpy(), distance.double().cpu().numpy(), self.same_author
         )
 
-    def _encode(self, model: SiameseModel) -> torch.Tensor:
-        """(documents, lev_size): the LEVs, as at inference."""
+    @torch.no_grad()
+    def encode(self, model: SiameseModel, with_topics: bool = True) -> torch.Tensor:
+        """(documents, lev_size): the LEVs, as at inference; without the topics if asked for."""
         model.eval()
         data = self._data
         order = np.argsort(data.lengths, kind="stable")  # like lengths together: little padding
@@ -57,6 +59,8 @@ class DevSet:
                 documents = order[at : at + _DOCUMENTS_AT_ONCE]
                 windows = spread_windows(data.lengths[documents], self._windows)
                 topics = data.labels.topic[documents]
+                if not with_topics:
+                    topics = np.full_like(topics, UNKNOWN_LABEL)
                 levs.append(model.encode(data.batch(documents, windows, topics)))
         back = torch.from_numpy(np.argsort(order)).to(self._device)
         return torch.cat(levs)[back]
