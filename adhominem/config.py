@@ -28,7 +28,7 @@ class Config:
         if self.loss.in_batch_negatives and self.training.masks == "pair":
             raise OptionError(
                 "with in_batch_negatives, documents of one pair would be known by their dropout "
-                "masks; expected training.masks=document or training.masks=batch"
+                "masks; expected training.masks=document"
             )
 
     def with_setting(self, setting: str) -> Config:

@@ -5,8 +5,10 @@
 
 DEV_PAIRS are pair sets, packed (`prepare_pairs`) or not. After each epoch whose turn it is, and at
 the end, it prints the AUC on every dev set: of the log Bayes factor, of the same with the set's
-LEVs moved to the author mean ("centred", what a relevant population does), and of the distance;
-at the end also without the topics. `--save` keeps the weights.
+LEVs moved to the author mean ("centred", what a relevant population does), of the distance, and
+of the Bayes factor of a two-covariance model fitted to the training LEVs by EM, as it is and
+centred; at the end also without the topics. Beside them the entropies of the layer and of the
+fit, between authors and within. `--save` keeps the weights.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from safetensors.torch import save_file
 
 from adhominem.config import Config, preset
 from adhominem.evaluation.ranking import auc
-from adhominem.runs.dev import DevSet
+from adhominem.runs.dev import DevSet, encode_documents
+from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.training.checkpoint import weights_of
@@ -33,24 +36,47 @@ from adhominem.training.loop import Trainer
 from adhominem.training.model import SiameseModel
 
 
+def fit(model: SiameseModel, data: DeviceCorpus, most: int = 6_000) -> TwoCovariance:
+    """The generative model of the training LEVs, by EM, for authors with several documents."""
+    author = data.labels.author
+    several = np.flatnonzero(np.bincount(author)[author] > 1)
+    several = several[np.argsort(author[several], kind="stable")][:most]  # whole authors
+    levs = model.project(encode_documents(model, data, several))
+    return TwoCovariance(max_iterations=50).fit(levs.double().cpu().numpy(), author[several])
+
+
 @torch.no_grad()
-def aucs(pairs: DevSet, model: SiameseModel, with_topics: bool) -> list[float]:
-    """Of the Bayes factor, as it is and centred, and of the distance."""
+def aucs(
+    pairs: DevSet, model: SiameseModel, fitted: TwoCovariance, with_topics: bool
+) -> list[float]:
+    """Of the layer, plain and centred, of the distance, and of the fit, plain and centred."""
     levs = pairs.encode(model, with_topics)  # (documents, lev_size)
     styles = model.project(levs)
-    centred = styles - styles.mean(0) + model.two_covariance.author_mean
+    centred = styles - styles.mean(0)
+    layer = model.two_covariance
     scores = [
-        model.two_covariance(styles[0::2], styles[1::2]),
-        model.two_covariance(centred[0::2], centred[1::2]),
+        *(layer(each[0::2], each[1::2]) for each in (styles, centred + layer.author_mean)),
         -(levs[0::2] - levs[1::2]).square().sum(1),
     ]
-    return [round(auc(score.cpu().numpy(), pairs.same_author), 4) for score in scores]
+    plain, moved = (each.double().cpu().numpy() for each in (styles, centred))
+    rows = [score.cpu().numpy() for score in scores]
+    rows += [
+        fitted.log_bayes_factor(each[0::2], each[1::2])
+        for each in (plain, moved + fitted.author_mean)
+    ]
+    return [round(auc(row, pairs.same_author), 4) for row in rows]
+
+
+def layer_parameters(model: SiameseModel) -> list[np.ndarray]:
+    layer = model.two_covariance
+    with torch.no_grad():
+        return [value.double().cpu().numpy() for value in (layer.author_mean, *layer.factors())]
 
 
 def score(
-    model: SiameseModel, dev: dict[str, DevSet], with_topics: bool = True
+    model: SiameseModel, dev: dict[str, DevSet], fitted: TwoCovariance, with_topics: bool = True
 ) -> dict[str, object]:
-    rows = {name: aucs(pairs, model, with_topics) for name, pairs in dev.items()}
+    rows = {name: aucs(pairs, model, fitted, with_topics) for name, pairs in dev.items()}
     mean = np.mean(list(rows.values()), axis=0).round(4).tolist()
     return {**rows, "mean": mean}
 
@@ -91,7 +117,13 @@ def main() -> None:
     trainer = Trainer(model, data, config.data, config.training, device)
     trainer.start()
     dev = {
-        path.name: DevSet(open_pairs(path, config), vocabulary, config.data.windows, device)
+        path.name: DevSet(
+            open_pairs(path, config),
+            vocabulary,
+            config.data.windows,
+            device,
+            config.data.knows_topics,
+        )
         for path in arguments.dev
     }
     began = time.monotonic()
@@ -113,9 +145,15 @@ def main() -> None:
         }
         last = late or epoch + 1 == config.training.epochs
         if last or epoch % arguments.every == 0:
-            row["dev"] = score(model, dev)
-        if last:
-            row["dev_without_topics"] = score(model, dev, with_topics=False)
+            fitted = fit(model, data)
+            row["dev"] = score(model, dev, fitted)
+            layer = TwoCovariance.from_factors(*layer_parameters(model))
+            row["entropies"] = {
+                name: [each.between_author_entropy, each.within_author_entropy]
+                for name, each in (("layer", layer), ("fit", fitted))
+            }
+            if last:
+                row["dev_without_topics"] = score(model, dev, fitted, with_topics=False)
         print(json.dumps(row), flush=True)
         epoch += 1
     if arguments.save:

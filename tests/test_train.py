@@ -386,10 +386,8 @@ def test_a_library_that_is_missing_is_named_before_any_work(
 ) -> None:
     from adhominem.runs import train as module
 
-    monkeypatch.setattr(
-        module, "find_spec", lambda name: None if name == "onnxscript" else object()
-    )
-    with pytest.raises(MissingExtraError, match=r"'onnxscript'.*adhominem\[train\]"):
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == "onnx" else object())
+    with pytest.raises(MissingExtraError, match=r"'onnx'.*adhominem\[train\]"):
         train(small_data.corpus, {}, tmp_path / "model")
 
 

@@ -193,13 +193,10 @@ class Network(nn.Module):
     def prefix_vectors(self, batch: Batch) -> Tensor:
         """(documents, word_vector_size + filters): the mean word vector of the topic's tokens."""
         vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
-        sums = vectors.new_zeros(batch.documents, vectors.shape[1])
-        sums = sums.index_add(0, batch.topic_documents, vectors)
-        ones = torch.ones_like(batch.topic_documents, dtype=vectors.dtype)
-        counts = ones.new_zeros(batch.documents).index_add(0, batch.topic_documents, ones)
-        means = torch.where(
-            (counts > 0)[:, None], sums / counts.clamp(min=1)[:, None], self.no_topic
-        )
+        numbers = torch.arange(batch.documents, device=vectors.device)
+        owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
+        counts = owned.sum(1, keepdim=True)
+        means = torch.where(counts > 0, owned @ vectors / counts.clamp(min=1), self.no_topic)
         return nn.functional.pad(means, (0, self.options.character_filters))
 
     def window_vectors(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from adhominem.evaluation.dev import PairScores
@@ -26,12 +27,12 @@ class DevSet:
         vocabulary: Vocabulary,
         windows: WindowOptions,
         device: torch.device,
+        with_topics: bool = True,
     ) -> None:
         assert pairs.same_author is not None
         self.same_author = pairs.same_author  # (pairs,)
         self._data = DeviceCorpus(pairs, vocabulary, windows, device)
-        self._windows = windows
-        self._device = device
+        self._with_topics = with_topics
 
     @torch.no_grad()
     def score(self, model: SiameseModel) -> PairScores:
@@ -46,21 +47,32 @@ class DevSet:
             factors.double().cpu().numpy(), distance.double().cpu().numpy(), self.same_author
         )
 
-    @torch.no_grad()
     def encode(self, model: SiameseModel, with_topics: bool = True) -> torch.Tensor:
         """(documents, lev_size): the LEVs, as at inference; without the topics if asked for."""
-        model.eval()
-        data = self._data
-        order = np.argsort(data.lengths, kind="stable")  # like lengths together: little padding
-        levs = []
-        on_gpu = self._device.type == "cuda"
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=on_gpu):
-            for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
-                documents = order[at : at + _DOCUMENTS_AT_ONCE]
-                windows = spread_windows(data.lengths[documents], self._windows)
-                topics = data.labels.topic[documents]
-                if not with_topics:
-                    topics = np.full_like(topics, UNKNOWN_LABEL)
-                levs.append(model.encode(data.batch(documents, windows, topics)))
-        back = torch.from_numpy(np.argsort(order)).to(self._device)
-        return torch.cat(levs)[back]
+        everything = np.arange(len(self._data.lengths))
+        return encode_documents(
+            model, self._data, everything, with_topics=with_topics and self._with_topics
+        )
+
+
+@torch.no_grad()
+def encode_documents(
+    model: SiameseModel,
+    data: DeviceCorpus,
+    documents: npt.NDArray[np.int64],
+    with_topics: bool = True,
+) -> torch.Tensor:
+    """(documents, lev_size): the LEVs of some documents of a corpus, as at inference."""
+    model.eval()
+    order = np.argsort(data.lengths[documents], kind="stable")  # like lengths: little padding
+    levs = []
+    with torch.autocast(data.device.type, torch.bfloat16, enabled=data.device.type == "cuda"):
+        for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
+            some = documents[order[at : at + _DOCUMENTS_AT_ONCE]]
+            windows = spread_windows(data.lengths[some], data.options)
+            topics = data.labels.topic[some]
+            if not with_topics:
+                topics = np.full_like(topics, UNKNOWN_LABEL)
+            levs.append(model.encode(data.batch(some, windows, topics)))
+    back = torch.from_numpy(np.argsort(order)).to(data.device)
+    return torch.cat(levs)[back]

@@ -118,7 +118,7 @@ class _Run:
         self.vocabulary = Vocabulary.build(corpus.types, counts, config.data.vocabulary)
         windows = config.data.windows
         self.dev = {
-            name: DevSet(pairs, self.vocabulary, windows, task.device)
+            name: DevSet(pairs, self.vocabulary, windows, task.device, config.data.knows_topics)
             for name, pairs in task.dev.items()
         }
         torch.manual_seed(config.training.seed)

@@ -28,7 +28,7 @@ from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_output, write_folder
 
 # Looked for before the first step: the last ones are needed when all the work is done.
-_LIBRARIES = ("torch", "safetensors", "onnx", "onnxscript", "matplotlib")
+_LIBRARIES = ("torch", "safetensors", "onnx", "matplotlib")
 
 
 def train(

@@ -63,8 +63,8 @@ class DeviceCorpus:
     ) -> None:
         self.labels = corpus.labels
         self.lengths = corpus.lengths  # (documents,)
-        self._options = options
-        self._device = device
+        self.options = options
+        self.device = device
         self._offsets = corpus.offsets
         words = vocabulary.token_ids(corpus.types)  # (types,)
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
@@ -80,7 +80,7 @@ class DeviceCorpus:
         """Documents with these windows and topics; nothing waits for the device but the types."""
         starts = self._send(self._offsets[documents][windows.documents] + windows.starts)
         counts = self._send(windows.counts)
-        place = torch.arange(self._options.width, device=self._device)
+        place = torch.arange(self.options.width, device=self.device)
         place = place.minimum(counts[:, None] - 1)  # behind the end: the last token once more
         found = self._tokens[starts[:, None] + place]  # (windows, tokens)
         types, tokens = torch.unique(found, return_inverse=True)
@@ -109,6 +109,6 @@ class DeviceCorpus:
 
     def _send(self, values: IntArray) -> Tensor:
         tensor = torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
-        if self._device.type == "cuda":
-            return tensor.pin_memory().to(self._device, non_blocking=True)
+        if self.device.type == "cuda":
+            return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor

@@ -141,7 +141,7 @@ class Trainer:
         labels = self._corpus.labels
         topics = hide_topics(labels.topic[documents], self._data.hidden_topics, rng)
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
-        masks = {"document": 2 * len(pairs), "pair": len(pairs), "batch": 1}[self.options.masks]
+        masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
         # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
         own = distributed.own_pairs(len(pairs))
         own = np.concatenate([own, len(pairs) + own])  # (2 * own pairs,)

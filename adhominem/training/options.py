@@ -21,6 +21,11 @@ class DataOptions:
     pairs: PairOptions = field(default_factory=PairOptions)
     hidden_topics: float = 0.2  # share of training documents whose contextual prefix is hidden
 
+    @property
+    def knows_topics(self) -> bool:
+        """Whether the network has ever seen a contextual prefix; if not, it never gets one."""
+        return self.hidden_topics < 1
+
     def __post_init__(self) -> None:
         if not 0 <= self.hidden_topics <= 1:
             raise OptionError(f"hidden_topics is {self.hidden_topics}; expected 0 to 1")
@@ -87,13 +92,13 @@ class TrainingOptions:
     clip_norm: float = 5.0  # of each parameter's gradient by itself
     max_windows: int = 210  # read of a document in a step
     patience: int = 10  # epochs without a better dev score before training stops
-    masks: str = "pair"  # what shares its dropout masks: a "document", a "pair" or the "batch"
+    masks: str = "pair"  # what shares its dropout masks: a "document" or a "pair"
     seed: int = 0
     checkpoint_minutes: float = 5.0  # between checkpoints within an epoch; 0: every step
 
     def __post_init__(self) -> None:
-        if self.masks not in ("document", "pair", "batch"):
-            raise OptionError(f"masks is {self.masks!r}; expected document, pair or batch")
+        if self.masks not in ("document", "pair"):
+            raise OptionError(f"masks is {self.masks!r}; expected document or pair")
         for name in ("epochs", "batch_pairs", "max_windows", "decay_epochs", "patience"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}; expected 1 or more")

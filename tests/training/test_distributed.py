@@ -62,8 +62,6 @@ VARIANTS = {
         "loss.projection_size=3",
         "loss.distance=kernel",
     ),
-    "masks a batch, in-batch negatives": ("training.masks=batch",),
-    "masks a batch, projection": ("training.masks=batch", "loss.projection_size=3"),
 }
 
 
