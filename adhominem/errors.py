@@ -101,6 +101,10 @@ class MissingAuthorError(InputError):
     """A document whose author is not known, where one is needed."""
 
 
+class AnswersError(InputError):
+    """Answers that do not fit the truth: missing, double, unknown, or no probabilities."""
+
+
 class AdHominemWarning(UserWarning):
     """The root of the warnings."""
 

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
+    MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeRemainingColumn,
@@ -43,6 +44,30 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
+    """A bar that counts pieces of work, one a call if no number is given."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    began, done = time.monotonic(), 0
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total, rate="")
+
+        def count(pieces: int = 1) -> None:
+            nonlocal done
+            done += pieces
+            rate = done / max(1e-9, time.monotonic() - began)
+            bar.update(task, advance=pieces, rate=f"{rate:,.1f}/s")
+
+        yield count
 
 
 @contextmanager

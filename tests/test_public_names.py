@@ -25,8 +25,8 @@ ROOMS = (
     "evaluation",
     "explain",
     "models",
-    "runs",
     "verifier",
+    "runs",
 )
 ENTRANCES = ("__init__", "__main__", "cli", "terminal", "web")  # may use every room
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -15,6 +15,7 @@ from adhominem.scoring.probability import without_weak_answers
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+Measure = Callable[[FloatArray, BoolArray], float]
 
 
 def c_at_1(answers: FloatArray, same_author: BoolArray) -> float:
@@ -39,10 +40,40 @@ def f05u_2020(answers: FloatArray, same_author: BoolArray) -> float:
     return _ratio(hits, hits + 0.25 * misses + (said & ~same_author).sum())
 
 
+def f05u(answers: FloatArray, same_author: BoolArray) -> float:
+    """F0.5u as defined (Bevendorff et al. 2019) and as PAN computes it since 2021.
+
+    Every non-answer counts among the misses, none as a hit.
+    """
+    hits = 1.25 * ((answers > 0.5) & same_author).sum()
+    misses = ((answers < 0.5) & same_author).sum() + (answers == 0.5).sum()
+    return _ratio(hits, hits + 0.25 * misses + ((answers > 0.5) & ~same_author).sum())
+
+
+def brier(answers: FloatArray, same_author: BoolArray) -> float:
+    """The complement of the Brier score: 1 less the mean squared error of the probabilities."""
+    return float(1 - np.square(answers - same_author).mean())
+
+
+def accuracy(answers: FloatArray, same_author: BoolArray) -> float:
+    """The share of right answers among the pairs that were answered."""
+    answered = answers != 0.5
+    return _ratio(((answers > 0.5) == same_author)[answered].sum(), answered.sum())
+
+
+def non_answers(answers: FloatArray, same_author: BoolArray) -> float:
+    """The share of pairs left open; the truth does not matter."""
+    return float((answers == 0.5).mean())
+
+
+def overall_2021(answers: FloatArray, same_author: BoolArray) -> float:
+    """PAN 2021's final score: the mean of AUC, c@1, F1, F0.5u and the Brier complement."""
+    return _mean((auc, c_at_1, f1, f05u, brier), answers, same_author)
+
+
 def overall_2020(answers: FloatArray, same_author: BoolArray) -> float:
     """PAN 2020's final score: the mean of AUC, c@1, F1 and F0.5u."""
-    measures: tuple[Callable[[FloatArray, BoolArray], float], ...] = (auc, c_at_1, f1, f05u_2020)
-    return float(np.mean([measure(answers, same_author) for measure in measures]))
+    return _mean((auc, c_at_1, f1, f05u_2020), answers, same_author)
 
 
 def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
@@ -50,6 +81,10 @@ def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
     grid = np.arange(0, 0.5, 0.005)
     scores = [overall_2020(without_weak_answers(probability, delta), same_author) for delta in grid]
     return float(grid[int(np.argmax(scores))])
+
+
+def _mean(measures: tuple[Measure, ...], answers: FloatArray, same_author: BoolArray) -> float:
+    return float(np.mean([measure(answers, same_author) for measure in measures]))
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Any
 
 from adhominem.config import Config
+from adhominem.models.calibration import CalibrationReport
 from adhominem.text.vocabulary import Vocabulary
 
 _MEASURES = {
@@ -16,6 +18,7 @@ _MEASURES = {
     "cross_entropy": "cross entropy",
     "distance_auc": "distance AUC",
 }
+_CALIBRATION_MEASURES = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
 _LIMITS = """\
 ## Limits
 
@@ -75,6 +78,34 @@ Its probability is the mean of its members' probabilities:
 {_table(scores)}
 
 {_LIMITS}"""
+
+
+def calibrated_card(card: str, report: CalibrationReport) -> str:
+    """The card of a model that has been calibrated since it was written."""
+    before_limits = card.partition("## Limits")[0].partition("## Calibration")[0]
+    calibration = report.calibration
+    low, high = (bound / log(10) for bound in (calibration.lower_bound, calibration.upper_bound))
+    rows = "\n".join(
+        f"| {title} | " + " | ".join(f"{row[name]:.3f}" for name in _CALIBRATION_MEASURES) + " |"
+        for title, row in (("before", report.before), ("after", report.after))
+    )
+    return f"""{before_limits}## Calibration
+
+A {calibration.kind} map from the model's score to a log Bayes factor, fitted to
+{calibration.pairs:,} pairs ({report.same_author:,} by the same author) of {report.authors:,} authors
+that the model was not trained on: {", ".join(report.sets)}. No log10 Bayes factor below {low:.2f} or
+above {high:.2f} is reported. "After" is of pairs whose authors the map has not seen either.
+
+| | {" | ".join(_CALIBRATION_MEASURES)} |
+|---|{"---|" * len(_CALIBRATION_MEASURES)}
+{rows}
+
+## Limits
+
+The Bayes factor is honest for texts like those of the calibration. On other kinds of text it may
+be too sure. It is evidence to be weighed, not a verdict, and becomes a probability only together
+with a prior, which the texts do not give.
+"""
 
 
 def _table(scores: dict[str, Any]) -> str:

@@ -5,6 +5,8 @@
     tokenizer.json      the token pattern and the token types, for the `tokenizers` library
     encoder.onnx        the network as it runs at inference
     README.md           the model card
+    training_authors.txt  hashes of the names of all who wrote the training texts
+    calibration.json    from scores to honest Bayes factors, once it has been calibrated
     training.jsonl      the course of training, an epoch a line; tensorboard/ has it as curves
     entropy.png         its entropy curves
 
@@ -31,6 +33,7 @@ from adhominem.text.vocabulary import SPECIAL, Vocabulary
 FORMAT = 1
 NETWORK, ENSEMBLE = "network", "ensemble"
 Weights = dict[str, npt.NDArray[np.float32]]
+FloatArray = npt.NDArray[np.float64]
 _FILES = ("model.safetensors", "tokenizer.json", "encoder.onnx")
 _TWO_COVARIANCE = tuple(
     f"two_covariance.{name}"
@@ -53,6 +56,13 @@ class Model:
         mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
         between, within = (np.tril(each, -1) + np.diag(np.exp(np.diag(each))) for each in raw)
         return TwoCovariance.from_factors(mean, between, within)
+
+    def project(self, levs: FloatArray) -> FloatArray:
+        """What the two-covariance model sees of LEVs (documents, lev_size)."""
+        if not self.config.loss.projection_size:
+            return levs
+        weight, bias = (self.weights[f"projection.{name}"] for name in ("weight", "bias"))
+        return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
 
 
 def write_model(
@@ -105,6 +115,11 @@ def read_scores(folder: str | Path) -> dict[str, Any]:
     if not isinstance(scores, dict):
         raise _damaged(folder, "config.json: there are no scores")
     return scores
+
+
+def member_folders(folder: str | Path) -> list[Path]:
+    """The folder of a model, or those of an ensemble's members."""
+    return [model.folder for model in read_models(folder)]
 
 
 def read_models(folder: str | Path) -> list[Model]:

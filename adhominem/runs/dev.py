@@ -10,8 +10,8 @@ from adhominem.evaluation.dev import PairScores
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import UNKNOWN_LABEL
 from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import WindowOptions
-from adhominem.training.data import DeviceCorpus, spread_windows
+from adhominem.text.windows import WindowOptions, spread_windows
+from adhominem.training.data import DeviceCorpus
 from adhominem.training.loop import diverged
 from adhominem.training.model import SiameseModel
 

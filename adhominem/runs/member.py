@@ -23,6 +23,7 @@ from adhominem.encoders.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
 from adhominem.evaluation.dev import summarise
 from adhominem.evaluation.plots import draw_entropy_curves
+from adhominem.models.calibration import write_training_authors
 from adhominem.models.card import model_card
 from adhominem.models.folder import write_model
 from adhominem.runs.dev import DevSet
@@ -30,6 +31,7 @@ from adhominem.runs.journal import Event, Journal
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import write_folder
 from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.windows import spread_windows
 from adhominem.training import distributed
 from adhominem.training.checkpoint import (
     Progress,
@@ -40,7 +42,7 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.data import DeviceCorpus, spread_windows
+from adhominem.training.data import DeviceCorpus
 from adhominem.training.loop import Trainer, diverged
 from adhominem.training.model import SiameseModel
 
@@ -243,6 +245,7 @@ class _Run:
                 ),
                 version=adhominem.__version__,
             )
+            write_training_authors(folder, task.corpus.labels.author_names)
             export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():

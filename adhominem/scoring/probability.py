@@ -36,6 +36,21 @@ def ensemble_probability(probabilities: Sequence[npt.ArrayLike]) -> FloatArray:
     return np.asarray(np.mean(np.asarray(probabilities, dtype=np.float64), axis=0))
 
 
+def ensemble_log_bayes_factor(members: Sequence[npt.ArrayLike]) -> FloatArray:
+    """(pairs,): the log Bayes factor that the mean of the members' probabilities stands for.
+
+    The members' log Bayes factors are (pairs,) each, their probabilities those under even priors.
+    """
+    if not len(members):
+        raise OptionError("an ensemble without members; expected at least one")
+    factors = np.asarray(members, dtype=np.float64)  # (members, pairs)
+    if len(factors) == 1:
+        return np.asarray(factors[0])
+    # In logarithms, so that members who are very sure do not become certain.
+    same, different = -np.logaddexp(0, -factors), -np.logaddexp(0, factors)
+    return np.asarray(np.logaddexp.reduce(same, axis=0) - np.logaddexp.reduce(different, axis=0))
+
+
 def without_weak_answers(probability: npt.ArrayLike, delta: float) -> FloatArray:
     """Probabilities within 0.5 +- delta become 0.5: no answer."""
     if not 0 <= delta <= 0.5:

@@ -106,7 +106,7 @@ def pair_rows(
     truth = truth or find_truth(path)
     labels: dict[str, tuple[bool, tuple[str, str]]] = {}
     if truth is not None:
-        for item in _read_truth(truth):
+        for item in read_truth(truth):
             if isinstance(item, InputError):
                 yield item
             else:
@@ -139,7 +139,8 @@ def _pair(row: dict[str, Any], labels: dict[str, tuple[bool, tuple[str, str]]] |
     return Pair(id=id, first=first, second=second, same_author=same_author)
 
 
-def _read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | InputError]:
+def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | InputError]:
+    """Stream (id, same author, the two authors) from a `truth.jsonl`; unnamed authors are ""."""
     seen: set[str] = set()
     for number, row in read_json_lines(path):
         if isinstance(row, InputError):

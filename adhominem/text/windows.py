@@ -79,6 +79,39 @@ def crop_starts(
     return np.where(cropped, rng.integers(0, room + 1), 0)
 
 
+@dataclass(frozen=True)
+class WindowTable:
+    """Where the windows of some documents lie, all in a row."""
+
+    documents: IntArray  # (windows,): the document, counted within the batch
+    positions: IntArray  # (windows,): which window of its document
+    starts: IntArray  # (windows,): the first token, counted within the document
+    counts: IntArray  # (windows,): tokens
+
+
+def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOptions) -> WindowTable:
+    """For training: up to `max_windows` windows of each document from token `starts` on."""
+    remaining = lengths - starts
+    per_document = np.minimum(count_windows(remaining, options), options.max_windows)
+    documents = np.repeat(np.arange(len(lengths)), per_document)
+    begins = np.cumsum(per_document) - per_document
+    positions = np.arange(len(documents)) - begins[documents]
+    first = starts[documents] + positions * options.hop
+    counts = np.minimum(options.width, lengths[documents] - first)
+    return WindowTable(documents, positions, first, counts)
+
+
+def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
+    """For inference: the whole document, or `max_windows` windows spread over it."""
+    each = [spread_starts(int(length), options) for length in lengths]
+    documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in each])
+    positions = np.concatenate([np.arange(len(starts)) for starts in each])
+    first = np.concatenate(each)
+    return WindowTable(
+        documents, positions, first, np.minimum(options.width, lengths[documents] - first)
+    )
+
+
 def cut_windows(
     ids: npt.NDArray[np.generic], starts: IntArray, options: WindowOptions, padding: int = 0
 ) -> npt.NDArray[np.generic]:

@@ -20,9 +20,9 @@ from adhominem.errors import DivergedError, OptionError
 from adhominem.pairs.epochs import batches, draw_epoch, why_no_pairs
 from adhominem.pairs.sampling import DrawnPairs
 from adhominem.text.prefix import hide_topics
-from adhominem.text.windows import WindowOptions, crop_starts
+from adhominem.text.windows import WindowOptions, consecutive_windows, crop_starts
 from adhominem.training import distributed
-from adhominem.training.data import DeviceCorpus, consecutive_windows
+from adhominem.training.data import DeviceCorpus
 from adhominem.training.model import PairLabels, SiameseModel
 from adhominem.training.options import DataOptions, TrainingOptions
 

@@ -14,13 +14,15 @@ from adhominem.encoders.network import Batch
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import UNKNOWN_LABEL, Labels
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
-from adhominem.text.windows import WindowOptions, cut_windows, spread_starts
-from adhominem.training.data import (
-    DeviceCorpus,
+from adhominem.text.windows import (
+    WindowOptions,
     WindowTable,
     consecutive_windows,
+    cut_windows,
+    spread_starts,
     spread_windows,
 )
+from adhominem.training.data import DeviceCorpus
 
 CPU = torch.device("cpu")
 lengths = st.lists(st.integers(1, 120), min_size=1, max_size=6)

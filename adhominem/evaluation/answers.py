@@ -1,0 +1,215 @@
+"""Anyone's answers beside the truth: PAN's `answers.jsonl` and `truth.jsonl`.
+
+An answer is `{"id": ..., "value": ...}`, the value a probability of one author, 0.5 no answer;
+`log_bayes_factor`, in nats, may stand beside it. Nothing is guessed: an id that is missing, double
+or unknown, or a value that is no probability, is an error that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import AnswersError, InputError, NotFoundError
+from adhominem.text.files import bare_stem, write_whole
+from adhominem.text.pan import find_file, read_json_lines, read_truth
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The labels of a pair set, in the order of its file."""
+
+    ids: tuple[str, ...]
+    same_author: BoolArray  # (pairs,)
+    authors: tuple[tuple[str, str], ...] | None  # (pairs,): None where they are not named
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a system said of each pair of a set, in the order of the truth."""
+
+    name: str
+    value: FloatArray  # (pairs,): the probability of one author; 0.5 is no answer
+    log_bayes_factor: FloatArray  # (pairs,): in nats
+    same_author: BoolArray  # (pairs,): the truth
+    given: bool = True  # whether the Bayes factors were given; if not, they are odds of the values
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def of(self, chosen: npt.NDArray[Any]) -> Answers:
+        """Some of the pairs: a mask, or their numbers."""
+        return replace(
+            self,
+            value=self.value[chosen],
+            log_bayes_factor=self.log_bayes_factor[chosen],
+            same_author=self.same_author[chosen],
+        )
+
+
+def load_truth(path: str | Path) -> Truth:
+    """Read `truth.jsonl`, or that of a folder."""
+    path = Path(path)
+    if path.is_dir():
+        found = find_file(path, "truth.jsonl")
+        if found is None:
+            raise NotFoundError("there is no truth.jsonl in this folder", path)
+        path = found
+    rows = _good_rows(read_truth(path))
+    authors = tuple(row[2] for row in rows)
+    return Truth(
+        tuple(row[0] for row in rows),
+        np.array([row[1] for row in rows], dtype=bool),
+        authors if rows and all(all(pair) for pair in authors) else None,
+    )
+
+
+def load_answers(
+    path: str | Path,
+    truth: Truth,
+    *,
+    name: str | None = None,
+    missing_as_unanswered: bool = False,
+) -> Answers:
+    """Read `answers.jsonl` and bring it into the order of the truth."""
+    path = Path(path)
+    rows: list[dict[str, Any]] = _good_rows(row for _, row in read_json_lines(path))
+    unnamed = [str(at) for at, row in enumerate(rows, 1) if not isinstance(row.get("id"), str)]
+    _complain(path, {"answers without an id (a string), by their number": unnamed})
+    found = {row["id"]: row for row in rows}
+    missing = [] if missing_as_unanswered else [each for each in truth.ids if each not in found]
+    known = set(truth.ids)
+    _complain(
+        path,
+        {
+            "ids that come twice": _doubles(row["id"] for row in rows),
+            "pairs without an answer": missing,
+            "ids that the truth does not have": [each for each in found if each not in known],
+            "values that are no number from 0 to 1": [
+                f"{key}: {row.get('value')!r}"
+                for key, row in found.items()
+                if not _is_number(row.get("value")) or not 0 <= row["value"] <= 1
+            ],
+            "log Bayes factors that are no number": [
+                f"{key}: {row['log_bayes_factor']!r}"
+                for key, row in found.items()
+                if "log_bayes_factor" in row and not _is_number(row["log_bayes_factor"])
+            ],
+        },
+        hint="; --missing-as-unanswered counts them as non-answers" if missing else "",
+    )
+    given = sum("log_bayes_factor" in row for row in found.values())
+    if 0 < given < len(found):
+        raise AnswersError(
+            f"{given:,} of {len(found):,} answers have a log_bayes_factor; expected all or none",
+            path,
+        )
+    unanswered = {"value": 0.5, "log_bayes_factor": 0.0}
+    ordered = [found.get(key, unanswered) for key in truth.ids]
+    return answers_from(
+        name or bare_stem(path),
+        np.array([row["value"] for row in ordered], dtype=np.float64),
+        np.array([row["log_bayes_factor"] for row in ordered]) if given else None,
+        truth.same_author,
+    )
+
+
+def load_systems(
+    paths: Sequence[Path], truth: Truth, *, missing_as_unanswered: bool = False
+) -> list[Answers]:
+    """Several systems' answers, named by their files, or by their folders where those are alike."""
+    files = [_answers_file(Path(path)) for path in paths]
+    names = [bare_stem(file) for file in files]
+    if len(set(names)) < len(names) or names == ["answers"]:
+        names = [file.parent.name or name for file, name in zip(files, names, strict=True)]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
+    return [
+        load_answers(file, truth, name=name, missing_as_unanswered=missing_as_unanswered)
+        for file, name in zip(files, names, strict=True)
+    ]
+
+
+def _answers_file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    found = find_file(path, "answers.jsonl")
+    if found is None:
+        raise NotFoundError("there is no answers.jsonl in this folder", path)
+    return found
+
+
+def answers_from(
+    name: str, value: FloatArray, log_bayes_factor: FloatArray | None, same_author: BoolArray
+) -> Answers:
+    """Answers beside the truth. Without Bayes factors, the odds of the values stand for them."""
+    given = log_bayes_factor is not None
+    if log_bayes_factor is None:
+        with np.errstate(divide="ignore"):
+            log_bayes_factor = np.log(value) - np.log1p(-value)
+    return Answers(name, value, np.asarray(log_bayes_factor, np.float64), same_author, given)
+
+
+def write_answers(
+    path: str | Path,
+    ids: Sequence[str],
+    value: FloatArray,
+    log_bayes_factor: FloatArray | None = None,
+) -> None:
+    """Write `answers.jsonl`, whole or not at all."""
+    with write_whole(Path(path)) as file:
+        for at, key in enumerate(ids):
+            row: dict[str, Any] = {"id": key, "value": float(value[at])}
+            if log_bayes_factor is not None:
+                row["log_bayes_factor"] = float(log_bayes_factor[at])
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _good_rows(rows: Iterable[Any]) -> list[Any]:
+    """All rows; the first broken one is the error, with how many more there are."""
+    read = list(rows)
+    broken = [row for row in read if isinstance(row, InputError)]
+    if broken:
+        more = f" (and {len(broken) - 1:,} more broken lines)" if len(broken) > 1 else ""
+        raise AnswersError(f"{broken[0].problem}{more}", broken[0].path, broken[0].line)
+    return read
+
+
+def _complain(path: Path, troubles: dict[str, list[str]], hint: str = "") -> None:
+    told = [
+        f"{len(which):,} {what}: {', '.join(which[:_MOST_LISTED])}"
+        + (", ..." if len(which) > _MOST_LISTED else "")
+        for what, which in troubles.items()
+        if which
+    ]
+    if told:
+        raise AnswersError("; ".join(told) + hint, path)
+
+
+def _doubles(ids: Iterable[str]) -> list[str]:
+    seen: set[str] = set()
+    twice: dict[str, None] = {}
+    for key in ids:
+        if key in seen:
+            twice[key] = None
+        seen.add(key)
+    return list(twice)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,96 @@
+"""How good a log Bayes factor is as evidence: the measures of forensic science.
+
+All take log Bayes factors in nats (pairs,) and the truth (pairs,). A cost is in bits a pair, each
+class counting half: 0 is perfect, 1 is what an answer of "the evidence says nothing" costs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.scoring.pooling import pool
+from adhominem.scoring.probability import probability_same_author
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_STRONG = np.log(100)  # a Bayes factor that says much
+_BINS = 10  # of probabilities, for the calibration errors
+
+
+def cllr(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
+    """The cost of the log likelihood ratio (Brummer and du Preez 2006)."""
+    return float(empirical_cross_entropy(log_bayes_factor, same_author, np.zeros(1))[0])
+
+
+def cllr_min(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
+    """The cost that is left when the scores are calibrated as well as they can be."""
+    blocks = pool(log_bayes_factor, same_author)
+    best = blocks.log_bayes_factor
+    some_same, some_different = blocks.same > 0, blocks.different > 0  # no 0 times infinity
+    misses = np.logaddexp(0, -best[some_same]) @ blocks.same[some_same]
+    alarms = np.logaddexp(0, best[some_different]) @ blocks.different[some_different]
+    cost = misses / blocks.same.sum() + alarms / blocks.different.sum()
+    return float(0.5 * cost / np.log(2))
+
+
+def cllr_cal(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
+    """The part of the cost that is due to calibration."""
+    return cllr(log_bayes_factor, same_author) - cllr_min(log_bayes_factor, same_author)
+
+
+def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
+    """The rate at which misses and false alarms are equal, on the convex hull of the ROC curve."""
+    blocks = pool(log_bayes_factor, same_author)
+    misses, alarms = blocks.misses, blocks.false_alarms
+    at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal
+    if at == 0:
+        return float(misses[0])
+    rise, fall = misses[at] - misses[at - 1], alarms[at - 1] - alarms[at]
+    along = (alarms[at - 1] - misses[at - 1]) / (rise + fall)
+    return float(misses[at - 1] + along * rise)
+
+
+def empirical_cross_entropy(
+    log_bayes_factor: FloatArray, same_author: BoolArray, prior_log_odds: FloatArray
+) -> FloatArray:
+    """(priors,): the cost at each prior, for the ECE plot (Ramos and Gonzalez-Rodriguez 2013)."""
+    same, different = log_bayes_factor[same_author], log_bayes_factor[~same_author]
+    costs = []
+    for odds in np.asarray(prior_log_odds, dtype=np.float64).tolist():
+        prior = float(probability_same_author(odds))
+        misses = np.logaddexp(0, -same - odds).mean()
+        alarms = np.logaddexp(0, different + odds).mean()
+        costs.append((prior * misses + (1 - prior) * alarms) / np.log(2))
+    return np.array(costs)
+
+
+def misleading_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
+    """How often the evidence points the wrong way, and how often by a factor over 100."""
+    same, different = log_bayes_factor[same_author], log_bayes_factor[~same_author]
+    return {
+        "misleading_same": float((same < 0).mean()),
+        "misleading_different": float((different > 0).mean()),
+        "strongly_misleading_same": float((same < -_STRONG).mean()),
+        "strongly_misleading_different": float((different > _STRONG).mean()),
+    }
+
+
+def reliability(
+    probability: FloatArray, same_author: BoolArray, bins: int = _BINS
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
+    """Of each bin of probabilities that has pairs: their mean, the share of same authors, pairs."""
+    at = np.minimum((probability * bins).astype(np.int64), bins - 1)
+    counts = np.bincount(at, minlength=bins)
+    some = counts > 0
+    means = np.bincount(at, probability, bins)[some] / counts[some]
+    shares = np.bincount(at, same_author, bins)[some] / counts[some]
+    return means, shares, counts[some]
+
+
+def calibration_errors(probability: FloatArray, same_author: BoolArray) -> tuple[float, float]:
+    """How far probabilities are from shares, in ten bins: the expected error and the largest."""
+    means, shares, counts = reliability(probability, same_author)
+    gaps = np.abs(means - shares)
+    return float(gaps @ counts / counts.sum()), float(gaps.max())

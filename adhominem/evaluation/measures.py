@@ -1,0 +1,197 @@
+"""All measures of a system on a pair set, with intervals and for parts of the set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+from adhominem.evaluation import likelihood_ratio, pan
+from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.ranking import auc
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A row of the table: how a measure is called, and what it says."""
+
+    title: str
+    meaning: str
+    higher_is_better: bool | None = True  # None: neither
+
+
+MEASURES: dict[str, Measure] = {
+    "auc": Measure("AUC", "how often a same-author pair has a higher value than another"),
+    "c@1": Measure("c@1", "accuracy that rewards leaving hard cases open"),
+    "f1": Measure("F1", "of 'same author', over the pairs that were answered"),
+    "f05u": Measure("F0.5u", "stresses that 'same author' be right; non-answers count as misses"),
+    "f05u_2020": Measure("F0.5u (2020)", "as the evaluator of 2020 had it: 0.5 counts as 'same'"),
+    "brier": Measure("Brier complement", "1 less the mean squared error of the values"),
+    "overall_2020": Measure("overall 2020", "mean of AUC, c@1, F1 and F0.5u (2020)"),
+    "overall_2021": Measure("overall 2021", "mean of AUC, c@1, F1, F0.5u and Brier complement"),
+    "accuracy": Measure("accuracy", "share of right answers among those given"),
+    "non_answers": Measure("non-answers", "share of pairs left open", None),
+    "cllr": Measure("Cllr", "cost of the log Bayes factors in bits; saying nothing costs 1", False),
+    "cllr_min": Measure("Cllr_min", "the part that calibration could not take away", False),
+    "cllr_cal": Measure("Cllr_cal", "the part that calibration could take away", False),
+    "eer": Measure("EER", "error rate where misses and false alarms are equal", False),
+    "ece": Measure("ECE", "mean distance of probabilities from shares, in ten bins", False),
+    "mce": Measure("MCE", "largest such distance", False),
+    "misleading_same": Measure(
+        "misleading, same author", "same-author pairs with a Bayes factor below 1", False
+    ),
+    "misleading_different": Measure(
+        "misleading, different", "different-author pairs with a Bayes factor above 1", False
+    ),
+    "strongly_misleading_same": Measure(
+        "strongly misleading, same", "same-author pairs with a Bayes factor below 1/100", False
+    ),
+    "strongly_misleading_different": Measure(
+        "strongly misleading, different",
+        "different-author pairs with a Bayes factor above 100",
+        False,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a system's answers to a pair set are."""
+
+    name: str
+    pairs: int
+    same_author: int
+    measures: dict[str, float]  # by the names in MEASURES
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # 95%
+    resampled: str = ""  # what the bootstrap drew: "authors" or "pairs"
+    groups: dict[str, Evaluation] = field(default_factory=dict)  # parts of the set
+    remarks: tuple[str, ...] = ()
+
+
+def measure(answers: Answers) -> dict[str, float]:
+    """Every measure; NaN where a class has no pair, and so there is nothing to tell apart."""
+    value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
+    if same.all() or not same.any():
+        return dict.fromkeys(MEASURES, float("nan"))
+    expected, largest = likelihood_ratio.calibration_errors(value, same)
+    found = {
+        "auc": auc(value, same),
+        "c@1": pan.c_at_1(value, same),
+        "f1": pan.f1(value, same),
+        "f05u": pan.f05u(value, same),
+        "f05u_2020": pan.f05u_2020(value, same),
+        "brier": pan.brier(value, same),
+        "accuracy": pan.accuracy(value, same),
+        "non_answers": pan.non_answers(value, same),
+        "cllr": likelihood_ratio.cllr(factors, same),
+        "cllr_min": likelihood_ratio.cllr_min(factors, same),
+        "eer": likelihood_ratio.equal_error_rate(factors, same),
+        "ece": expected,
+        "mce": largest,
+        **likelihood_ratio.misleading_evidence(factors, same),
+    }
+    found["overall_2020"] = _mean(found, "auc", "c@1", "f1", "f05u_2020")
+    found["overall_2021"] = _mean(found, "auc", "c@1", "f1", "f05u", "brier")
+    found["cllr_cal"] = found["cllr"] - found["cllr_min"]
+    return {name: found[name] for name in MEASURES}
+
+
+def evaluate(
+    answers: Answers,
+    *,
+    authors: Sequence[tuple[str, str]] | None = None,
+    groups: Mapping[str, BoolArray] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    on_resample: Callable[[], None] = lambda: None,
+) -> Evaluation:
+    """Measure a system's answers.
+
+    `authors` names the two authors of each pair: the bootstrap then draws authors, with all their
+    pairs, since two pairs of one author are no independent cases. Without, it draws pairs.
+    `groups` are parts of the set to be measured apart, each a mask (pairs,).
+    """
+    if resamples < 0:
+        raise OptionError(f"resamples is {resamples}; expected 0 (no intervals) or more")
+    same = answers.same_author
+    intervals: dict[str, tuple[float, float]] = {}
+    if resamples and not (same.all() or not same.any()):
+        drawn = _resamples(answers, authors, resamples, seed, on_resample)
+        intervals = {name: _interval(drawn[name]) for name in MEASURES}
+    return Evaluation(
+        name=answers.name,
+        pairs=len(answers),
+        same_author=int(same.sum()),
+        measures=measure(answers),
+        intervals=intervals,
+        resampled=("pairs" if authors is None else "authors") if intervals else "",
+        groups={
+            name: evaluate(answers.of(mask), resamples=0)
+            for name, mask in (groups or {}).items()
+            if mask.any()
+        },
+        remarks=tuple(_remarks(answers)),
+    )
+
+
+def _resamples(
+    answers: Answers,
+    authors: Sequence[tuple[str, str]] | None,
+    resamples: int,
+    seed: int,
+    on_resample: Callable[[], None],
+) -> dict[str, list[float]]:
+    rng = np.random.default_rng(seed)
+    drawn: dict[str, list[float]] = {name: [] for name in MEASURES}
+    pairs = len(answers)
+    numbers: npt.NDArray[np.int64] | None = None
+    count = pairs
+    if authors is not None:
+        names = sorted({name for pair in authors for name in pair})
+        place = {name: at for at, name in enumerate(names)}
+        numbers = np.array([[place[first], place[second]] for first, second in authors])
+        count = len(names)
+    for _ in range(resamples):
+        times = rng.multinomial(count, np.full(count, 1 / count))
+        if numbers is not None:
+            first, second = times[numbers].T
+            # A pair comes as often as its author, or as its two authors meet.
+            times = np.where(numbers[:, 0] == numbers[:, 1], first, first * second)
+        chosen = np.repeat(np.arange(pairs), times)
+        on_resample()
+        if not len(chosen):
+            continue
+        for name, value in measure(answers.of(chosen)).items():
+            drawn[name].append(value)
+    return drawn
+
+
+def _interval(values: list[float]) -> tuple[float, float]:
+    """The middle 95% of what the resamples gave; those without one of the classes tell nothing."""
+    finite = [value for value in values if not np.isnan(value)]
+    if not finite:
+        return float("nan"), float("nan")
+    low, high = np.quantile(finite, [0.025, 0.975], method="nearest")
+    return float(low), float(high)
+
+
+def _remarks(answers: Answers) -> list[str]:
+    remarks = []
+    if not answers.given:
+        remarks.append("no log Bayes factors were given: the log odds of the values stand for them")
+        certain = int(np.isinf(answers.log_bayes_factor).sum())
+        if certain:
+            remarks.append(
+                f"{certain:,} values are exactly 0 or 1, evidence without bounds: one that is "
+                "wrong makes Cllr infinite"
+            )
+    return remarks
+
+
+def _mean(found: dict[str, float], *names: str) -> float:
+    return float(np.mean([found[name] for name in names]))

@@ -1,0 +1,156 @@
+"""What the Bayes factors of each class are: the Tippett plot, and histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.plot_style import (
+    DIFFERENT,
+    GREY,
+    SAME,
+    Canvas,
+    Look,
+    Range,
+    figure_of_systems,
+    log10_bayes_factor,
+    looks,
+    range_of,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+FloatArray = npt.NDArray[np.float64]
+
+X_LABEL = "log₁₀ Bayes factor   (← speaks for two authors | for one author →)"
+_MOST_STEPS = 800  # more could not be seen
+_BINS = 40
+
+
+@figure_of_systems
+def draw_tippett(systems: Sequence[Answers]) -> Figure:
+    """The share of each class whose Bayes factor is greater than x.
+
+    Several systems get a panel a class: in one, it could not be seen which two curves belong
+    together.
+    """
+    title = "Tippett plot: how often the evidence is how strong"
+    shown, frame = looks(systems), range_of(systems)
+    if len(systems) == 1:
+        pairs = systems[0].same_author
+        one = Look(f"same-author pairs ({pairs.sum():,})", SAME, "-")
+        two = Look(f"different-author pairs ({(~pairs).sum():,})", DIFFERENT, (0, (6, 2)))
+        canvas = Canvas(title, 3.3, [one.name, two.name])
+        (axes,) = canvas.axes()
+        panels = [axes]
+        handles = [
+            _draw_shares(axes, systems[0], True, frame, one),
+            _draw_shares(axes, systems[0], False, frame, two),
+        ]
+    else:
+        canvas = Canvas(title, 5.6, [look.name for look in shown])
+        panels = canvas.axes(2, share_x=True)
+        for axes, same in zip(panels, (True, False), strict=True):
+            axes.set_title("same-author pairs" if same else "different-author pairs", loc="left")
+            handles = [
+                _draw_shares(axes, answers, same, frame, look)
+                for answers, look in zip(systems, shown, strict=True)
+            ]
+    for axes in panels:
+        axes.axvline(0, color=GREY, linewidth=0.8)
+        axes.set(xlim=(frame.low, frame.high), ylim=(0, 1))
+        axes.set_ylabel("share of pairs with\na Bayes factor above")
+    panels[-1].set_xlabel(X_LABEL)
+    canvas.say_below(frame.note)
+    return canvas.finish(handles)
+
+
+def _draw_shares(axes: Axes, answers: Answers, same: bool, frame: Range, look: Look) -> Line2D:
+    values = np.sort(log10_bayes_factor(answers)[answers.same_author == same])
+    inside = np.unique(values[(values > frame.low) & (values < frame.high)])
+    if len(inside) > _MOST_STEPS:
+        inside = np.linspace(frame.low, frame.high, _MOST_STEPS)
+    steps = np.concatenate([[frame.low], inside, [frame.high]])
+    above = len(values) - np.searchsorted(values, steps, side="right")
+    shares = above / max(len(values), 1)
+    (line,) = axes.step(steps, shares, where="post", **look.line)
+    for infinity, at, marker in ((-np.inf, 0, "<"), (np.inf, -1, ">")):
+        if (values == infinity).any():
+            axes.plot(
+                steps[at],
+                shares[at],
+                marker,
+                color=look.color,
+                clip_on=False,
+                markersize=5,
+                zorder=5,
+            )
+    return line
+
+
+@figure_of_systems
+def draw_histograms(systems: Sequence[Answers]) -> Figure:
+    """The Bayes factors of each class; a panel a system."""
+    from matplotlib.patches import Patch
+
+    columns = 1 if len(systems) == 1 else 2
+    rows = ceil(len(systems) / columns)
+    canvas = Canvas(
+        "Bayes factors of same-author and different-author pairs",
+        3.3 if rows == 1 else 0.6 + 1.25 * rows,
+        ["same-author pairs", "different-author pairs"],
+    )
+    frame = range_of(systems)
+    panels = canvas.axes(rows, columns, share_x=True)
+    for axes in panels[len(systems) :]:
+        axes.remove()
+    for at, (axes, answers) in enumerate(zip(panels, systems, strict=False)):
+        _draw_classes(axes, answers, frame)
+        axes.tick_params(labelbottom=at + columns >= len(systems))
+        if len(systems) > 1:
+            axes.set_title(shorten(answers.name, 40), loc="left", fontsize=8, parse_math=False)
+    canvas.say_left("share of the class (%)")
+    note = frame.note.replace("At the rim", "Hatched, at the rim")
+    canvas.say_below(f"{X_LABEL}\n{note}" if note else X_LABEL, fontsize=8.5, color="black")
+    return canvas.finish(
+        [
+            Patch(facecolor=f"{SAME}66", edgecolor=SAME),
+            Patch(facecolor=f"{DIFFERENT}66", edgecolor=DIFFERENT, linestyle="--"),
+        ]
+    )
+
+
+def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
+    edges = np.linspace(frame.low, frame.high, _BINS + 1)
+    width = edges[1] - edges[0]
+    for same, color, line in ((True, SAME, "-"), (False, DIFFERENT, "--")):
+        values = log10_bayes_factor(answers)[answers.same_author == same]
+        percent = 100 / max(len(values), 1)
+        counts, _ = np.histogram(values, edges)
+        axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
+        axes.stairs(counts * percent, edges, color=color, linestyle=line, linewidth=1)
+        beyond = np.array([(values < frame.low).sum(), (values > frame.high).sum()])
+        # Set off from the rest, and the classes side by side: they stand for no place on the axis.
+        half = 0.8 * width
+        offset = -half / 2 if same else half / 2
+        axes.bar(
+            np.array([frame.low - 1.5 * width, frame.high + 1.5 * width]) + offset,
+            beyond * percent,
+            half,
+            color=f"{color}4d",
+            edgecolor=color,
+            hatch="/////" if same else "\\\\\\\\\\",
+            linestyle=line,
+        )
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.set_xlim(frame.low - 3 * width, frame.high + 3 * width)
+    axes.set_ylim(bottom=0)

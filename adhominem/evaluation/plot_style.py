@@ -1,0 +1,239 @@
+"""What all figures of an evaluation share: paper, colours, legend, and the range of Bayes factors.
+
+matplotlib is imported when the first figure is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import MissingExtraError, OptionError
+from adhominem.evaluation.answers import Answers
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+FloatArray = npt.NDArray[np.float64]
+Draw = Callable[[Sequence[Answers]], "Figure"]
+LineStyle = str | tuple[float, tuple[float, ...]]
+
+# Okabe and Ito's colours, which the colour-blind tell apart; not their yellow, too pale on white.
+SAME, DIFFERENT = "#0072B2", "#D55E00"
+_COLORS = (SAME, DIFFERENT, "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+# Seven colours and five lines have no common divisor: 35 systems get 35 looks, and two in a row
+# differ in both.
+_LINES: tuple[LineStyle, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)))
+GREY = "#666666"
+SMALL = 7.5  # points
+_WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.18, 0.3  # inches; the width of a page's text
+_LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
+_TWO_COLUMNS = 34  # the longest label of which two stand side by side
+_LOG_10 = np.log(10)
+_SHOWN = (0.005, 0.995)  # the quantiles of the finite Bayes factors that the range reaches
+_SETTINGS = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 1.4,
+    "svg.hashsalt": "adhominem",  # ids that do not change from one writing to the next
+    "svg.fonttype": "path",  # looks the same where the font is missing
+}
+
+
+@contextmanager
+def house_style(needed_for: str = "drawing figures") -> Iterator[None]:
+    """matplotlib's defaults, whatever the user's are, and the settings above."""
+    try:
+        from matplotlib import style
+    except ImportError:
+        raise MissingExtraError("matplotlib", "evaluate", needed_for) from None
+    with style.context(["default", _SETTINGS]):
+        yield
+
+
+def figure_of_systems(draw: Draw) -> Draw:
+    """For a function that draws systems: it gets the style, and at least one system."""
+
+    @wraps(draw)
+    def drawn(systems: Sequence[Answers]) -> Figure:
+        if not systems:
+            raise OptionError("there is no system to draw; expected one or more")
+        with house_style():
+            return draw(systems)
+
+    return drawn
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a system is drawn, and called in the legend."""
+
+    name: str
+    color: str
+    linestyle: LineStyle
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Options of a curve."""
+        return {"color": self.color, "linestyle": self.linestyle}
+
+
+def looks(systems: Sequence[Answers]) -> list[Look]:
+    """A look for each system. Names that are the same in print get their number."""
+    names = [shorten(answers.name) for answers in systems]
+    return [
+        Look(
+            f"{at + 1}: {name}" if names.count(name) > 1 else name,
+            _COLORS[at % len(_COLORS)],
+            _LINES[at % len(_LINES)],
+        )
+        for at, name in enumerate(names)
+    ]
+
+
+def shorten(name: str, most: int = _LONGEST_NAME) -> str:
+    """A name for a figure: one line, and of a long one its beginning and its end."""
+    name = " ".join(name.split())
+    if len(name) > most:
+        half = (most - 1) // 2
+        name = f"{name[:half]}…{name[-half:]}"
+    return f" {name}" if name.startswith("_") else name  # matplotlib would leave it out
+
+
+class Canvas:
+    """A figure with its title above, the panels, and the legend below, where it hides nothing."""
+
+    def __init__(
+        self, title: str, height: float, labels: Sequence[str], *, key: Sequence[str] = ()
+    ) -> None:
+        """`labels` are those of the systems, `key` explains what is not a system."""
+        from matplotlib.figure import Figure
+
+        self._labels = [*labels, *key]
+        longest = max((len(label) for label in self._labels), default=0)
+        self._columns = 2 if len(self._labels) > 1 and longest <= _TWO_COLUMNS else 1
+        rows = ceil(len(self._labels) / self._columns)
+        below = rows * _LEGEND_ROW + 0.12 if rows else 0.01
+        above = height + _TITLE
+        self.figure: Figure = Figure(figsize=(_WIDTH, above + below), layout="constrained")
+        self._panels, self._legend = self.figure.subfigures(2, 1, height_ratios=[above, below])
+        self._panels.suptitle(title, fontsize=10.5, fontweight="bold")
+
+    def axes(
+        self,
+        rows: int = 1,
+        columns: int = 1,
+        *,
+        share_x: bool = False,
+        heights: Sequence[float] | None = None,
+    ) -> list[Axes]:
+        """The panels, row by row."""
+        grid = self._panels.subplots(
+            rows, columns, sharex=share_x, squeeze=False, height_ratios=heights
+        )
+        found: list[Axes] = list(grid.flat)
+        for axes in found:
+            # Ticks are made when the figure is written, perhaps in someone else's style.
+            axes.tick_params(labelsize=8)
+            axes.grid(color="#b0b0b0", alpha=0.35, linewidth=0.6)
+            axes.set_axisbelow(True)
+        return found
+
+    def say_below(self, text: str, **options: Any) -> None:
+        """A line of text under all panels."""
+        if text:
+            self._panels.supxlabel(text, **{"fontsize": SMALL, "color": GREY, **options})
+
+    def say_left(self, text: str) -> None:
+        """The label of all panels' upright axes."""
+        self._panels.supylabel(text, fontsize=9)
+
+    def finish(self, handles: Sequence[Artist]) -> Figure:
+        """The figure, with its legend: a handle a label."""
+        if handles:
+            legend = self._legend.legend(
+                handles,
+                self._labels,
+                loc="center",
+                ncols=self._columns,
+                fontsize=SMALL,
+                frameon=False,
+                handlelength=3.2,
+                borderpad=0,
+                labelspacing=0.35,
+            )
+            for text in legend.get_texts():
+                text.set_parse_math(False)  # a dollar sign in a name is one
+        return self.figure
+
+
+def in_one_class(systems: Sequence[Answers]) -> bool:
+    """Whether a system has only same-author pairs, or none: then there is nothing to tell apart."""
+    return any(answers.same_author.all() or not answers.same_author.any() for answers in systems)
+
+
+def nothing_to_draw(title: str) -> Figure:
+    """In place of a figure that needs pairs of both classes."""
+    canvas = Canvas(title, 1.2, ())
+    (axes,) = canvas.axes()
+    axes.set_axis_off()
+    text = "Nothing to draw: this needs same-author and different-author pairs."
+    axes.text(0.5, 0.5, text, ha="center", va="center", color=GREY)
+    return canvas.finish(())
+
+
+@dataclass(frozen=True)
+class Range:
+    """Which log10 Bayes factors a figure shows; those beyond it are drawn at its rim."""
+
+    low: float
+    high: float
+    note: str  # what is at the rim; empty if nothing is
+
+    def clip(self, values: FloatArray) -> FloatArray:
+        return np.clip(values, self.low, self.high)
+
+
+def log10_bayes_factor(answers: Answers) -> FloatArray:
+    """(pairs,): in base 10, as people read it."""
+    return answers.log_bayes_factor / _LOG_10
+
+
+def range_of(systems: Sequence[Answers]) -> Range:
+    """The range of all but the most extreme Bayes factors; it always holds 1/10 to 10."""
+    values = np.concatenate([log10_bayes_factor(answers) for answers in systems])
+    finite = values[np.isfinite(values)]
+    low, high = np.quantile(finite, _SHOWN) if len(finite) else (0.0, 0.0)
+    low, high = min(float(low), -1.0), max(float(high), 1.0)
+    margin = 0.04 * (high - low)
+    low, high = low - margin, high + margin
+    return Range(low, high, _note(values, low, high))
+
+
+def _note(values: FloatArray, low: float, high: float) -> str:
+    beyond = int(((values < low) | (values > high)).sum())
+    infinite = int(np.isinf(values).sum())
+    of_all = f"of {len(values):,} Bayes factors"
+    if not beyond:
+        return ""
+    if not infinite:
+        return f"At the rim: {beyond:,} {of_all}, which lie beyond this range"
+    if infinite == beyond:
+        return f"At the rim: {beyond:,} {of_all}, which are infinite (values of exactly 0 or 1)"
+    return (
+        f"At the rim: {beyond:,} {of_all}, which lie beyond this range; "
+        f"{infinite:,} are infinite\n(values of exactly 0 or 1)"
+    )

@@ -1,0 +1,145 @@
+"""Calibrate a model on pairs of authors it has never seen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import adhominem
+from adhominem.errors import AdHominemWarning, OptionError
+from adhominem.evaluation.answers import answers_from
+from adhominem.evaluation.measures import measure
+from adhominem.models.calibration import CalibrationReport, trained_on, write_calibration
+from adhominem.models.card import calibrated_card
+from adhominem.models.folder import member_folders
+from adhominem.scoring.calibration import calibrate
+from adhominem.scoring.probability import probability_same_author
+from adhominem.text.files import write_whole
+from adhominem.text.pan import Pair
+from adhominem.verifier import load
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_FOLDS = 5
+_FEWEST = 30  # pairs of each kind: fewer fix no map
+
+
+def calibrate_model(
+    folder: str | Path,
+    sets: Mapping[str, Sequence[Pair]],
+    *,
+    kind: str = "logistic",
+    threads: int = 0,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> CalibrationReport:
+    """Fit the map from the model's score to a log Bayes factor, and save it in its folder."""
+    folder = Path(folder)
+    verifier = load(folder, threads=threads)
+    pairs = [pair for each in sets.values() for pair in each]
+    same = _labels(pairs)
+    authors = _authors(pairs)
+    _check_authors(folder, set(authors.ravel().tolist()))
+    scores = verifier.raw_score(*verifier.encode_pairs(pairs, on_documents=on_documents))
+    report = CalibrationReport(
+        calibration=calibrate(scores, same, kind),
+        sets=tuple(sets),
+        same_author=int(same.sum()),
+        authors=len(np.unique(authors)),
+        before=_measures(scores, same),
+        after=_measures(cross_calibrated(scores, same, authors, kind), same),
+    )
+    write_calibration(folder, report, adhominem.__version__)
+    card = folder / "README.md"
+    if card.is_file():
+        text = calibrated_card(card.read_text("utf-8"), report)
+        with write_whole(card) as file:
+            file.write(text)
+    return report
+
+
+def cross_calibrated(
+    scores: FloatArray, same_author: BoolArray, authors: npt.NDArray[np.str_], kind: str
+) -> FloatArray:
+    """(pairs,): each score calibrated by a map that has seen neither the pair nor its authors.
+
+    The authors are dealt into folds; the map for a pair is fitted to all pairs that have no
+    author in the folds of its own two.
+    """
+    names, numbers = np.unique(authors, return_inverse=True)
+    fold = np.random.default_rng(0).permutation(len(names)) % _FOLDS
+    folds = fold[numbers.reshape(authors.shape)]  # (pairs, 2)
+    found = np.zeros_like(scores)
+    for two in combinations_with_replacement(range(_FOLDS), 2):
+        tested = (np.sort(folds, axis=1) == two).all(axis=1)
+        others = ~np.isin(folds, two).any(axis=1)
+        if tested.any():
+            found[tested] = calibrate(scores[others], same_author[others], kind)(scores[tested])
+    return found
+
+
+def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
+    value = probability_same_author(log_bayes_factor)
+    return measure(answers_from("", value, log_bayes_factor, same_author))
+
+
+def _labels(pairs: Sequence[Pair]) -> BoolArray:
+    unlabelled = sum(pair.same_author is None for pair in pairs)
+    if unlabelled:
+        raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
+    same = np.array([pair.same_author for pair in pairs], dtype=bool)
+    counts = int(same.sum()), int((~same).sum())
+    if min(counts) < _FEWEST:
+        raise OptionError(
+            f"{counts[0]:,} pairs by the same author and {counts[1]:,} by different authors; "
+            f"expected {_FEWEST} of each or more"
+        )
+    return same
+
+
+def _authors(pairs: Sequence[Pair]) -> npt.NDArray[np.str_]:
+    """(pairs, 2): who wrote them; where the truth does not say, every pair has its own."""
+    unnamed = 0
+    names = []
+    for at, pair in enumerate(pairs):
+        if pair.first.author and pair.second.author:
+            names.append((pair.first.author, pair.second.author))
+        else:
+            unnamed += 1
+            other = at if pair.same_author else -1 - at
+            names.append((f"\0{at}", f"\0{other}"))
+    if unnamed:
+        warnings.warn(
+            f"the truth names no authors for {unnamed:,} of {len(pairs):,} pairs: whether the "
+            "model was trained on them cannot be checked",
+            AdHominemWarning,
+            stacklevel=3,
+        )
+    return np.array(names)
+
+
+def _check_authors(folder: Path, names: set[str]) -> None:
+    silent = False
+    for member in member_folders(folder):
+        known = trained_on(member, names)
+        if known is None:
+            silent = True
+        elif known:
+            some = ", ".join(sorted(known)[:5])
+            raise OptionError(
+                f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
+                f"pairs ({some}{', ...' if len(known) > 5 else ''}), where it is surer than it may "
+                "be elsewhere; expected pairs of other authors"
+            )
+    if silent:
+        warnings.warn(
+            f"{folder} does not say whom it was trained on: make sure that none of these authors "
+            "was among them",
+            AdHominemWarning,
+            stacklevel=3,
+        )

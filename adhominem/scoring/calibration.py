@@ -1,0 +1,155 @@
+"""Calibration: a monotone map from a model's score to an honest log Bayes factor, with bounds.
+
+It is fitted to pairs of authors that the model has never seen. Beyond the bounds there are too
+few pairs to support anything stronger, so nothing stronger is reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+from adhominem.scoring.pooling import pool
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+KINDS = ("logistic", "isotonic")
+_STEP = 0.01  # of the search for the bounds, in decades
+_RIDGE = 1e-3  # keeps the slope finite where the scores separate the classes without fault
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """The map: `log_bayes_factors[i]` at `scores[i]`, linear in between and, if logistic, beyond.
+
+    All are in nats. A logistic map is a line, two points; an isotonic one is a flight of steps.
+    """
+
+    kind: str
+    scores: tuple[float, ...]
+    log_bayes_factors: tuple[float, ...]
+    lower_bound: float  # of the log Bayes factor
+    upper_bound: float
+    pairs: int  # that it was fitted to
+
+    def __call__(self, scores: npt.ArrayLike) -> FloatArray:
+        """The log Bayes factor for each score of the model, within the bounds."""
+        return np.clip(self.unbounded(scores), self.lower_bound, self.upper_bound)
+
+    def unbounded(self, scores: npt.ArrayLike) -> FloatArray:
+        """The same as if there were no bounds."""
+        values = np.asarray(scores, dtype=np.float64)
+        if self.kind == "logistic":
+            (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
+            slope = (y1 - y0) / (x1 - x0)
+            return np.asarray(y0 + slope * (values - x0))
+        return np.interp(values, self.scores, self.log_bayes_factors)
+
+    def at_bound(self, score: float) -> bool:
+        """Whether a bound, and not the score, decides what is reported."""
+        return not self.lower_bound < float(self.unbounded(score)) < self.upper_bound
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Calibration:
+        """The calibration that `to_json` wrote."""
+        points = {name: tuple(map(float, data[name])) for name in ("scores", "log_bayes_factors")}
+        if data["kind"] not in KINDS or len({len(each) for each in points.values()}) != 1:
+            raise OptionError(f"a calibration of the kind {data['kind']!r} that does not fit")
+        bounds = {name: float(data[name]) for name in ("lower_bound", "upper_bound")}
+        return cls(kind=data["kind"], pairs=int(data["pairs"]), **points, **bounds)  # type: ignore[arg-type]
+
+
+def calibrate(
+    scores: npt.ArrayLike, same_author: npt.ArrayLike, kind: str = "logistic"
+) -> Calibration:
+    """Fit the map and find its bounds. Both classes must occur."""
+    values, same = np.asarray(scores, dtype=np.float64), np.asarray(same_author, dtype=bool)
+    if kind not in KINDS:
+        raise OptionError(f"the calibration is {kind!r}; expected {' or '.join(KINDS)}")
+    if same.all() or not same.any():
+        raise OptionError(
+            "there are pairs of one kind only; expected some by the same author and some by "
+            "different authors"
+        )
+    if not np.isfinite(values).all():
+        raise OptionError("some scores are no finite numbers; expected log Bayes factors")
+    knots, factors = _line(values, same) if kind == "logistic" else _steps(values, same)
+    free = Calibration(
+        kind=kind,
+        scores=tuple(knots.tolist()),
+        log_bayes_factors=tuple(factors.tolist()),
+        lower_bound=-np.inf,
+        upper_bound=np.inf,
+        pairs=len(values),
+    )
+    lower, upper = empirical_bounds(free(values), same)
+    return replace(free, lower_bound=lower, upper_bound=upper)
+
+
+def _line(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Logistic regression, each class counting half: its log odds are a log Bayes factor."""
+    centre, scale = scores.mean(), scores.std() or 1.0
+    design = np.stack([np.ones_like(scores), (scores - centre) / scale], axis=1)  # (pairs, 2)
+    weight = np.where(same_author, 0.5 / same_author.sum(), 0.5 / (~same_author).sum())  # (pairs,)
+    ridge = np.diag([0.0, _RIDGE / len(scores)])
+    beta = np.zeros(2)
+    for _ in range(100):  # Newton's method
+        p = 1 / (1 + np.exp(-design @ beta))
+        gradient = design.T @ (weight * (p - same_author)) + ridge @ beta
+        hessian = (design.T * (weight * p * (1 - p))) @ design + ridge
+        step = np.linalg.solve(hessian + 1e-12 * np.eye(2), gradient)
+        longest = np.abs(step).max()
+        beta -= step * min(1.0, 5.0 / max(longest, 1e-300))  # no leap out of where the fit is good
+        if longest < 1e-10:
+            break
+    if beta[1] < 0:  # a score that ranks backwards tells nothing: a map may not turn it round
+        beta = np.zeros(2)
+    ends = np.array([-1.0, 1.0])
+    return centre + scale * ends, beta[0] + beta[1] * ends
+
+
+def _steps(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Isotonic regression: level within a block of pooled pairs, linear between two blocks."""
+    blocks = pool(scores, same_author)
+    # The outermost blocks may hold one class alone. One more pair of the other keeps them finite.
+    same, different = blocks.same.sum() + 1, blocks.different.sum() + 1
+    factors = np.clip(blocks.log_bayes_factor, -np.log(same), np.log(different))
+    knots = np.stack([blocks.lowest, blocks.highest], axis=1).ravel()
+    apart = np.concatenate([[True], np.diff(knots) > 0])  # a block of one score is one knot
+    return knots[apart], np.repeat(factors, 2)[apart]
+
+
+def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tuple[float, float]:
+    """The empirical lower and upper bound (Vergeer et al. 2016), in nats.
+
+    For a decision that needs a Bayes factor above some threshold, a system must do better than
+    no system at all, even if one more same-author pair had gone wrong, and one more of the others.
+    The bounds are the thresholds up to which it does.
+    """
+    factors = np.clip(log_bayes_factor / np.log(10), -9, 9)  # decades
+    same, different = np.sort(factors[same_author]), np.sort(factors[~same_author])
+    lowest = max(float(factors.min()), -float(np.log10(len(same) + 1)))
+    highest = min(float(factors.max()), float(np.log10(len(different) + 1)))
+    first = min(0, int(lowest // _STEP))
+    last = max(0, int(highest // _STEP) + 1)
+    thresholds = np.arange(first, last + 1) * _STEP
+    misses = (np.searchsorted(same, thresholds, side="right") + 1) / (len(same) + 1)
+    accepted = len(different) - np.searchsorted(different, thresholds, side="right")
+    alarms = (accepted + 1) / (len(different) + 1)
+    cost = misses + 10**thresholds * alarms
+    without = np.where(thresholds < 0, 10**thresholds, 1.0)  # accept all, or nothing
+    worse = cost > without
+    below = thresholds[(thresholds <= 0) & worse]
+    above = thresholds[(thresholds >= 0) & worse]
+    lower = min(0.0, float(np.max(below + _STEP, initial=thresholds[0])))
+    upper = max(0.0, float(np.min(above - _STEP, initial=thresholds[-1])))
+    return lower * float(np.log(10)), upper * float(np.log(10))
