@@ -14,11 +14,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from adhominem.config import Config, preset
     from adhominem.errors import AdHominemError, AdHominemWarning, InputError
+    from adhominem.evaluation.answers import load_answers, load_truth, write_answers
     from adhominem.evaluation.leaks import check_leaks
+    from adhominem.evaluation.measures import evaluate
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
     from adhominem.pairs.split import SplitOptions, split
+    from adhominem.runs.calibrate import calibrate_model
+    from adhominem.runs.table import table
     from adhominem.runs.train import train
+    from adhominem.scoring.calibration import Calibration, calibrate
     from adhominem.scoring.two_covariance import TwoCovariance
     from adhominem.text.corpus import PackedCorpus
     from adhominem.text.document import Document
@@ -28,10 +33,12 @@ if TYPE_CHECKING:
     from adhominem.text.tokenizer import Tokenizer
     from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
     from adhominem.text.windows import WindowOptions
+    from adhominem.verifier import Verifier, load
 
 _HOMES = {
     "AdHominemError": "errors",
     "AdHominemWarning": "errors",
+    "Calibration": "scoring.calibration",
     "Config": "config",
     "Document": "text.document",
     "InputError": "errors",
@@ -41,13 +48,20 @@ _HOMES = {
     "SplitOptions": "pairs.split",
     "Tokenizer": "text.tokenizer",
     "TwoCovariance": "scoring.two_covariance",
+    "Verifier": "verifier",
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",
     "WindowOptions": "text.windows",
     "batches": "pairs.epochs",
+    "calibrate": "scoring.calibration",
+    "calibrate_model": "runs.calibrate",
     "check_leaks": "evaluation.leaks",
     "draw_epoch": "pairs.epochs",
+    "evaluate": "evaluation.measures",
     "find_sources": "text.readers",
+    "load": "verifier",
+    "load_answers": "evaluation.answers",
+    "load_truth": "evaluation.answers",
     "prepare": "text.prepare",
     "prepare_pairs": "text.prepare",
     "preset": "config",
@@ -55,13 +69,16 @@ _HOMES = {
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
     "split": "pairs.split",
+    "table": "runs.table",
     "train": "runs.train",
+    "write_answers": "evaluation.answers",
     "write_pair_set": "pairs.pair_set",
 }
 
 __all__ = [
     "AdHominemError",
     "AdHominemWarning",
+    "Calibration",
     "Config",
     "Document",
     "InputError",
@@ -71,14 +88,21 @@ __all__ = [
     "SplitOptions",
     "Tokenizer",
     "TwoCovariance",
+    "Verifier",
     "Vocabulary",
     "VocabularyOptions",
     "WindowOptions",
     "__version__",
     "batches",
+    "calibrate",
+    "calibrate_model",
     "check_leaks",
     "draw_epoch",
+    "evaluate",
     "find_sources",
+    "load",
+    "load_answers",
+    "load_truth",
     "prepare",
     "prepare_pairs",
     "preset",
@@ -86,7 +110,9 @@ __all__ = [
     "read_pairs",
     "read_problems",
     "split",
+    "table",
     "train",
+    "write_answers",
     "write_pair_set",
 ]
 

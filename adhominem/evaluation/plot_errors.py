@@ -17,6 +17,7 @@ from adhominem.evaluation.plot_style import (
     figure_of_systems,
     in_one_class,
     looks,
+    mark_at_rim,
     nothing_to_draw,
 )
 from adhominem.evaluation.ranking import auc

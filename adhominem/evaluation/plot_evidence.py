@@ -20,6 +20,7 @@ from adhominem.evaluation.plot_style import (
     figure_of_systems,
     log10_bayes_factor,
     looks,
+    mark_at_rim,
     range_of,
     shorten,
 )
@@ -85,15 +86,7 @@ def _draw_shares(axes: Axes, answers: Answers, same: bool, frame: Range, look: L
     (line,) = axes.step(steps, shares, where="post", **look.line)
     for infinity, at, marker in ((-np.inf, 0, "<"), (np.inf, -1, ">")):
         if (values == infinity).any():
-            axes.plot(
-                steps[at],
-                shares[at],
-                marker,
-                color=look.color,
-                clip_on=False,
-                markersize=5,
-                zorder=5,
-            )
+            mark_at_rim(axes, steps[at], shares[at], marker, look.color)
     return line
 
 

@@ -195,6 +195,24 @@ def nothing_to_draw(title: str) -> Figure:
     return canvas.finish(())
 
 
+def mark_at_rim(
+    axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, color: str
+) -> None:
+    """Marks that may stand on the edge of a panel, and half outside."""
+    if np.size(x):  # matplotlib puts no marks at all into the corner, and lays out around them
+        axes.plot(
+            np.atleast_1d(x),
+            np.atleast_1d(y),
+            marker,
+            color=color,
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            clip_on=False,
+            zorder=5,
+        )
+
+
 @dataclass(frozen=True)
 class Range:
     """Which log10 Bayes factors a figure shows; those beyond it are drawn at its rim."""

@@ -1,11 +1,132 @@
-"""Figures. matplotlib is imported when the first one is drawn."""
+"""Figures: the course of a training, and all that an evaluation shows.
+
+Those of an evaluation take one system or several, overlaid. matplotlib is imported when the first
+figure is drawn.
+"""
 
 from __future__ import annotations
 
+import io
+import os
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adhominem.errors import MissingExtraError
+from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.plot_calibration import draw_cross_entropy, draw_pav, draw_reliability
+from adhominem.evaluation.plot_errors import draw_det, draw_roc
+from adhominem.evaluation.plot_evidence import draw_histograms, draw_tippett
+from adhominem.evaluation.plot_style import Draw, house_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of an evaluation: what it is called, how to read it, what draws it."""
+
+    title: str
+    caption: str
+    draw: Draw
+
+
+FIGURES: dict[str, Drawing] = {  # by the stem of the file
+    "histograms": Drawing(
+        "Histograms of the Bayes factors",
+        "The further the two heaps lie apart, the better the classes are told apart; a "
+        "same-author pair left of 0, or a different-author pair right of it, is evidence that "
+        "misleads.",
+        draw_histograms,
+    ),
+    "tippett": Drawing(
+        "Tippett plot",
+        "Each curve falls from left to right and says what share of the pairs has a Bayes factor "
+        "above x: at the line at 0, what same-author pairs lack to 1, and what different-author "
+        "pairs have above 0, is misleading evidence.",
+        draw_tippett,
+    ),
+    "roc": Drawing(
+        "ROC curve",
+        "Each threshold on the values gives a point; a curve closer to the upper left corner is "
+        "better, the grey line is guessing, and the area under the curve (AUC) is how often a "
+        "same-author pair has the higher value of two.",
+        draw_roc,
+    ),
+    "det": Drawing(
+        "DET curve",
+        "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
+        "is better, and the dot marks where misses and false alarms are equally frequent (of the "
+        "convex hull, so that it may lie a little below the curve).",
+        draw_det,
+    ),
+    "reliability": Drawing(
+        "Reliability diagram",
+        "Of the pairs that got a probability of about 0.8, 80 % should be by one author: points "
+        "below the grey line say 'same author' too surely, points above it not surely enough, and "
+        "points of few pairs (lower panel) say little.",
+        draw_reliability,
+    ),
+    "cross_entropy": Drawing(
+        "Empirical cross-entropy",
+        "The cost of following the Bayes factors at each prior, 0 being perfect: where a curve "
+        "lies above the grey one, the evidence does more harm than saying nothing, and its "
+        "distance from its own curve after PAV is what better calibration would save.",
+        draw_cross_entropy,
+    ),
+    "pav": Drawing(
+        "PAV plot",
+        "What the Bayes factors were against what they should have been on these pairs: on the "
+        "grey line they mean what they say, and where a curve is flatter than the line they "
+        "overstate the evidence.",
+        draw_pav,
+    ),
+}
+
+
+def write_figures(systems: Sequence[Answers], folder: Path) -> list[Path]:
+    """Write every figure as PNG and as SVG; the same systems give the same bytes."""
+    written = []
+    for stem, drawing in FIGURES.items():
+        figure = drawing.draw(systems)
+        for suffix, data in ((".png", png_of(figure)), (".svg", svg_of(figure))):
+            written.append(_write_bytes(folder / f"{stem}{suffix}", data))
+    return written
+
+
+def png_of(figure: Figure) -> bytes:
+    """The figure as pixels, 150 an inch."""
+    return _saved(figure, format="png", dpi=150, metadata={"Software": None})
+
+
+def svg_of(figure: Figure) -> bytes:
+    """The figure as lines, without the date and whatever else changes."""
+    return _saved(figure, format="svg", metadata={"Date": None, "Creator": None})
+
+
+def _saved(figure: Figure, **options: object) -> bytes:
+    data = io.BytesIO()
+    with house_style(), warnings.catch_warnings():
+        # A name in letters that the font lacks is drawn as boxes; tables have it right.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(data, **options)  # type: ignore[arg-type]
+    return data.getvalue()
+
+
+def _write_bytes(path: Path, data: bytes) -> Path:
+    """Whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    return path
 
 
 def draw_entropy_curves(

@@ -91,10 +91,11 @@ def calibrated_card(card: str, report: CalibrationReport) -> str:
     )
     return f"""{before_limits}## Calibration
 
-A {calibration.kind} map from the model's score to a log Bayes factor, fitted to
-{calibration.pairs:,} pairs ({report.same_author:,} by the same author) of {report.authors:,} authors
-that the model was not trained on: {", ".join(report.sets)}. No log10 Bayes factor below {low:.2f} or
-above {high:.2f} is reported. "After" is of pairs whose authors the map has not seen either.
+The map from the model's score to a log Bayes factor is {calibration.kind}. It was fitted to
+{calibration.pairs:,} pairs, {report.same_author:,} of them by the same author, of
+{report.authors:,} authors that the model was not trained on ({", ".join(report.sets)}). No log10
+Bayes factor below {low:.2f} or above {high:.2f} is reported. "After" is of pairs whose authors
+the map has not seen either.
 
 | | {" | ".join(_CALIBRATION_MEASURES)} |
 |---|{"---|" * len(_CALIBRATION_MEASURES)}

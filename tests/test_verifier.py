@@ -1,0 +1,177 @@
+"""Texts through the whole chain, as at inference."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import SmallRun
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adhominem import Document, Verifier, load, read_pairs
+from adhominem.encoders.runtime import Runtime
+from adhominem.errors import EmptyTextError, ModelError, OptionError
+from adhominem.models.folder import write_ensemble
+from adhominem.runs.dev import DevSet
+from adhominem.scoring.probability import ensemble_probability, probability_same_author
+from adhominem.training.model import SiameseModel
+
+TEXTS = ["It was he ; it was the a of", "he ! and for , for the in", "of of of of of of of of of"]
+
+
+@pytest.fixture(scope="module")
+def verifier(small_run: SmallRun) -> Verifier:
+    return load(small_run.folder, threads=1)
+
+
+@pytest.fixture(scope="module")
+def ensemble(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model, and itself with another author mean."""
+    from shutil import copytree
+
+    from safetensors.numpy import load_file, save_file
+
+    folder = tmp_path_factory.mktemp("ensemble")
+    for name in ("one", "two"):
+        copytree(small_run.folder, folder / name)
+    weights = load_file(folder / "two" / "model.safetensors")
+    weights["two_covariance.author_mean"] = weights["two_covariance.author_mean"] + 0.1
+    save_file(weights, folder / "two" / "model.safetensors")
+    write_ensemble(folder, ["one", "two"], {}, "", "0")
+    return folder
+
+
+def test_the_scores_are_those_that_training_saw(small_run: SmallRun, verifier: Verifier) -> None:
+    words = small_run.model.vocabulary
+    model = SiameseModel(
+        len(words.token_types),
+        len(words.characters),
+        small_run.config.encoder,
+        small_run.config.loss,
+    )
+    model.load_state_dict(
+        {name: torch.from_numpy(value.copy()) for name, value in small_run.model.weights.items()}
+    )
+    packed = small_run.data.dev["dev"]
+    dev = DevSet(packed, words, small_run.config.data.windows, torch.device("cpu"))
+    expected = dev.score(model)
+    pairs = list(read_pairs(small_run.data.pairs))
+    first, second = verifier.encode_pairs(pairs)
+    np.testing.assert_allclose(verifier.score(first, second), expected.log_bayes_factor, atol=1e-4)
+    np.testing.assert_allclose(verifier.distance(first, second), expected.distance, atol=1e-5)
+    assert np.ptp(expected.log_bayes_factor) > 0.01
+
+
+def test_a_topic_changes_the_lev_and_no_topic_is_the_default(verifier: Verifier) -> None:
+    plain, none, ships = verifier.encode(
+        [TEXTS[0], Document(text=TEXTS[0]), Document(text=TEXTS[0], topic="ships and cats")]
+    )
+    assert np.array_equal(plain, none)
+    assert np.abs(plain - ships).max() > 1e-6
+
+
+def test_a_network_that_never_saw_a_topic_never_gets_one(small_run: SmallRun) -> None:
+    from dataclasses import replace
+
+    config = small_run.config.with_setting("data.hidden_topics=1.0")
+    blind = Verifier([replace(small_run.model, config=config)], threads=1)
+    levs = blind.encode([TEXTS[0], Document(text=TEXTS[0], topic="ships")])
+    assert np.array_equal(levs[0], levs[1])
+
+
+words = st.sampled_from(["the", "of", "he", "was", "it", ",", ";", "!", "xylophone", "Zürich"])
+texts = st.lists(st.lists(words, min_size=1, max_size=60).map(" ".join), min_size=1, max_size=6)
+
+
+@given(texts=texts)
+def test_a_lev_does_not_depend_on_what_else_is_encoded(
+    texts: list[str], verifier: Verifier
+) -> None:
+    together = verifier.encode(texts)
+    alone = np.concatenate([verifier.encode([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+@given(texts=texts)
+def test_a_score_does_not_depend_on_the_order_of_the_pair(
+    texts: list[str], verifier: Verifier
+) -> None:
+    levs = verifier.encode(texts)
+    np.testing.assert_allclose(
+        verifier.score(levs, levs[::-1]), verifier.score(levs[::-1], levs), atol=1e-9
+    )
+
+
+def test_documents_come_back_in_their_order_over_many_batches(
+    small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adhominem import verifier as module
+    from adhominem.encoders import runtime
+
+    many = [" ".join(["the", "of", "he"][number % 3 :] * (1 + number % 7)) for number in range(40)]
+    whole = load(small_run.folder, threads=1).encode(many)
+    monkeypatch.setattr(runtime, "_WINDOWS_AT_ONCE", 5)
+    monkeypatch.setattr(module, "_DOCUMENTS_AT_ONCE", 7)
+    counted: list[int] = []
+    found = load(small_run.folder, threads=1).encode(many, on_documents=counted.append)
+    np.testing.assert_allclose(found, whole, atol=1e-6)
+    assert sum(counted) == 40
+
+
+def test_no_documents_give_no_levs(verifier: Verifier) -> None:
+    assert verifier.encode([]).shape == (0, verifier.lev_size)
+
+
+def test_an_ensemble_scores_by_the_mean_of_its_members_probabilities(ensemble: Path) -> None:
+    both = load(ensemble, threads=1)
+    members = [load(ensemble / name, threads=1) for name in ("one", "two")]
+    assert both.lev_size == 2 * members[0].lev_size
+    levs = both.encode(TEXTS)
+    parts = [member.encode(TEXTS) for member in members]
+    np.testing.assert_allclose(levs, np.concatenate(parts, axis=1), atol=1e-7)
+    expected = ensemble_probability(
+        [
+            probability_same_author(member.score(part[:2], part[1:]))
+            for member, part in zip(members, parts, strict=True)
+        ]
+    )
+    found = probability_same_author(both.score(levs[:2], levs[1:]))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert both.distance(levs[:2], levs[1:]) == pytest.approx(
+        np.mean([m.distance(p[:2], p[1:]) for m, p in zip(members, parts, strict=True)], axis=0)
+    )
+
+
+def test_encoding_needs_no_torch(small_run: SmallRun) -> None:
+    code = (
+        "import sys, adhominem\n"
+        f"print(adhominem.load({str(small_run.folder)!r}).encode(['it was he']).shape)\n"
+        "heavy = {'torch', 'matplotlib', 'scipy', 'sklearn'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["(1, 5)", "[]"]
+
+
+def test_a_text_without_words_is_an_error_that_names_it(verifier: Verifier) -> None:
+    with pytest.raises(EmptyTextError, match="'memo'"):
+        verifier.encode([Document(text="\u200b", id="memo")])
+
+
+def test_a_damaged_graph_is_a_model_error(small_run: SmallRun, tmp_path: Path) -> None:
+    graph = tmp_path / "encoder.onnx"
+    graph.write_bytes((small_run.folder / "encoder.onnx").read_bytes()[:1000])
+    with pytest.raises(ModelError, match=r"encoder\.onnx is damaged"):
+        Runtime(graph, small_run.model.vocabulary, small_run.config.data.windows)
+
+
+def test_a_verifier_needs_a_model(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="without a model"):
+        Verifier([])
+    with pytest.raises(ModelError, match="no config"):
+        load(tmp_path)
