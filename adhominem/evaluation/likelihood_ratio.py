@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.scoring.pooling import pool
+from adhominem.scoring.pooling import Blocks, pool
 from adhominem.scoring.probability import probability_same_author
 
 FloatArray = npt.NDArray[np.float64]
@@ -26,7 +26,11 @@ def cllr(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
 
 def cllr_min(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
     """The cost that is left when the scores are calibrated as well as they can be."""
-    blocks = pool(log_bayes_factor, same_author)
+    return pooled_cost(pool(log_bayes_factor, same_author))
+
+
+def pooled_cost(blocks: Blocks) -> float:
+    """`cllr_min` of pairs that are pooled already."""
     best = blocks.log_bayes_factor
     some_same, some_different = blocks.same > 0, blocks.different > 0  # no 0 times infinity
     misses = np.logaddexp(0, -best[some_same]) @ blocks.same[some_same]
@@ -42,7 +46,11 @@ def cllr_cal(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
 
 def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
     """The rate at which misses and false alarms are equal, on the convex hull of the ROC curve."""
-    blocks = pool(log_bayes_factor, same_author)
+    return pooled_error_rate(pool(log_bayes_factor, same_author))
+
+
+def pooled_error_rate(blocks: Blocks) -> float:
+    """`equal_error_rate` of pairs that are pooled already."""
     misses, alarms = blocks.misses, blocks.false_alarms
     at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal
     if at == 0:

@@ -12,6 +12,7 @@ from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.ranking import auc
+from adhominem.scoring.pooling import pool
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -78,6 +79,7 @@ def measure(answers: Answers) -> dict[str, float]:
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
     if same.all() or not same.any():
         return dict.fromkeys(MEASURES, float("nan"))
+    blocks = pool(factors, same)
     expected, largest = likelihood_ratio.calibration_errors(value, same)
     found = {
         "auc": auc(value, same),
@@ -89,8 +91,8 @@ def measure(answers: Answers) -> dict[str, float]:
         "accuracy": pan.accuracy(value, same),
         "non_answers": pan.non_answers(value, same),
         "cllr": likelihood_ratio.cllr(factors, same),
-        "cllr_min": likelihood_ratio.cllr_min(factors, same),
-        "eer": likelihood_ratio.equal_error_rate(factors, same),
+        "cllr_min": likelihood_ratio.pooled_cost(blocks),
+        "eer": likelihood_ratio.pooled_error_rate(blocks),
         "ece": expected,
         "mce": largest,
         **likelihood_ratio.misleading_evidence(factors, same),
@@ -149,6 +151,7 @@ def _resamples(
     rng = np.random.default_rng(seed)
     drawn: dict[str, list[float]] = {name: [] for name in MEASURES}
     pairs = len(answers)
+    order = np.argsort(answers.log_bayes_factor, kind="stable")  # what is sorted sorts fast again
     numbers: npt.NDArray[np.int64] | None = None
     count = pairs
     if authors is not None:
@@ -162,7 +165,7 @@ def _resamples(
             first, second = times[numbers].T
             # A pair comes as often as its author, or as its two authors meet.
             times = np.where(numbers[:, 0] == numbers[:, 1], first, first * second)
-        chosen = np.repeat(np.arange(pairs), times)
+        chosen = np.repeat(order, times[order])
         on_resample()
         if not len(chosen):
             continue

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.evaluation.answers import Answers
-from adhominem.evaluation.likelihood_ratio import empirical_cross_entropy, pool, reliability
+from adhominem.evaluation.likelihood_ratio import empirical_cross_entropy, reliability
 from adhominem.evaluation.plot_style import (
     DIFFERENT,
     GREY,
     SAME,
+    UNIT,
     Canvas,
     Look,
     figure_of_systems,
@@ -23,6 +24,7 @@ from adhominem.evaluation.plot_style import (
     nothing_to_draw,
     range_of,
 )
+from adhominem.scoring.pooling import pool
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 _PRIORS = np.linspace(-2.5, 2.5, 101)  # log10 odds
+_BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is seen
 _HIGHEST_COST = 2.0  # bits that the axis shows at most
 
 
@@ -39,6 +42,7 @@ _HIGHEST_COST = 2.0  # bits that the axis shows at most
 def draw_reliability(systems: Sequence[Answers]) -> Figure:
     """The share of same-author pairs among those with about the same value, and their number."""
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     shown = looks(systems)
     canvas = Canvas(
@@ -53,18 +57,20 @@ def draw_reliability(systems: Sequence[Answers]) -> Figure:
     handles = []
     for look, answers in zip(shown, systems, strict=True):
         means, shares, counts = reliability(answers.value, answers.same_author)
-        style = {**look.line, "marker": "o", "markersize": 4, "clip_on": False}
+        style = {**look.line, **look.marks, "marker": "o", "markersize": 4.5}
         handles += above.plot(means, shares, **style, zorder=3)
         if len(systems) == 1:
-            below.vlines(means, 0.5, counts, color=look.color, linewidth=6)
+            below.vlines(means, _BELOW_ONE, counts, color=look.color, linewidth=6)
         else:
             below.plot(means, counts, **style)
-    above.set(xlim=(0, 1), ylim=(0, 1))
+    above.set(xlim=UNIT, ylim=UNIT)
     above.set_ylabel("share of same-author pairs in the bin")
     below.set_yscale("log")
-    below.set_ylim(bottom=0.5)
-    below.set_ylabel("pairs in the bin")
-    below.set_xlabel("mean probability of one author that was said, in ten bins")
+    below.set_ylim(_BELOW_ONE, 2 * max(10, *(len(answers) for answers in systems)))
+    below.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    below.yaxis.set_minor_formatter(NullFormatter())
+    below.set_ylabel("pairs in the bin\n(log scale)")
+    below.set_xlabel("probability of one author as given (mean of each of ten bins)")
     return canvas.finish([*handles, perfect])
 
 
@@ -87,30 +93,30 @@ def draw_cross_entropy(systems: Sequence[Answers]) -> Figure:
         calibrated = Look("after PAV calibration", DIFFERENT, (0, (6, 2)))
         canvas = Canvas(title, 3.5, [given.name, calibrated.name], key=[neutral])
         panels = canvas.axes()
+        panels[0].set_title(looks(systems)[0].name, loc="left", parse_math=False)
         handles = _draw_costs(panels[0], [*costs, *best], [given, calibrated], top)
     else:
         shown = looks(systems)
         canvas = Canvas(title, 5.8, [look.name for look in shown], key=[neutral])
         panels = canvas.axes(2, share_x=True)
+        handles = []
         for axes, each, text in zip(
             panels, (costs, best), ("as given", "after PAV calibration"), strict=True
         ):
-            handles = _draw_costs(axes, each, shown, top)
+            drawn = _draw_costs(axes, each, shown, top)
+            handles = handles or drawn  # those of what was given: they have the triangles
             axes.set_title(text, loc="left")
     for axes in panels:
         saying_nothing = empirical_cross_entropy(
             np.zeros(2), np.array([True, False]), _PRIORS * np.log(10)
         )
         (line,) = axes.plot(_PRIORS, saying_nothing, color=GREY, linewidth=0.8)
-        axes.set(xlim=(_PRIORS[0], _PRIORS[-1]), ylim=(0, top))
-        axes.set_ylabel("cost (bits a pair)")
+        axes.set(xlim=(_PRIORS[0], _PRIORS[-1]), ylim=(UNIT[0] * top, top))
+        axes.set_ylabel("empirical cross-entropy\n(bits a pair)")
     panels[-1].set_xlabel("prior log₁₀ odds of one author   (0: as probable as two)")
-    infinite = sum(not np.isfinite(cost).all() for cost in costs)
-    if infinite:
-        who = f"{infinite} systems" if infinite > 1 else "the system"
-        canvas.say_below(
-            f"Triangles at the rim: the cost of {who if len(systems) > 1 else 'what was given'} "
-            "is infinite, since a value of exactly 0 or 1 was wrong"
+    if any(np.isinf(cost).any() for cost in costs):
+        canvas.note(
+            "▲ at the rim: infinite at every prior, since a value of exactly 0 or 1 was wrong"
         )
     return canvas.finish([*handles, line])
 
@@ -129,15 +135,21 @@ def _after_pav(answers: Answers) -> FloatArray:
 def _draw_costs(
     axes: Axes, costs: Sequence[FloatArray], shown: Sequence[Look], top: float
 ) -> list[Line2D]:
-    handles = []
-    for at, (cost, look) in enumerate(zip(costs, shown, strict=True)):
-        infinite = not np.isfinite(cost).all()  # then it is so at every prior
-        handles += axes.plot(_PRIORS, np.where(np.isinf(cost), np.nan, cost), **look.line)
-        if infinite:
-            # Side by side, or those of several systems would hide each other.
-            places = np.linspace(_PRIORS[0], _PRIORS[-1], 3 * len(costs) + 2)[1:-1][at :: len(costs)]
-            mark_at_rim(axes, places, np.full(len(places), top), "^", look.color)
-    return handles
+    """The curves, and a handle for the legend of each."""
+    from matplotlib.lines import Line2D
+
+    infinite = [look for cost, look in zip(costs, shown, strict=True) if np.isinf(cost).any()]
+    for cost, look in zip(costs, shown, strict=True):
+        if look not in infinite:
+            axes.plot(_PRIORS, cost, **look.line)
+    # Side by side, or they would hide each other; each three times.
+    places = np.linspace(_PRIORS[0], _PRIORS[-1], 3 * len(infinite) + 2)[1:-1]
+    for at, look in enumerate(infinite):
+        mark_at_rim(axes, places[at :: len(infinite)], np.full(3, top), "^", look)
+    return [
+        Line2D([], [], **look.line, **look.marks, marker="^" if look in infinite else "")
+        for look in shown
+    ]
 
 
 @figure_of_systems
@@ -167,10 +179,10 @@ def draw_pav(systems: Sequence[Answers]) -> Figure:
             ("v", after == -np.inf),
             ("^", after == np.inf),
         ):
-            mark_at_rim(axes, x[where], y[where], marker, look.color)
+            mark_at_rim(axes, x[where], y[where], marker, look)
     axes.set(xlim=(frame.low, frame.high), ylim=(low, high))
     axes.set_xlabel("log₁₀ Bayes factor as given")
     axes.set_ylabel("log₁₀ Bayes factor after PAV")
     ends = "▲ and ▼: infinite after PAV, since beyond there all pairs are of one class"
-    canvas.say_below("\n".join(filter(None, [ends if np.isinf(right).any() else "", frame.note])))
+    canvas.note("\n".join(filter(None, [ends if np.isinf(right).any() else "", frame.note])))
     return canvas.finish([*handles, perfect])

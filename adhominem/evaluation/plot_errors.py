@@ -13,6 +13,7 @@ from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.likelihood_ratio import equal_error_rate
 from adhominem.evaluation.plot_style import (
     GREY,
+    UNIT,
     Canvas,
     figure_of_systems,
     in_one_class,
@@ -29,7 +30,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 # The rates that the axes of a DET plot may begin, end, and have their ticks at.
-_RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
+_RATES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 
 
 @figure_of_systems
@@ -51,7 +52,7 @@ def draw_roc(systems: Sequence[Answers]) -> Figure:
     for look, answers in zip(shown, systems, strict=True):
         misses, alarms = _error_rates(answers.value, answers.same_author)
         handles += axes.plot(alarms, 1 - misses, **look.line, clip_on=False)
-    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.set(xlim=UNIT, ylim=UNIT, aspect="equal")
     axes.set_xlabel("false alarm rate: share of different-author pairs\ntaken for one author's")
     axes.set_ylabel("hit rate: share of same-author pairs recognised")
     return canvas.finish([*handles, chance])
@@ -70,10 +71,10 @@ def draw_det(systems: Sequence[Answers]) -> Figure:
     labels = [
         f"{look.name} (EER {100 * rate:.1f} %)" for look, rate in zip(shown, equal, strict=True)
     ]
-    canvas = Canvas(title, 4.4, labels, key=["equal error rate (EER)", "chance"])
+    canvas = Canvas(title, 4.4, labels, key=["chance"])
     (axes,) = canvas.axes()
     low, high = _det_range(systems, max(equal))
-    ends = _deviates(np.array([low, high]))
+    ends = _deviates(np.array([low, high])) - [0.06, 0]  # what is drawn at the rim is seen
     axes.plot(ends, ends, color=GREY, linewidth=0.6)  # where both rates are equal
     (chance,) = axes.plot([-5, 5], [5, -5], color=GREY, linewidth=0.8, linestyle=":")
     handles = []
@@ -82,23 +83,21 @@ def draw_det(systems: Sequence[Answers]) -> Figure:
         # The line between two thresholds is straight in rates, and so bent here.
         along = np.concatenate([[0], np.cumsum(np.diff(misses) - np.diff(alarms))])
         finer = np.union1d(along, np.linspace(0, along[-1], 1000))
-        curve = [
-            np.interp(finer, along, rates).clip(low / 2, 1 - low / 2) for rates in (alarms, misses)
-        ]
-        handles += axes.plot(*map(_deviates, curve), **look.line)
+        curve = [np.interp(finer, along, rates).clip(low, 1 - low) for rates in (alarms, misses)]
+        axes.plot(*map(_deviates, curve), **look.line)
+        handles.append(Line2D([], [], **look.line, **look.marks, marker="o"))
         mark = _deviates(np.clip([rate], low, high))
-        axes.plot(
-            mark, mark, "o", color=look.color, markeredgecolor="white", clip_on=False, zorder=5
-        )
+        mark_at_rim(axes, mark, mark, "o", look)
     ticks = [rate for rate in _RATES if low <= rate <= high]
     names = [f"{100 * rate:g}" for rate in ticks]
+    names[0] = f"≤{names[0]}"
     axes.set_xticks(_deviates(np.array(ticks)), names)
     axes.set_yticks(_deviates(np.array(ticks)), names)
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     axes.set_xlabel("false alarm rate: different-author pairs\ntaken for one author's (%)")
     axes.set_ylabel("miss rate: same-author pairs not recognised (%)")
-    mark_of_all = Line2D([], [], marker="o", color=GREY, markeredgecolor="white", linestyle="")
-    return canvas.finish([*handles, mark_of_all, chance])
+    canvas.note("The dots mark the equal error rate (EER)")
+    return canvas.finish([*handles, chance])
 
 
 def _error_rates(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from adhominem.evaluation.plot_style import (
     DIFFERENT,
     GREY,
     SAME,
+    UNIT,
     Canvas,
     Look,
     Range,
@@ -34,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 
 X_LABEL = "log₁₀ Bayes factor   (← speaks for two authors | for one author →)"
 _MOST_STEPS = 800  # more could not be seen
-_BINS = 40
+_MOST_BINS, _FEWEST_BINS = 40, 9
 
 
 @figure_of_systems
@@ -53,6 +54,7 @@ def draw_tippett(systems: Sequence[Answers]) -> Figure:
         canvas = Canvas(title, 3.3, [one.name, two.name])
         (axes,) = canvas.axes()
         panels = [axes]
+        axes.set_title(shown[0].name, loc="left", parse_math=False)
         handles = [
             _draw_shares(axes, systems[0], True, frame, one),
             _draw_shares(axes, systems[0], False, frame, two),
@@ -68,10 +70,10 @@ def draw_tippett(systems: Sequence[Answers]) -> Figure:
             ]
     for axes in panels:
         axes.axvline(0, color=GREY, linewidth=0.8)
-        axes.set(xlim=(frame.low, frame.high), ylim=(0, 1))
-        axes.set_ylabel("share of pairs with\na Bayes factor above")
+        axes.set(xlim=(frame.low, frame.high), ylim=UNIT)
+        axes.set_ylabel("share of pairs with\na larger Bayes factor")
     panels[-1].set_xlabel(X_LABEL)
-    canvas.say_below(frame.note)
+    canvas.note(frame.note)
     return canvas.finish(handles)
 
 
@@ -82,11 +84,11 @@ def _draw_shares(axes: Axes, answers: Answers, same: bool, frame: Range, look: L
         inside = np.linspace(frame.low, frame.high, _MOST_STEPS)
     steps = np.concatenate([[frame.low], inside, [frame.high]])
     above = len(values) - np.searchsorted(values, steps, side="right")
-    shares = above / max(len(values), 1)
+    shares = above / len(values) if len(values) else np.full(len(steps), np.nan)
     (line,) = axes.step(steps, shares, where="post", **look.line)
     for infinity, at, marker in ((-np.inf, 0, "<"), (np.inf, -1, ">")):
         if (values == infinity).any():
-            mark_at_rim(axes, steps[at], shares[at], marker, look.color)
+            mark_at_rim(axes, steps[at], shares[at], marker, look)
     return line
 
 
@@ -97,53 +99,54 @@ def draw_histograms(systems: Sequence[Answers]) -> Figure:
 
     columns = 1 if len(systems) == 1 else 2
     rows = ceil(len(systems) / columns)
+    frame = range_of(systems)
     canvas = Canvas(
         "Bayes factors of same-author and different-author pairs",
-        3.3 if rows == 1 else 0.6 + 1.25 * rows,
+        3.2 if rows == 1 else 0.5 + 1.25 * rows,
         ["same-author pairs", "different-author pairs"],
+        key=[frame.note] if frame.note else [],
     )
-    frame = range_of(systems)
     panels = canvas.axes(rows, columns, share_x=True)
     for axes in panels[len(systems) :]:
         axes.remove()
     for at, (axes, answers) in enumerate(zip(panels, systems, strict=False)):
         _draw_classes(axes, answers, frame)
         axes.tick_params(labelbottom=at + columns >= len(systems))
-        if len(systems) > 1:
-            axes.set_title(shorten(answers.name, 40), loc="left", fontsize=8, parse_math=False)
-    canvas.say_left("share of the class (%)")
-    note = frame.note.replace("At the rim", "Hatched, at the rim")
-    canvas.say_below(f"{X_LABEL}\n{note}" if note else X_LABEL, fontsize=8.5, color="black")
-    return canvas.finish(
-        [
-            Patch(facecolor=f"{SAME}66", edgecolor=SAME),
-            Patch(facecolor=f"{DIFFERENT}66", edgecolor=DIFFERENT, linestyle="--"),
-        ]
-    )
+        axes.set_title(shorten(answers.name, 36), loc="left", fontsize=8, parse_math=False)
+    canvas.label(X_LABEL, "share of the class (%)")
+    handles = [
+        Patch(facecolor=f"{SAME}4d", edgecolor=SAME),
+        Patch(facecolor=f"{DIFFERENT}4d", edgecolor=DIFFERENT, linestyle="--"),
+    ]
+    if frame.note:
+        handles.append(Patch(facecolor="white", edgecolor=GREY, hatch="/////"))
+    return canvas.finish(handles)
 
 
 def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
-    edges = np.linspace(frame.low, frame.high, _BINS + 1)
-    width = edges[1] - edges[0]
+    # The rule of Rice; the middle bin has 1, evidence that says next to nothing, in its middle.
+    bins = np.clip(2 * np.cbrt(len(answers)), _FEWEST_BINS, _MOST_BINS)
+    width = (frame.high - frame.low) / bins
+    first, last = np.floor(frame.low / width), np.ceil(frame.high / width)
+    edges = (np.arange(first, last + 2) - 0.5) * width
     for same, color, line in ((True, SAME, "-"), (False, DIFFERENT, "--")):
         values = log10_bayes_factor(answers)[answers.same_author == same]
         percent = 100 / max(len(values), 1)
-        counts, _ = np.histogram(values, edges)
+        counts, _ = np.histogram(values[frame.holds(values)], edges)
         axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
         axes.stairs(counts * percent, edges, color=color, linestyle=line, linewidth=1)
-        beyond = np.array([(values < frame.low).sum(), (values > frame.high).sum()])
         # Set off from the rest, and the classes side by side: they stand for no place on the axis.
-        half = 0.8 * width
-        offset = -half / 2 if same else half / 2
+        thin = 0.02 * (frame.high - frame.low)
         axes.bar(
-            np.array([frame.low - 1.5 * width, frame.high + 1.5 * width]) + offset,
-            beyond * percent,
-            half,
+            np.array([edges[0] - 2 * thin, edges[-1] + 2 * thin])
+            + (-thin / 2 if same else thin / 2),
+            np.array([(values < frame.low).sum(), (values > frame.high).sum()]) * percent,
+            thin,
             color=f"{color}4d",
             edgecolor=color,
             hatch="/////" if same else "\\\\\\\\\\",
             linestyle=line,
         )
     axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.set_xlim(frame.low - 3 * width, frame.high + 3 * width)
+    axes.set_xlim(edges[0] - 4 * thin, edges[-1] + 4 * thin)
     axes.set_ylim(bottom=0)

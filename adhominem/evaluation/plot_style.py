@@ -21,7 +21,7 @@ from adhominem.evaluation.answers import Answers
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[Sequence[Answers]], "Figure"]
@@ -35,7 +35,8 @@ _COLORS = (SAME, DIFFERENT, "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00
 _LINES: tuple[LineStyle, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)))
 GREY = "#666666"
 SMALL = 7.5  # points
-_WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.18, 0.3  # inches; the width of a page's text
+UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 on which lines at its ends are seen
+_WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's text
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
 _TWO_COLUMNS = 34  # the longest label of which two stand side by side
 _LOG_10 = np.log(10)
@@ -84,11 +85,22 @@ class Look:
     name: str
     color: str
     linestyle: LineStyle
+    hollow: bool = False  # its marks: it has the colour of an earlier system
 
     @property
     def line(self) -> dict[str, Any]:
         """Options of a curve."""
         return {"color": self.color, "linestyle": self.linestyle}
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        """Options of marks, on a curve or alone."""
+        inside, edge = ("white", self.color) if self.hollow else (self.color, "white")
+        return {
+            "markerfacecolor": inside,
+            "markeredgecolor": edge,
+            "markeredgewidth": 1 if self.hollow else 0.5,
+        }
 
 
 def looks(systems: Sequence[Answers]) -> list[Look]:
@@ -99,6 +111,7 @@ def looks(systems: Sequence[Answers]) -> list[Look]:
             f"{at + 1}: {name}" if names.count(name) > 1 else name,
             _COLORS[at % len(_COLORS)],
             _LINES[at % len(_LINES)],
+            hollow=at >= len(_COLORS),
         )
         for at, name in enumerate(names)
     ]
@@ -125,11 +138,13 @@ class Canvas:
         self._labels = [*labels, *key]
         longest = max((len(label) for label in self._labels), default=0)
         self._columns = 2 if len(self._labels) > 1 and longest <= _TWO_COLUMNS else 1
-        rows = ceil(len(self._labels) / self._columns)
-        below = rows * _LEGEND_ROW + 0.12 if rows else 0.01
+        lines = sum(label.count("\n") + 1 for label in self._labels)
+        below = ceil(lines / self._columns) * _LEGEND_ROW + 0.1 if lines else 0.01
         above = height + _TITLE
         self.figure: Figure = Figure(figsize=(_WIDTH, above + below), layout="constrained")
-        self._panels, self._legend = self.figure.subfigures(2, 1, height_ratios=[above, below])
+        grid = self.figure.add_gridspec(2, 1, height_ratios=[above, below])
+        self._panels = self.figure.add_subfigure(grid[0])
+        self._legend = self.figure.add_subfigure(grid[1])
         self._panels.suptitle(title, fontsize=10.5, fontweight="bold")
 
     def axes(
@@ -152,14 +167,15 @@ class Canvas:
             axes.set_axisbelow(True)
         return found
 
-    def say_below(self, text: str, **options: Any) -> None:
-        """A line of text under all panels."""
+    def note(self, text: str) -> None:
+        """What must be known to read the panels, in small print under them."""
         if text:
-            self._panels.supxlabel(text, **{"fontsize": SMALL, "color": GREY, **options})
+            self._panels.supxlabel(text, fontsize=SMALL, color=GREY)
 
-    def say_left(self, text: str) -> None:
-        """The label of all panels' upright axes."""
-        self._panels.supylabel(text, fontsize=9)
+    def label(self, x: str, y: str) -> None:
+        """The labels of many panels' axes."""
+        self._panels.supxlabel(x, fontsize=9)
+        self._panels.supylabel(y, fontsize=9)
 
     def finish(self, handles: Sequence[Artist]) -> Figure:
         """The figure, with its legend: a handle a label."""
@@ -195,21 +211,17 @@ def nothing_to_draw(title: str) -> Figure:
     return canvas.finish(())
 
 
-def mark_at_rim(
-    axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, color: str
-) -> None:
+def mark_at_rim(axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, look: Look) -> None:
     """Marks that may stand on the edge of a panel, and half outside."""
     if np.size(x):  # matplotlib puts no marks at all into the corner, and lays out around them
         axes.plot(
             np.atleast_1d(x),
             np.atleast_1d(y),
             marker,
-            color=color,
             markersize=6,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
             clip_on=False,
             zorder=5,
+            **look.marks,
         )
 
 
@@ -221,13 +233,16 @@ class Range:
     high: float
     note: str  # what is at the rim; empty if nothing is
 
+    def holds(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+        return (values >= self.low) & (values <= self.high)
+
     def clip(self, values: FloatArray) -> FloatArray:
         return np.clip(values, self.low, self.high)
 
 
 def log10_bayes_factor(answers: Answers) -> FloatArray:
     """(pairs,): in base 10, as people read it."""
-    return answers.log_bayes_factor / _LOG_10
+    return np.asarray(answers.log_bayes_factor / _LOG_10)
 
 
 def range_of(systems: Sequence[Answers]) -> Range:
@@ -252,6 +267,6 @@ def _note(values: FloatArray, low: float, high: float) -> str:
     if infinite == beyond:
         return f"At the rim: {beyond:,} {of_all}, which are infinite (values of exactly 0 or 1)"
     return (
-        f"At the rim: {beyond:,} {of_all}, which lie beyond this range; "
-        f"{infinite:,} are infinite\n(values of exactly 0 or 1)"
+        f"At the rim: {beyond:,} {of_all}, which lie beyond this range;\n"
+        f"{infinite:,} of them are infinite (values of exactly 0 or 1)"
     )

@@ -27,9 +27,9 @@ from adhominem.training.model import PairLabels, SiameseModel
 from adhominem.training.options import DataOptions, TrainingOptions
 
 # cuDNN's LSTM computes in float16 under autocast, where the small gradients of single tokens
-# vanish; scaled up they do not. A power of two, so that scaling back changes nothing else.
-_GRADIENT_SCALE = 2.0**10
-_MOST_OVERFLOWS = 10  # steps in a row that are left out before training is given up
+# vanish; scaled up they do not. Where the largest overflow instead, the step is done again at the
+# next scale. Powers of two, so that scaling back changes nothing else.
+_GRADIENT_SCALES = (2.0**10, 2.0**4, 2.0**-2, 2.0**-8)
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ class Trainer:
         self._corpus = corpus
         self._data = data
         self._device = device
-        self._gradient_scale = _GRADIENT_SCALE if device.type == "cuda" else 1.0
-        self._overflows = 0  # in a row
+        self._gradient_scales = _GRADIENT_SCALES if device.type == "cuda" else (1.0,)
         self._windows = WindowOptions(
             hop=data.windows.hop,
             overlap=data.windows.overlap,
@@ -105,11 +104,8 @@ class Trainer:
             rate = self.options.rate(epoch + step / len(order))
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
-            began = time.perf_counter()
-            prepared = self._prepare(drawn[order[step]], epoch, step)
-            waited = time.perf_counter() - began
-            losses = self._gradients(prepared, f"epoch {epoch + 1}, step {step + 1}")
-            yield Step(epoch, step, len(order), prepared.pairs, losses, rate, waited)
+            losses, waited = self._find_gradients(drawn[order[step]], epoch, step)
+            yield Step(epoch, step, len(order), len(order[step]), losses, rate, waited)
             self.optimiser.step()
 
     def start(self) -> None:
@@ -157,8 +153,30 @@ class Trainer:
             len(pairs),
         )
 
-    def _gradients(self, prepared: _Prepared, where: str) -> dict[str, float]:
-        """Leave the clipped gradients of the joint batch with the parameters."""
+    def _find_gradients(
+        self, pairs: DrawnPairs, epoch: int, step: int
+    ) -> tuple[dict[str, float], float]:
+        """Leave clipped gradients with the parameters; returns the losses and the time waited."""
+        waited = 0.0
+        for scale in self._gradient_scales:
+            began = time.perf_counter()
+            prepared = self._prepare(pairs, epoch, step)  # the same at each scale
+            waited += time.perf_counter() - began
+            where = f"epoch {epoch + 1}, step {step + 1}"
+            losses, longest = self._gradients(prepared, scale, where)
+            if np.isfinite([*losses.values(), longest]).all():
+                return losses, waited
+            if not np.isfinite(list(losses.values())).all():
+                break  # which no scale of the gradients can mend
+        numbers = {**losses, "longest gradient": longest}
+        raise diverged(
+            f"{where}: " + ", ".join(f"{name} {value:g}" for name, value in numbers.items())
+        )
+
+    def _gradients(
+        self, prepared: _Prepared, scale: float, where: str
+    ) -> tuple[dict[str, float], float]:
+        """The losses of the joint batch, and the norm of the longest gradient before clipping."""
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             own = self.model.encode(prepared.batch, prepared.masks)
         levs = distributed.share_levs(own, prepared.pairs)
@@ -168,30 +186,17 @@ class Trainer:
             raise diverged(f"{where}: {error}") from None
         self.optimiser.zero_grad()
         loss = torch.stack(list(losses.values())).sum()
-        (loss * self._gradient_scale).backward()  # type: ignore[no-untyped-call]
+        (loss * scale).backward()  # type: ignore[no-untyped-call]
         distributed.share_gradients(self.model.network, self.model)
-        longest = self._clip()
-        values = torch.stack([*losses.values(), longest]).tolist()  # waits for the device
-        found = dict(zip([*losses, "longest gradient"], values, strict=True))
-        if self._overflown(values[:-1], values[-1]):
-            self.optimiser.zero_grad()  # no gradient, no step
-        elif not np.isfinite(values).all():
-            numbers = ", ".join(f"{name} {value:g}" for name, value in found.items())
-            raise diverged(f"{where}: {numbers}")
-        found.pop("longest gradient")
-        return found
+        longest = self._clip(scale)
+        *values, norm = torch.stack([*losses.values(), longest]).tolist()  # waits for the device
+        return dict(zip(losses, values, strict=True)), norm
 
-    def _overflown(self, losses: list[float], longest: float) -> bool:
-        """Whether float16 could not hold a gradient: a step to leave out, if it is not the rule."""
-        overflown = bool(np.isfinite(losses).all()) and not np.isfinite(longest)
-        self._overflows = self._overflows + 1 if overflown else 0
-        return self._device.type == "cuda" and 0 < self._overflows <= _MOST_OVERFLOWS
-
-    def _clip(self) -> Tensor:
+    def _clip(self, scale: float) -> Tensor:
         """Scale back, and down each gradient longer than `clip_norm`; returns the longest norm."""
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norms = torch.stack(torch._foreach_norm(gradients)) / self._gradient_scale  # (gradients,)
-        scales = (self.options.clip_norm / (norms + 1e-12)).clamp(max=1.0) / self._gradient_scale
+        norms = torch.stack(torch._foreach_norm(gradients)) / scale  # (gradients,)
+        scales = (self.options.clip_norm / (norms + 1e-12)).clamp(max=1.0) / scale
         torch._foreach_mul_(gradients, list(scales.unbind()))
         return norms.max()
 

@@ -87,12 +87,15 @@ class SiameseModel(nn.Module):
         """Begin with a tenth of the LEVs' variance between authors, the rest within, evenly.
 
         From the unit matrices it would take epochs to reach the scale of the LEVs. A fit to the
-        untrained network's LEVs would be too sure of itself: they say nothing of authors yet.
+        untrained network's LEVs would be too sure of itself: they say nothing of authors yet. They
+        may also lie so close together that the first steps leave their range; so the variance is
+        at least that of LEVs whose distances lie at the paper's tau, where the loss brings them.
         """
         with torch.no_grad():
             styles = self.project(levs)
             self.two_covariance.author_mean.copy_(styles.mean(0))
-            variance = float(styles.var(0).mean())
+            aim = self.options.decision_threshold / (2 * styles.shape[1])
+            variance = max(aim, float(styles.var(0).mean()))
             for factor, share in (
                 (self.two_covariance.between_author_factor, 0.1),
                 (self.two_covariance.within_author_factor, 0.9),

@@ -11,8 +11,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, brier_score_loss, fbeta_score
 
-from adhominem.evaluation.pan import best_delta, c_at_1, f05u_2020, f1, overall_2020
+from adhominem.evaluation.pan import (
+    accuracy,
+    best_delta,
+    brier,
+    c_at_1,
+    f05u,
+    f05u_2020,
+    f1,
+    non_answers,
+    overall_2020,
+    overall_2021,
+)
 from adhominem.evaluation.ranking import auc
 from adhominem.scoring.probability import without_weak_answers
 
@@ -89,6 +101,23 @@ def slow_f05u_2020(answers: list[float], truth: list[bool]) -> float:
     return 1.25 * hits / (1.25 * hits + 0.25 * misses + false_alarms)
 
 
+def slow_f05u(answers: list[float], truth: list[bool]) -> float:
+    """As defined: non-answers stand beside the misses, whoever wrote the texts."""
+    hits = misses = false_alarms = left_open = 0
+    for answer, same in zip(answers, truth, strict=True):
+        if answer == 0.5:
+            left_open += 1
+        elif answer > 0.5 and same:
+            hits += 1
+        elif answer > 0.5:
+            false_alarms += 1
+        elif same:
+            misses += 1
+    if not hits:
+        return 0.0
+    return 1.25 * hits / (1.25 * hits + 0.25 * (misses + left_open) + false_alarms)
+
+
 answered = st.sampled_from([0.0, 0.2, 0.499, 0.5, 0.501, 0.7, 1.0])
 pairs = st.lists(st.tuples(answered, st.booleans()), min_size=1, max_size=20)
 
@@ -100,6 +129,81 @@ def test_measures_are_those_of_a_loop_over_the_pairs(items: list[tuple[float, bo
     assert c_at_1(values, same_author) == pytest.approx(slow_c_at_1(answers, truth))
     assert f1(values, same_author) == pytest.approx(slow_f1(answers, truth))
     assert f05u_2020(values, same_author) == pytest.approx(slow_f05u_2020(answers, truth))
+    assert f05u(values, same_author) == pytest.approx(slow_f05u(answers, truth))
+
+
+@given(pairs)
+def test_f05u_and_accuracy_are_scikit_learns_where_every_pair_is_answered(
+    items: list[tuple[float, bool]],
+) -> None:
+    answers = np.array([answer for answer, _ in items if answer != 0.5])
+    truth = np.array([same for answer, same in items if answer != 0.5], dtype=bool)
+    if len(answers):
+        expected = fbeta_score(truth, answers > 0.5, beta=0.5, zero_division=0)
+        assert f05u(answers, truth) == pytest.approx(expected)
+        assert f05u_2020(answers, truth) == f05u(answers, truth)
+        assert accuracy(answers, truth) == pytest.approx(accuracy_score(truth, answers > 0.5))
+        # the non-answers are passed over
+        everything = np.array([answer for answer, _ in items])
+        same = np.array([same for _, same in items])
+        assert accuracy(everything, same) == accuracy(answers, truth)
+
+
+@given(pairs, st.data())
+def test_a_non_answer_is_never_a_hit(items: list[tuple[float, bool]], data: st.DataObject) -> None:
+    values = np.array([answer for answer, _ in items])
+    same_author = np.array([same for _, same in items])
+    left_open = values.copy()
+    left_open[data.draw(st.integers(0, len(items) - 1))] = 0.5
+    opened = (left_open != values) & (values > 0.5)
+    if (opened & same_author).any():  # a hit was taken back
+        assert f05u(left_open, same_author) < f05u(values, same_author)
+    elif opened.any():  # a false alarm was
+        assert f05u(left_open, same_author) >= f05u(values, same_author)
+    none_said_same = np.where(values > 0.5, 0.5, values)
+    assert f05u(none_said_same, same_author) == 0
+
+
+@given(pairs)
+def test_the_brier_complement_is_scikit_learns_and_counts_non_answers(
+    items: list[tuple[float, bool]],
+) -> None:
+    answers, truth = [answer for answer, _ in items], [same for _, same in items]
+    values, same_author = np.array(answers), np.array(truth)
+    slow = 1 - sum((a - s) ** 2 for a, s in items) / len(items)
+    assert brier(values, same_author) == pytest.approx(slow)
+    expected = 1 - brier_score_loss(truth, answers, labels=[False, True])
+    assert brier(values, same_author) == pytest.approx(expected)
+
+
+# answers, truth, F0.5u, Brier complement, accuracy, non-answers
+OF_2021 = {
+    "all right": ([1.0, 0.0], [1, 0], 1, 1, 1, 0),
+    "all wrong": ([0.0, 1.0], [1, 0], 0, 0, 0, 0),
+    "all left open": ([0.5, 0.5], [1, 0], 0, 0.75, 0, 1),
+    # a hit, and a same-author pair left open: 1.25 / (1.25 + 0.25)
+    "a same-author pair left open": (
+        [1.0, 0.5, 0.0],
+        [1, 1, 0],
+        1.25 / 1.5,
+        1 - 0.25 / 3,
+        1,
+        1 / 3,
+    ),
+    # the same for a different-author pair: it is left open, too
+    "another pair left open": ([1.0, 0.5, 0.0], [1, 0, 0], 1.25 / 1.5, 1 - 0.25 / 3, 1, 1 / 3),
+    "one of each": ([0.9, 0.2, 0.8, 0.1], [1, 1, 0, 0], 0.5, 1 - 1.30 / 4, 0.5, 0),
+}
+
+
+@pytest.mark.parametrize("name", OF_2021)
+def test_measures_of_2021_worked_out_by_hand(name: str) -> None:
+    answers, truth, *expected = OF_2021[name]
+    values, same_author = np.array(answers), np.array(truth, dtype=bool)
+    found = [measure(values, same_author) for measure in (f05u, brier, accuracy, non_answers)]
+    assert found == pytest.approx(expected)
+    five = [auc(values, same_author), c_at_1(values, same_author), f1(values, same_author)]
+    assert overall_2021(values, same_author) == pytest.approx(np.mean(five + expected[:2]))
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.1, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
 from adhominem.scoring.probability import (
+    ensemble_log_bayes_factor,
     ensemble_probability,
     probability_same_author,
     without_weak_answers,
@@ -88,8 +90,59 @@ def test_an_ensemble_answers_with_the_mean(members: int, pairs: int, data: st.Da
 
 
 def test_an_ensemble_without_members_is_refused() -> None:
-    with pytest.raises(OptionError, match="without members"):
-        ensemble_probability([])
+    for ensemble in (ensemble_probability, ensemble_log_bayes_factor):
+        with pytest.raises(OptionError, match="without members"):
+            ensemble([])
+
+
+@given(st.integers(1, 5), st.integers(0, 4), st.data())
+def test_an_ensembles_log_bayes_factor_is_the_log_odds_of_its_probability(
+    members: int, pairs: int, data: st.DataObject
+) -> None:
+    row = st.lists(scores, min_size=pairs, max_size=pairs)
+    factors = data.draw(st.lists(row, min_size=members, max_size=members))
+    found = ensemble_log_bayes_factor(factors)
+    assert found.shape == (pairs,)
+    # The odds of the mean: both sides summed, since 1 - p loses the digits of a small rest.
+    for_one = ensemble_probability([probability_same_author(each) for each in factors])
+    for_two = ensemble_probability([probability_same_author(np.negative(each)) for each in factors])
+    np.testing.assert_allclose(found, np.log(for_one / for_two), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(probability_same_author(found), for_one, rtol=1e-9)
+
+
+@given(st.lists(scores, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_the_order_of_the_members_does_not_matter_and_two_sides_are_alike(
+    members: list[float], rng: random.Random
+) -> None:
+    found = ensemble_log_bayes_factor([[each] for each in members])
+    shuffled = rng.sample(members, len(members))
+    np.testing.assert_allclose(
+        ensemble_log_bayes_factor([[each] for each in shuffled]), found, rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        ensemble_log_bayes_factor([[-each] for each in members]), -found, rtol=1e-9, atol=1e-12
+    )
+    assert min(members) - 1e-12 <= found[0] <= max(members) + 1e-12
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=6))
+def test_an_ensemble_of_one_is_its_member_bit_for_bit(factors: list[float]) -> None:
+    np.testing.assert_array_equal(ensemble_log_bayes_factor([factors]), factors)
+
+
+def test_members_who_are_very_sure_leave_a_finite_log_bayes_factor() -> None:
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = ensemble_log_bayes_factor([[800.0, -800, 800, 800], [800.0, -800, -800, 0]])
+    # The last: probabilities of 1 and 0.5, whose mean is 0.75.
+    np.testing.assert_allclose(found, [800, -800, 0, math.log(3)], rtol=1e-12, atol=1e-12)
+
+
+def test_certain_members_leave_no_room_for_doubt_only_if_they_agree() -> None:
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = ensemble_log_bayes_factor(
+            [[math.inf, -math.inf, math.inf], [math.inf, -math.inf, -math.inf]]
+        )
+    assert found.tolist() == [math.inf, -math.inf, 0]
 
 
 @given(st.lists(probabilities, max_size=8), st.floats(0, 0.5))

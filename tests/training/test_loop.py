@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from conftest import SmallData
 
 from adhominem import Config, Vocabulary, draw_epoch
-from adhominem.errors import OptionError
+from adhominem.errors import DivergedError, OptionError
 from adhominem.pairs.epochs import PairOptions
 from adhominem.training.data import DeviceCorpus
 from adhominem.training.loop import Trainer
@@ -104,7 +103,7 @@ def test_a_gradient_longer_than_the_limit_is_cut_to_it_and_no_other_one_changes(
         alone.grad = parameter.grad.clone()
         torch.nn.utils.clip_grad_norm_([alone], 5.0)
         slow.append(alone.grad)
-    longest = run._clip()
+    longest = run._clip(1.0)
     assert float(longest) == pytest.approx(80.0, rel=1e-5)
     for parameter, expected in zip(parameters, slow, strict=True):
         torch.testing.assert_close(parameter.grad, expected, rtol=1e-5, atol=1e-8)
@@ -116,7 +115,7 @@ def test_a_scaled_loss_leaves_the_gradients_as_they_were(
     gradients = []
     for scale in (1.0, 2.0**10):
         run = trainer(small_data, small_config)
-        run._gradient_scale = scale
+        run._gradient_scales = (scale,)
         next(run.epoch(0))
         gradients.append([p.grad for p in run.model.parameters()])
     for plain, scaled in zip(*gradients, strict=True):
@@ -192,14 +191,21 @@ def test_documents_that_make_no_pair_are_an_error(
         next(run.epoch(0))
 
 
-def test_a_gradient_that_float16_cannot_hold_is_left_out_ten_times_in_a_row_on_a_gpu() -> None:
-    trainer = Trainer.__new__(Trainer)
-    trainer._overflows = 0
-    trainer._device = torch.device("cuda")
-    assert not trainer._overflown([0.5, 0.1], 3.0)
-    assert [trainer._overflown([0.5], math.inf) for _ in range(11)] == [True] * 10 + [False]
-    assert not trainer._overflown([0.5], 3.0)  # a good step: the count begins anew
-    assert trainer._overflown([0.5], math.nan)
-    assert not trainer._overflown([math.nan], math.nan)  # a loss that is no number is no overflow
-    trainer._device = torch.device("cpu")
-    assert not trainer._overflown([0.5], math.inf)  # float32 has room: something else is wrong
+def test_a_step_whose_gradients_overflow_is_done_again_at_a_lower_scale(
+    small_data: SmallData, small_config: Config
+) -> None:
+    plain, narrow = (trainer(small_data, small_config) for _ in range(2))
+    next(plain.epoch(0))
+    narrow._gradient_scales = (1e38, 2.0**4)  # the first is too much for float32
+    next(narrow.epoch(0))
+    for one, other in zip(plain.model.parameters(), narrow.model.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-5, atol=1e-9)
+
+
+def test_gradients_that_overflow_at_every_scale_end_the_run(
+    small_data: SmallData, small_config: Config
+) -> None:
+    run = trainer(small_data, small_config)
+    run._gradient_scales = (1e38, 5e37)
+    with pytest.raises(DivergedError, match="longest gradient"):
+        next(run.epoch(0))

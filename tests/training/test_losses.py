@@ -325,15 +325,17 @@ def test_the_projection_is_dropped_out_alike_for_both_documents_of_a_pair() -> N
 
 
 @pytest.mark.parametrize("projection", [0, 4])
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
 def test_the_layer_starts_from_the_levs_with_a_tenth_of_their_variance_between_authors(
-    projection: int,
+    projection: int, spread: float
 ) -> None:
     model = model_with(projection_size=projection)
-    levs = some_levs()
+    levs = spread * some_levs()
     model.start_two_covariance(levs)
     styles = model.project(levs).detach()
     size = styles.shape[1]
-    variance = styles.var(0).mean().item()
+    # not below that of LEVs whose squared distance is the paper's tau, 2
+    variance = max(styles.var(0).mean().item(), 1 / size)
     torch.testing.assert_close(model.two_covariance.author_mean.detach(), styles.mean(0))
     for factor, share in zip(model.two_covariance.factors(), (0.1, 0.9), strict=True):
         covariance = torch.linalg.inv((factor @ factor.T).detach())

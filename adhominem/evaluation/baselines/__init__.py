@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from adhominem.errors import OptionError
 
 if TYPE_CHECKING:
-    from adhominem.evaluation.baselines.protocol import Baseline
+    from adhominem.evaluation.baselines.protocol import Baseline, Predictions
+    from adhominem.text.pan import Pair
 
 # The class of each, in the module of its name: loaded when first used.
-BASELINES = {"compression": "Compression", "delta": "Delta", "naive": "Naive"}
+BASELINES = {"naive": "Naive", "compression": "Compression", "delta": "Delta"}
 
 
 def baseline(name: str) -> Callable[..., Baseline]:
@@ -24,3 +25,14 @@ def baseline(name: str) -> Callable[..., Baseline]:
         raise OptionError(f"there is no baseline '{name}'; expected one of: {', '.join(BASELINES)}")
     found: Callable[..., Baseline] = getattr(import_module(f"{__name__}.{name}"), BASELINES[name])
     return found
+
+
+def run_baseline(
+    name: str, train: Sequence[Pair], test: Sequence[Pair], *, jobs: int = 1
+) -> Predictions:
+    """What a baseline, with its own defaults, says of the test pairs once it has learnt.
+
+    `jobs` is the number of processes, for those that can use several.
+    """
+    options = {"jobs": jobs} if name == "compression" else {}
+    return baseline(name)(**options).fit(train).predict(test)

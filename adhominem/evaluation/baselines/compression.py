@@ -56,10 +56,10 @@ class Compression:
     def fit(self, pairs: Sequence[Pair]) -> Self:
         """Learn what the cross entropies tell, and how near to 0.5 no answer is best."""
         same_author = known_truth(pairs)
+        logistic = Logistic()
         features = _features(self.cross_entropies(pairs))
-        logistic = Logistic(features, same_author)
+        self._logistic = logistic.fit(features, same_author)
         self._delta = best_delta(logistic.probability(features), same_author)
-        self._logistic = logistic
         return self
 
     def cross_entropies(self, pairs: Sequence[Pair]) -> FloatArray:

@@ -44,13 +44,14 @@ class Delta:
     def fit(self, pairs: Sequence[Pair]) -> Self:
         """Choose the words of the training texts, then learn what the distance tells."""
         same_author = known_truth(pairs)
+        logistic = Logistic()
         texts, sides = distinct_texts(pairs)
         self._words = self._most_frequent(texts)
         frequencies = self._frequencies(texts)
         # A word that all texts use equally often tells nothing: in an infinite unit, it is always 0
         self._deviation = np.where(np.ptp(frequencies, axis=0) > 0, frequencies.std(axis=0), np.inf)
         distance = _mean_difference(frequencies / self._deviation, sides)
-        self._logistic = Logistic(distance[:, None], same_author)
+        self._logistic = logistic.fit(distance[:, None], same_author)
         return self
 
     def distance(self, pairs: Sequence[Pair]) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,16 +17,21 @@ class Logistic:
     them finite where a feature tells all training pairs apart, would else depend on the units.
     """
 
-    def __init__(self, features: FloatArray, same_author: BoolArray) -> None:
-        needed_for = "a baseline's logistic regression"
-        linear = evaluation_library("sklearn.linear_model", "scikit-learn", needed_for)
+    def __init__(self) -> None:
+        # Looked for at once: measuring the features may take long.
+        library = evaluation_library(
+            "sklearn.linear_model", "scikit-learn", "a baseline's logistic regression"
+        )
+        self._model: Any = library.LogisticRegression()
+
+    def fit(self, features: FloatArray, same_author: BoolArray) -> Self:
+        """Learn from features (pairs, features) and the truth (pairs,)."""
         self._mean = features.mean(axis=0)  # (features,)
         # A feature that is the same for all pairs tells nothing: in an infinite unit, it is 0.
         self._deviation = np.where(np.ptp(features, axis=0) > 0, features.std(axis=0), np.inf)
-        self._model: Any = linear.LogisticRegression().fit(
-            self._standardised(features), same_author
-        )
+        self._model.fit(self._standardised(features), same_author)
         self.prior_same_author = float(same_author.mean())  # of the training pairs
+        return self
 
     def log_bayes_factor(self, features: FloatArray) -> FloatArray:
         """(pairs,): the log odds, less those that the training pairs had to begin with."""
