@@ -464,8 +464,11 @@ def _with_interval(evaluation: Evaluation, name: str) -> str:
     type=click.Path(path_type=Path),
     help="A pair set with its truth; may be given several times.",
 )
+@click.option("--without-topics", is_flag=True, help="Hide the contextual prefixes.")
 @_json
-def table(models: tuple[Path, ...], sets: tuple[Path, ...], as_json: bool) -> None:
+def table(
+    models: tuple[Path, ...], sets: tuple[Path, ...], without_topics: bool, as_json: bool
+) -> None:
     """Print the paper's Table 2 for models and pair sets.
 
     The width of the band of non-answers is, as in the paper, the best for each set.
@@ -482,7 +485,7 @@ def table(models: tuple[Path, ...], sets: tuple[Path, ...], as_json: bool) -> No
     found = {path.name: _read_pairs(path, skipped) for path in sets}
     documents = 2 * sum(map(len, found.values())) * len(models)
     with counting("encoding", documents) as on_documents:
-        rows = score_all(models, found, on_documents=on_documents)
+        rows = score_all(models, found, with_topics=not without_topics, on_documents=on_documents)
     if as_json:
         print_json(
             {"rows": [asdict(row) for row in rows], "skipped": [str(error) for error in skipped]}

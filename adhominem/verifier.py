@@ -38,7 +38,7 @@ class Verifier:
         calibration: Calibration | None = None,
         *,
         name: str = "",
-        threads: int = 0,
+        threads: int = 1,
     ) -> None:
         if not models:
             raise OptionError("a verifier without a model; expected at least one")
@@ -107,8 +107,16 @@ class _Member:
         self.lev_size = model.config.encoder.lev_size
         self._tokenizer = Tokenizer(data.normaliser)
         self._knows_topics = data.knows_topics
+        prefix = "network."
         self._runtime = Runtime(
-            model.folder / "encoder.onnx", model.vocabulary, data.windows, threads
+            {
+                name.removeprefix(prefix): value
+                for name, value in model.weights.items()
+                if name.startswith(prefix)
+            },
+            model.vocabulary,
+            data.windows,
+            threads,
         )
         self._two_covariance = model.two_covariance()
         self._project = model.project
@@ -122,14 +130,14 @@ class _Member:
             prefix_tokens(document.topic, self._tokenizer) if self._knows_topics else []
             for document in documents
         ]
-        return self._runtime.encode(tokens, topics)
+        return self._runtime.encode(tokens, topics).astype(np.float64)
 
     def score(self, first: FloatArray, second: FloatArray) -> FloatArray:
         return self._two_covariance.log_bayes_factor(self._project(first), self._project(second))
 
 
-def load(model: str | Path, *, threads: int = 0) -> Verifier:
-    """The verifier of a model folder. `threads` 0 takes all cores."""
+def load(model: str | Path, *, threads: int = 1) -> Verifier:
+    """The verifier of a model folder."""
     folder = Path(model)
     return Verifier(
         read_models(folder), read_calibration(folder), name=folder.name, threads=threads

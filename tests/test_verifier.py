@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import Document, Verifier, load, read_pairs
-from adhominem.encoders.runtime import Runtime
 from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.models.folder import write_ensemble
 from adhominem.runs.dev import DevSet
@@ -161,13 +160,6 @@ def test_encoding_needs_no_torch(small_run: SmallRun) -> None:
 def test_a_text_without_words_is_an_error_that_names_it(verifier: Verifier) -> None:
     with pytest.raises(EmptyTextError, match="'memo'"):
         verifier.encode([Document(text="\u200b", id="memo")])
-
-
-def test_a_damaged_graph_is_a_model_error(small_run: SmallRun, tmp_path: Path) -> None:
-    graph = tmp_path / "encoder.onnx"
-    graph.write_bytes((small_run.folder / "encoder.onnx").read_bytes()[:1000])
-    with pytest.raises(ModelError, match=r"encoder\.onnx is damaged"):
-        Runtime(graph, small_run.model.vocabulary, small_run.config.data.windows)
 
 
 def test_a_verifier_needs_a_model(tmp_path: Path) -> None:

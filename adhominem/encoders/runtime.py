@@ -1,96 +1,120 @@
-"""The exported network at work: documents to LEVs by ONNX Runtime, without torch."""
+"""The trained network at inference: documents to LEVs in NumPy, without torch.
+
+The same computation as `encoders.network.Network` (a test compares them), arranged so that
+nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
+type and kept, and the windows of many documents go through the recurrence together, sorted by
+length, so that no step is spent on padding.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import ModelError
+from adhominem.encoders.recurrence import Attention, BiLSTM
+from adhominem.encoders.type_inputs import TypeInputs
 from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import WindowOptions, count_windows, spread_windows
+from adhominem.text.windows import WindowOptions, WindowTable, spread_windows
 
-FloatArray = npt.NDArray[np.float64]
+Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 
-_WINDOWS_AT_ONCE = 2_000  # in one run of the graph: some 100 MB
+_WINDOWS_AT_ONCE = 512  # in one recurrence: its state fits into a core's cache
+_DOCUMENTS_AT_ONCE = 64  # whose windows are in memory together
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The LEVs of some documents, and where the network looked."""
+
+    levs: Array  # (documents, lev_size)
+    windows: WindowTable
+    token_attention: Array  # (windows, 1 + tokens): the contextual prefix first
+    window_attention: Array  # (documents, windows)
 
 
 class Runtime:
-    """The graph of one model, ready to run."""
+    """The network of one model, ready to run."""
 
     def __init__(
-        self, graph: Path, vocabulary: Vocabulary, windows: WindowOptions, threads: int = 0
+        self,
+        weights: Mapping[str, Array],
+        vocabulary: Vocabulary,
+        windows: WindowOptions,
+        threads: int = 1,
     ) -> None:
-        import onnxruntime  # 60 ms, which `import adhominem` shall not pay for
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads  # 0: as many as there are cores
-        options.log_severity_level = 3
-        try:
-            self._session = onnxruntime.InferenceSession(
-                graph.read_bytes(), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # the library's own errors have no common root
-            raise ModelError(
-                f"{graph} is damaged ({error}); fetch or train the model again"
-            ) from None
-        self._vocabulary = vocabulary
         self._windows = windows
+        self._threads = threads
+        self._window_lstm = BiLSTM(weights, "window_lstm")
+        self._document_lstm = BiLSTM(weights, "document_lstm")
+        self._token_attention = Attention(weights, "token_attention")
+        self._window_attention = Attention(weights, "window_attention")
+        self._lev_weight, self._lev_bias = weights["lev.weight"].T, weights["lev.bias"]
+        lstm = self._window_lstm
+        self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias)
 
-    def encode(
-        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
-    ) -> FloatArray:
+    def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Array:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
-        levs: FloatArray | None = None
-        for some in self._batches(lengths):
-            found = self._run([documents[at] for at in some], [topics[at] for at in some])
-            if levs is None:
-                levs = np.zeros((len(documents), found.shape[1]))
-            levs[some] = found
-        return np.zeros((0, 0)) if levs is None else levs
+        levs = np.zeros((len(documents), len(self._lev_bias)), dtype=np.float32)
+        order = np.argsort(-lengths, kind="stable")  # like lengths together, the longest first
+        for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
+            some = order[at : at + _DOCUMENTS_AT_ONCE]
+            levs[some] = self.look([documents[n] for n in some], [topics[n] for n in some]).levs
+        return levs
 
-    def _batches(self, lengths: IntArray) -> Iterator[IntArray]:
-        """Documents of like length together: little padding over the windows of a document."""
-        order = np.argsort(lengths, kind="stable")
-        windows = np.minimum(
-            count_windows(lengths[order], self._windows), self._windows.max_windows
-        )
-        batch = np.cumsum(windows) // _WINDOWS_AT_ONCE
-        for number in np.unique(batch):
-            yield order[batch == number]
-
-    def _run(self, documents: list[Sequence[str]], topics: list[Sequence[str]]) -> FloatArray:
-        (levs,) = self._session.run(["levs"], self.inputs(documents, topics))
-        return np.asarray(levs, dtype=np.float64)
-
-    def inputs(
-        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
-    ) -> dict[str, npt.NDArray[Any]]:
-        """What the graph takes: see `encoders.network.Batch`."""
-        lexicon: dict[str, int] = {}
-        numbered = [lexicon.setdefault(token, len(lexicon)) for token in chain(*documents)]
-        tokens = np.array(numbered, dtype=np.int64)  # all documents in a row
-        lengths = np.array([len(each) for each in documents], dtype=np.int64)
+    def look(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Encoded:
+        """The LEVs of a few documents, the longest first, and the attention."""
+        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         table = spread_windows(lengths, self._windows)
+        rows, tables = self._types.look_up(list(chain(*documents)))  # of all documents in a row
+        prefixes = self._types.prefixes(topics)
         begins = (np.cumsum(lengths) - lengths)[table.documents] + table.starts  # (windows,)
         place = np.minimum(np.arange(self._windows.width), table.counts[:, None] - 1)
-        topic_words = self._vocabulary.token_ids(list(chain(*topics)))
-        owners = np.repeat(np.arange(len(topics)), [len(topic) for topic in topics])
-        types = list(lexicon)
-        return {
-            "type_words": self._vocabulary.token_ids(types).astype(np.int64),
-            "type_characters": self._vocabulary.character_ids(types).astype(np.int64),
-            "tokens": tokens[begins[:, None] + place],
-            "token_counts": table.counts,
-            "window_documents": table.documents,
-            "window_positions": table.positions,
-            "topic_words": topic_words.astype(np.int64),
-            "topic_documents": owners.astype(np.int64),
-            "grid": np.zeros((len(documents), int(table.positions.max()) + 1), dtype=np.float32),
-        }
+        tokens = rows[begins[:, None] + place]  # (windows, tokens)
+        vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
+        attention = np.empty((len(tokens), 1 + self._windows.width), dtype=np.float32)
+
+        def run(some: IntArray) -> None:
+            """Some windows, the longest first."""
+            ids = np.ascontiguousarray(tokens[some].T)  # (tokens, windows): a step in a row
+            owners = table.documents[some]
+
+            def step_inputs(at: int, n: int, direction: int, out: Array) -> None:
+                if at == 0:
+                    np.take(prefixes[direction], owners[:n], axis=0, out=out, mode="clip")
+                else:
+                    np.take(tables[direction], ids[at - 1, :n], axis=0, out=out, mode="clip")
+
+            lengths = 1 + table.counts[some]
+            hidden = self._window_lstm.run(step_inputs, lengths, attention.shape[1])
+            vectors[some], attention[some] = self._token_attention.mean(hidden, lengths)
+
+        order = np.argsort(-table.counts, kind="stable")
+        pieces = np.array_split(order, -(-len(order) // _WINDOWS_AT_ONCE))
+        if self._threads == 1 or len(pieces) == 1:
+            for piece in pieces:
+                run(piece)
+        else:  # NumPy lets go of the interpreter while it computes
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(run, pieces))
+        levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
+        return Encoded(levs, table, attention, window_attention)
+
+    def _document_vectors(self, windows: Array, lengths: IntArray) -> tuple[Array, Array]:
+        """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""
+        inputs = windows @ self._document_lstm.weight + self._document_lstm.bias
+        tables = [np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1)]
+        begins = np.cumsum(lengths) - lengths  # (documents,)
+
+        def step_inputs(at: int, n: int, direction: int, out: Array) -> None:
+            np.take(tables[direction], begins[:n] + at, axis=0, out=out, mode="clip")
+
+        hidden = self._document_lstm.run(step_inputs, lengths, int(lengths.max()))
+        documents, attention = self._window_attention.mean(hidden, lengths)
+        return np.tanh(documents @ self._lev_weight + self._lev_bias), attention

@@ -248,9 +248,13 @@ def log10_bayes_factor(answers: Answers) -> FloatArray:
 def range_of(systems: Sequence[Answers]) -> Range:
     """The range of all but the most extreme Bayes factors; it always holds 1/10 to 10."""
     values = np.concatenate([log10_bayes_factor(answers) for answers in systems])
-    finite = values[np.isfinite(values)]
-    low, high = np.quantile(finite, _SHOWN) if len(finite) else (0.0, 0.0)
-    low, high = min(float(low), -1.0), max(float(high), 1.0)
+    finite = np.append(values[np.isfinite(values)], [-1.0, 1.0])
+    ends = [float(finite.min()), float(finite.max())]
+    low, high = np.quantile(finite, _SHOWN).tolist()
+    # The last ones are shown, too, if they are not far off: those of few pairs, mostly.
+    near = 0.25 * (high - low)
+    low = min(ends[0] if ends[0] >= low - near else low, -1.0)
+    high = max(ends[1] if ends[1] <= high + near else high, 1.0)
     margin = 0.04 * (high - low)
     low, high = low - margin, high + margin
     return Range(low, high, _note(values, low, high))

@@ -44,9 +44,9 @@ FIGURES: dict[str, Drawing] = {  # by the stem of the file
     ),
     "tippett": Drawing(
         "Tippett plot",
-        "Each curve falls from left to right and says what share of the pairs has a Bayes factor "
-        "above x: at the line at 0, what same-author pairs lack to 1, and what different-author "
-        "pairs have above 0, is misleading evidence.",
+        "Each curve gives the share of pairs whose Bayes factor is greater than x: at the line at "
+        "0, that of the same-author pairs should still be at 1 and that of the different-author "
+        "pairs already at 0, and what is missing is evidence that misleads or says nothing.",
         draw_tippett,
     ),
     "roc": Drawing(
@@ -59,15 +59,15 @@ FIGURES: dict[str, Drawing] = {  # by the stem of the file
     "det": Drawing(
         "DET curve",
         "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
-        "is better, and the dot marks where misses and false alarms are equally frequent (of the "
-        "convex hull, so that it may lie a little below the curve).",
+        "is better, and the dot marks where misses and false alarms are equally frequent (on the "
+        "convex hull of the curve, so that it may lie below the curve itself).",
         draw_det,
     ),
     "reliability": Drawing(
         "Reliability diagram",
-        "Of the pairs that got a probability of about 0.8, 80 % should be by one author: points "
-        "below the grey line say 'same author' too surely, points above it not surely enough, and "
-        "points of few pairs (lower panel) say little.",
+        "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
+        "grey line the probability of one author was too high, above it too low, and points of few "
+        "pairs (lower panel) say little.",
         draw_reliability,
     ),
     "cross_entropy": Drawing(

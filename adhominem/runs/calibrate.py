@@ -35,7 +35,7 @@ def calibrate_model(
     sets: Mapping[str, Sequence[Pair]],
     *,
     kind: str = "logistic",
-    threads: int = 0,
+    threads: int = 1,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> CalibrationReport:
     """Fit the map from the model's score to a log Bayes factor, and save it in its folder."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +28,13 @@ def table(
     models: Sequence[str | Path],
     sets: Mapping[str, Sequence[Pair]],
     *,
-    threads: int = 0,
+    with_topics: bool = True,
+    threads: int = 1,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> list[TableRow]:
     """Score every pair set with every model; AUC, c@1, F0.5u, F1 and overall as in the paper."""
+    if not with_topics:
+        sets = {name: [_without_topics(pair) for pair in pairs] for name, pairs in sets.items()}
     labels = {name: _labels(name, pairs) for name, pairs in sets.items()}
     names = [Path(model).resolve().name for model in models]
     short = len(set(names)) == len(names)
@@ -46,6 +49,10 @@ def table(
             )
             rows.append(TableRow(called[str(model)], name, len(pairs), summarise(found)))
     return rows
+
+
+def _without_topics(pair: Pair) -> Pair:
+    return replace(pair, first=replace(pair.first, topic=""), second=replace(pair.second, topic=""))
 
 
 def _labels(name: str, pairs: Sequence[Pair]) -> np.ndarray:

@@ -72,12 +72,15 @@ class Vocabulary:
 
     def character_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
         """(types, characters): the first characters of each token type, padded."""
-        ids = {character: id for id, character in enumerate(self.characters, start=len(SPECIAL))}
-        table = np.full((len(types), self.characters_per_token), PADDING, dtype=np.int32)
-        for row, kind in enumerate(types):
-            for column, character in enumerate(kind[: self.characters_per_token]):
-                table[row, column] = ids.get(character, UNKNOWN)
-        return table
+        size = self.characters_per_token
+        padded = "".join(kind[:size].ljust(size, "\0") for kind in types)  # no token holds a NUL
+        codes = np.frombuffer(padded.encode("utf-32-le"), np.uint32).reshape(len(types), size)
+        known = np.array([0, *map(ord, self.characters)], dtype=np.uint32)
+        ids = np.array([PADDING, *range(len(SPECIAL), len(SPECIAL) + len(known) - 1)], np.int32)
+        order = np.argsort(known)
+        place = np.searchsorted(known[order], codes).clip(max=len(known) - 1)
+        found = known[order][place] == codes
+        return np.where(found, ids[order][place], np.int32(UNKNOWN))
 
 
 def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:

@@ -1,0 +1,78 @@
+"""The paper's Table 2 on other data: early-bird, single and ensemble, on every dev set.
+
+    python benchmarks/table2.py DEV --early-bird MODEL --members MODEL MODEL ...
+
+DEV holds pair sets in PAN's format. The early-bird model was trained without the contextual prefix
+(`--set data.hidden_topics=1`), the members with it; the first of them is the single model. Each
+document is encoded once a model. The band of non-answers is the best for each set, as in the paper.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from adhominem import Verifier, load, read_pairs
+from adhominem.evaluation.dev import PairScores, summarise, table_row
+from adhominem.scoring.probability import (
+    ensemble_log_bayes_factor,
+    ensemble_probability,
+    probability_same_author,
+)
+from adhominem.text.pan import Pair
+
+MEASURES = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")
+
+
+def without_topics(pair: Pair) -> Pair:
+    return replace(pair, first=replace(pair.first, topic=""), second=replace(pair.second, topic=""))
+
+
+def scores(verifier: Verifier, pairs: list[Pair], same: np.ndarray) -> PairScores:
+    first, second = verifier.encode_pairs(pairs)
+    return PairScores(verifier.score(first, second), verifier.distance(first, second), same)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dev", type=Path)
+    parser.add_argument("--early-bird", type=Path, required=True)
+    parser.add_argument("--members", type=Path, nargs="+", required=True)
+    arguments = parser.parse_args()
+    early_bird = load(arguments.early_bird)
+    members = [load(path) for path in arguments.members]
+    rows: dict[str, dict[str, dict[str, float]]] = {}
+    for folder in sorted(path for path in arguments.dev.iterdir() if path.is_dir()):
+        pairs = list(read_pairs(folder))
+        same = np.array([pair.same_author for pair in pairs], dtype=bool)
+        blind = [without_topics(pair) for pair in pairs]
+        found = {"early-bird": summarise(scores(early_bird, blind, same))}
+        for ending, texts in (("", pairs), (", prefix hidden", blind)):
+            each = [scores(member, texts, same) for member in members]
+            found[f"single{ending}"] = summarise(each[0])
+            factors = [one.log_bayes_factor for one in each]
+            probability = ensemble_probability([probability_same_author(one) for one in factors])
+            mean_distance = np.mean([one.distance for one in each], axis=0)
+            together = PairScores(ensemble_log_bayes_factor(factors), mean_distance, same)
+            found[f"ensemble{ending}"] = {**summarise(together), **table_row(probability, same)}
+        for name, row in found.items():
+            rows.setdefault(name, {})[folder.name] = row
+        print(f"{folder.name} done", flush=True)
+    sets = list(rows["single"])
+    print(f"\nMean over the {len(sets)} sets:\n")
+    print(f"| system | {' | '.join(MEASURES)} | all pairs' AUC | distance's AUC |")
+    print(f"|---|{'---|' * (len(MEASURES) + 2)}")
+    for name, by_set in rows.items():
+        shown = (*MEASURES, "bayes_factor_auc", "distance_auc")
+        means = [np.mean([row[measure] for row in by_set.values()]) for measure in shown]
+        print(f"| {name} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
+    print(f"\nAUC by set:\n\n| system | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
+    for name, by_set in rows.items():
+        print(f"| {name} | {' | '.join(format(by_set[each]['auc'], '.3f') for each in sets)} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""What runs at inference computes what was trained."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adhominem.encoders import runtime as module
+from adhominem.encoders import type_inputs
+from adhominem.encoders.network import Batch, Encoded, Network
+from adhominem.encoders.options import EncoderOptions
+from adhominem.encoders.runtime import Runtime
+from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.windows import WindowOptions, spread_windows
+
+WINDOWS = WindowOptions(hop=5, overlap=2, max_windows=6)
+OPTIONS = EncoderOptions(
+    character_size=3,
+    character_filters=4,
+    word_vector_size=6,
+    window_lstm_size=5,
+    document_lstm_size=3,
+    attention_size=7,
+    lev_size=8,
+)
+VOCABULARY = Vocabulary(("the", "of", "and", ",", "he"), tuple("abcdefghij,é"), 6)
+TYPES = [
+    "the",
+    "of",
+    "and",
+    ",",
+    "he",
+    "a",
+    "bad",
+    "cab-face",
+    "jig",
+    "zz",
+    "éé",
+    "antidisestablish",
+]
+
+
+def network_with(options: EncoderOptions, seed: int = 0) -> Network:
+    torch.manual_seed(seed)
+    network = Network(len(VOCABULARY.token_types), len(VOCABULARY.characters), options)
+    with torch.no_grad():  # larger than at the start, so that the gates are driven to their ends
+        for name, value in network.named_parameters():
+            if "weight_ih" in name:
+                value[:, :-1] *= 3
+            elif "lstm" not in name and "embedding" not in name:
+                value *= 3
+    return network.eval()
+
+
+def runtime_of(network: Network, windows: WindowOptions = WINDOWS, threads: int = 1) -> Runtime:
+    weights = {name: value.numpy().copy() for name, value in network.state_dict().items()}
+    return Runtime(weights, VOCABULARY, windows, threads)
+
+
+def by_torch(
+    network: Network, documents: list[list[str]], topics: list[list[str]], windows: WindowOptions
+) -> Encoded:
+    lengths = np.array([len(tokens) for tokens in documents])
+    table = spread_windows(lengths, windows)
+    types = sorted({token for tokens in documents for token in tokens})
+    rows = np.zeros((len(table.starts), windows.width), dtype=np.int64)
+    for at, (document, start, count) in enumerate(
+        zip(table.documents, table.starts, table.counts, strict=True)
+    ):
+        for place in range(count):
+            rows[at, place] = types.index(documents[document][start + place])
+    words = [token for topic in topics for token in topic]
+    owners = [at for at, topic in enumerate(topics) for _ in topic]
+    batch = Batch(
+        type_words=torch.from_numpy(VOCABULARY.token_ids(types)).long(),
+        type_characters=torch.from_numpy(VOCABULARY.character_ids(types)).long(),
+        tokens=torch.from_numpy(rows),
+        token_counts=torch.from_numpy(table.counts),
+        window_documents=torch.from_numpy(table.documents),
+        window_positions=torch.from_numpy(table.positions),
+        max_windows=int(table.positions.max()) + 1,
+        topic_words=torch.from_numpy(VOCABULARY.token_ids(words)).long(),
+        topic_documents=torch.tensor(owners, dtype=torch.long),
+        documents=len(documents),
+    )
+    with torch.no_grad():
+        return network(batch)  # type: ignore[no-any-return]
+
+
+document = st.lists(st.sampled_from(TYPES), min_size=1, max_size=60)
+topic = st.lists(st.sampled_from(TYPES), max_size=3)
+
+
+@given(pairs=st.lists(st.tuples(document, topic), min_size=1, max_size=5), seed=st.integers(0, 3))
+@settings(max_examples=40)
+def test_levs_are_those_of_the_network(pairs: list[tuple[list[str], list[str]]], seed: int) -> None:
+    network = network_with(OPTIONS, seed)
+    documents, topics = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    expected = by_torch(network, documents, topics, WINDOWS).levs.numpy()
+    np.testing.assert_allclose(runtime_of(network).encode(documents, topics), expected, atol=1e-5)
+
+
+@given(pairs=st.lists(st.tuples(document, topic), min_size=1, max_size=4))
+@settings(max_examples=20)
+def test_the_attention_is_that_of_the_network(
+    pairs: list[tuple[list[str], list[str]]],
+) -> None:
+    pairs = sorted(pairs, key=lambda pair: -len(pair[0]))
+    network = network_with(OPTIONS)
+    documents, topics = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    expected = by_torch(network, documents, topics, WINDOWS)
+    found = runtime_of(network).look(documents, topics)
+    np.testing.assert_allclose(found.token_attention, expected.token_attention, atol=1e-5)
+    np.testing.assert_allclose(found.window_attention, expected.window_attention, atol=1e-5)
+    np.testing.assert_allclose(found.token_attention.sum(1), 1, atol=1e-5)
+    np.testing.assert_allclose(found.window_attention.sum(1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"character_filter_width": 1},
+        {"character_filter_width": 6},
+        {"window_lstm_size": 1, "document_lstm_size": 1},
+        {"word_vector_size": 1, "character_filters": 1, "lev_size": 1, "attention_size": 1},
+    ],
+)
+def test_other_sizes_of_the_network_work_as_well(change: dict[str, int]) -> None:
+    network = network_with(replace(OPTIONS, **change))  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    documents = [list(rng.choice(TYPES, size)) for size in (1, 7, 40)]
+    topics = [["he"], [], ["of", "zz"]]
+    expected = by_torch(network, documents, topics, WINDOWS).levs.numpy()
+    np.testing.assert_allclose(runtime_of(network).encode(documents, topics), expected, atol=1e-5)
+
+
+def many_documents() -> tuple[list[list[str]], list[list[str]]]:
+    rng = np.random.default_rng(1)
+    documents = [list(rng.choice(TYPES, rng.integers(1, 80))) for _ in range(40)]
+    return documents, [["he"] if at % 3 else [] for at in range(40)]
+
+
+@pytest.mark.parametrize(("windows", "documents"), [(1, 1), (7, 3), (10_000, 10_000)])
+def test_how_many_run_together_does_not_matter(
+    windows: int, documents: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, texts = network_with(OPTIONS), many_documents()
+    expected = runtime_of(network).encode(*texts)
+    monkeypatch.setattr(module, "_WINDOWS_AT_ONCE", windows)
+    monkeypatch.setattr(module, "_DOCUMENTS_AT_ONCE", documents)
+    for threads in (1, 3):
+        found = runtime_of(network, threads=threads).encode(*texts)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_cache_that_is_full_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, texts = network_with(OPTIONS), many_documents()
+    expected = runtime_of(network).encode(*texts)
+    monkeypatch.setattr(type_inputs, "_MOST_TYPES", 5)
+    monkeypatch.setattr(type_inputs, "_TYPES_AT_ONCE", 2)
+    small = runtime_of(network)
+    np.testing.assert_allclose(small.encode(*texts), expected, atol=1e-6)
+    for at, (tokens, about) in enumerate(zip(*texts, strict=True)):
+        found = small.encode([tokens], [about])
+        np.testing.assert_allclose(found[0], expected[at], atol=1e-6)
+
+
+def test_callers_in_several_threads_do_not_disturb_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type_inputs, "_MOST_TYPES", 6)  # so that tables are replaced meanwhile
+    network, texts = network_with(OPTIONS), many_documents()
+    shared = runtime_of(network)
+    expected = runtime_of(network).encode(*texts)
+    wrong: list[int] = []
+
+    def work(first: int) -> None:
+        for at in range(first, 40, 4):
+            found = shared.encode([texts[0][at]], [texts[1][at]])[0]
+            if not np.allclose(found, expected[at], atol=1e-6):
+                wrong.append(at)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_document_of_one_token_has_a_lev() -> None:
+    levs = runtime_of(network_with(OPTIONS)).encode([["zz"]], [[]])
+    assert levs.shape == (1, 8)
+    assert np.isfinite(levs).all()
