@@ -597,3 +597,175 @@ def calibrate(model: Path, pairs: tuple[Path, ...], kind: str, as_json: bool) ->
             "will be reported. 'After' is of pairs whose authors the map has not seen."
         )
     _finish(skipped)
+
+
+_model = click.option(
+    "--model",
+    envvar="ADHOMINEM_MODEL",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A model's folder; or set ADHOMINEM_MODEL.",
+)
+_prior = click.option(
+    "--prior",
+    default=0.5,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="How probable one author is before the texts are read.",
+)
+
+
+@main.command()
+@click.argument("first")
+@click.argument("second")
+@_model
+@click.option(
+    "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
+)
+@click.option("--also-second", multiple=True, metavar="FILE", help="One more of the second side.")
+@click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about.")
+@click.option("--topic-second", default="", metavar="TEXT", help="What the second is about.")
+@_prior
+@click.option(
+    "--delta",
+    default=0.125,
+    show_default=True,
+    type=click.FloatRange(0, 0.5, max_open=True),
+    help="Undecided within 0.5 +- delta.",
+)
+@click.option(
+    "--scale", type=click.Path(path_type=Path), help="A verbal scale of your own, as JSON."
+)
+@_json
+def verify(
+    first: str,
+    second: str,
+    model: Path,
+    also_first: tuple[str, ...],
+    also_second: tuple[str, ...],
+    topic_first: str,
+    topic_second: str,
+    prior: float,
+    delta: float,
+    scale: Path | None,
+    as_json: bool,
+) -> None:
+    """Were two texts written by the same person, and how strong is the evidence?
+
+    FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
+    author, or - for standard input.
+
+    \b
+        adhominem verify letter.txt email.txt --model model
+        adhominem verify letter.txt known-letters/ --model model --prior 0.1
+    """
+    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.terminal import print_json, print_verification
+    from adhominem.text.exhibits import read_exhibits
+    from adhominem.verifier import load
+
+    result = load(model).verify(
+        read_exhibits([first, *also_first], topic_first),
+        read_exhibits([second, *also_second], topic_second),
+        prior_same_author=prior,
+        delta=delta,
+        scale=VerbalScale.read(scale) if scale else None,
+    )
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_verification(result.to_json())
+
+
+@main.command()
+@click.argument("source", required=False, type=click.Path(path_type=Path))
+@click.option("-i", "--input", "given", type=click.Path(path_type=Path), help="The same as SOURCE.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The answers.jsonl, or a folder for it.",
+)
+@_model
+@click.option(
+    "--input-format",
+    type=click.Choice(["pan20", "pan15"]),
+    default="pan20",
+    show_default=True,
+    help="pairs.jsonl, or problem folders.",
+)
+@_prior
+@click.option(
+    "--delta",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 0.5, max_open=True),
+    help="Answer 0.5 within 0.5 +- delta.",
+)
+@click.option(
+    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
+)
+@_json
+def predict(
+    source: Path | None,
+    given: Path | None,
+    output: Path,
+    model: Path,
+    input_format: str,
+    prior: float,
+    delta: float,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Answer all pairs of a file: PAN's pairs.jsonl to answers.jsonl.
+
+    A run that was stopped goes on where it was when it is started again. Each answer has the
+    fields id, value and log_bayes_factor.
+
+    \b
+        adhominem predict pairs.jsonl -o answers.jsonl --model model --jobs 2
+        adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER --model model
+    """
+    from adhominem.runs.predict import predict as answer_all
+    from adhominem.terminal import print_json, print_table, progress
+    from adhominem.text.pan import pair_rows, problem_rows
+    from adhominem.text.readers import find_sources
+
+    if (source is None) == (given is None):
+        raise click.UsageError("give the input once, as SOURCE or by -i")
+    path = source or given
+    assert path is not None
+    if output.is_dir() or not output.suffix:
+        output = output / "answers.jsonl"
+    skipped = _skip_list()
+    size = sum(found.size() for found in find_sources(path))
+    with progress("answering", size) as on_bytes:
+        done = answer_all(
+            model,
+            pair_rows(path, on_bytes=on_bytes, labelled=False)
+            if input_format == "pan20"
+            else problem_rows(path, on_bytes),
+            output,
+            prior_same_author=prior,
+            delta=delta,
+            jobs=jobs,
+            skipped=skipped,
+        )
+    if as_json:
+        print_json(
+            {
+                "output": str(done.output),
+                "answers": done.answers,
+                "scored_now": done.scored,
+                "texts_encoded": done.encoded,
+                "skipped": [str(error) for error in skipped],
+            }
+        )
+    else:
+        print_table(
+            str(done.output),
+            ["", "answers", "scored now", "texts encoded", "skipped"],
+            [["", done.answers, done.scored, done.encoded, len(skipped)]],
+        )
+    _finish(skipped)

@@ -142,6 +142,29 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     Console().print(table)
 
 
+def print_verification(result: dict[str, Any]) -> None:
+    """What a comparison of two sides came to."""
+    console = Console(soft_wrap=True, highlight=False)
+    log10, probability = result["log10_bayes_factor"], result["probability_same_author"]
+    console.print(f"log10 Bayes factor  [bold]{log10:+.2f}[/bold]")
+    console.print(escape(result["verbal"]))
+    prior = result["prior_same_author"]
+    console.print(
+        f"Probability of one author  {probability:.3f}, if it was {prior:g} before the texts"
+    )
+    console.print(f"Decision  [bold]{result['decision']}[/bold]: {escape(result['reason'])}")
+    for side in ("first", "second"):
+        for document in result[side]["documents"]:
+            console.print(
+                f"{side:>6}  {escape(document['name'])}, {document['tokens']:,} tokens, "
+                f"SHA-256 {document['sha256'][:16]}…",
+                style="dim",
+            )
+    console.print(f" model  {escape(result['model'])}", style="dim")
+    for warning in result["warnings"]:
+        complain(f"warning: {warning['message']}")
+
+
 class TrainingBar:
     """Where a training run stands: a bar with losses and pairs/s, and a line an epoch."""
 

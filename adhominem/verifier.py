@@ -1,33 +1,81 @@
-"""The whole chain as one object: texts to LEVs to a log Bayes factor."""
+"""The whole chain as one object: texts to LEVs to a log Bayes factor to what it means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.cautions import Caution, cautions_of
 from adhominem.encoders.runtime import Runtime
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.models.calibration import read_calibration
 from adhominem.models.folder import Model, read_models
+from adhominem.models.reference import Reference, read_reference
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.probability import ensemble_log_bayes_factor
+from adhominem.scoring.decision import decide
+from adhominem.scoring.probability import ensemble_log_bayes_factor, probability_same_author
+from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
+from adhominem.text.exhibits import Exhibit
 from adhominem.text.pan import Pair
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
 
 FloatArray = npt.NDArray[np.float64]
+Text = str | Document | Exhibit
+SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
+
+
+@dataclass(frozen=True)
+class Material:
+    """A text that was compared."""
+
+    name: str
+    tokens: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Side:
+    """All texts of one side, by one author."""
+
+    documents: tuple[Material, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """How strong the evidence is that one person wrote both sides, and what to beware of."""
+
+    log_bayes_factor: float  # in nats
+    log10_bayes_factor: float
+    verbal: str
+    probability_same_author: float  # with the prior below, and no other
+    prior_same_author: float
+    decision: str
+    reason: str
+    warnings: tuple[Caution, ...]
+    model: str
+    first: Side
+    second: Side
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings."""
+        return asdict(self)
 
 
 class Verifier:
     """A model, or an ensemble of several, ready to compare texts.
 
     >>> verifier = load("model")
+    >>> verifier.verify("It was a dark night ...", ["Call me ...", "Dear sir ..."]).verbal
     >>> levs = verifier.encode(["It was a dark night ...", "Call me ..."])   # (2, lev_size)
     >>> verifier.score(levs[:1], levs[1:])                                   # (1,), in nats
     """
@@ -51,6 +99,55 @@ class Verifier:
         """The size of a LEV; that of an ensemble is its members' LEVs in a row."""
         return sum(member.lev_size for member in self._members)
 
+    def verify(
+        self,
+        first: SideTexts,
+        second: SideTexts,
+        *,
+        prior_same_author: float = 0.5,
+        delta: float = 0.125,
+        scale: VerbalScale | None = None,
+    ) -> Verification:
+        """Compare two sides, each a text or several by one author.
+
+        `prior_same_author` is yours to state: the texts do not give it. Within 0.5 ± `delta` the
+        probability is too close to call. Several texts of a side are weighed together by the
+        two-covariance model, not joined and not averaged.
+        """
+        scale = scale or VerbalScale()
+        sides = [_exhibits(first, "first"), _exhibits(second, "second")]
+        levs = [self.encode([exhibit.document for exhibit in side]) for side in sides]
+        raw = self.raw_score_sets(*levs)
+        factor = raw if self.calibration is None else float(self.calibration(raw))
+        log10 = factor / float(np.log(10))
+        probability = float(probability_same_author(factor, prior_same_author))
+        found = [self._side(side) for side in sides]
+        lead = self._members[0]
+        cautions = cautions_of(
+            sides,
+            [[lead.tokens(exhibit.document) for exhibit in side] for side in sides],
+            vocabulary=lead.vocabulary,
+            strangeness=[lead.strangeness(part[0]) for part in map(self._split, levs)],
+            reference=lead.reference,
+            calibrated=self.calibration is not None,
+            at_bound=self.calibration is not None and self.calibration.at_bound(raw),
+        )
+        obstacles = tuple(each.message for each in cautions if each.decides)
+        decided = decide(probability, delta, obstacles)
+        return Verification(
+            log_bayes_factor=factor,
+            log10_bayes_factor=log10,
+            verbal=scale.sentence(log10),
+            probability_same_author=probability,
+            prior_same_author=prior_same_author,
+            decision=decided.decision.value,
+            reason=decided.reason,
+            warnings=tuple(cautions),
+            model=self.name,
+            first=found[0],
+            second=found[1],
+        )
+
     def encode(
         self,
         documents: Sequence[str | Document],
@@ -65,26 +162,6 @@ class Verifier:
             on_documents(len(some))
         return np.concatenate(parts)
 
-    def raw_score(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of LEVs, not calibrated."""
-        return ensemble_log_bayes_factor(
-            [
-                member.score(one, other)
-                for member, one, other in zip(
-                    self._members, self._split(first), self._split(second), strict=True
-                )
-            ]
-        )
-
-    def score(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of LEVs, calibrated if the model is."""
-        found = self.raw_score(first, second)
-        return found if self.calibration is None else self.calibration(found)
-
-    def distance(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
-        return np.asarray(np.square(first - second).sum(1) / len(self._members))
-
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
     ) -> tuple[FloatArray, FloatArray]:
@@ -93,36 +170,67 @@ class Verifier:
         levs = self.encode(documents, on_documents=on_documents)
         return levs[0::2], levs[1::2]
 
+    def raw_score(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """(pairs,): the log Bayes factors of pairs of LEVs, not calibrated."""
+        parts = zip(self._members, self._split(first), self._split(second), strict=True)
+        return ensemble_log_bayes_factor([member.score(one, other) for member, one, other in parts])
+
+    def score(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """(pairs,): the log Bayes factors of pairs of LEVs, calibrated if the model is."""
+        found = self.raw_score(first, second)
+        return found if self.calibration is None else self.calibration(found)
+
+    def raw_score_sets(self, first: FloatArray, second: FloatArray) -> float:
+        """The log Bayes factor of two sets of LEVs, one author a set, not calibrated."""
+        parts = zip(self._members, self._split(first), self._split(second), strict=True)
+        scores = [member.score_sets(one, other) for member, one, other in parts]
+        return float(ensemble_log_bayes_factor(scores)[0])
+
+    def score_sets(self, first: FloatArray, second: FloatArray) -> float:
+        """The log Bayes factor of two sets of LEVs, calibrated if the model is."""
+        found = self.raw_score_sets(first, second)
+        return found if self.calibration is None else float(self.calibration(found))
+
+    def distance(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
+        return np.asarray(np.square(first - second).sum(1) / len(self._members))
+
     def _split(self, levs: FloatArray) -> list[FloatArray]:
         """Each member's part of the LEVs."""
         sizes = [member.lev_size for member in self._members]
         return np.split(levs, np.cumsum(sizes)[:-1], axis=1)
 
+    def _side(self, exhibits: Sequence[Exhibit]) -> Side:
+        documents = tuple(
+            Material(
+                exhibit.document.id,
+                len(self._members[0].tokens(exhibit.document)),
+                exhibit.sha256,
+            )
+            for exhibit in exhibits
+        )
+        return Side(documents, sum(document.tokens for document in documents))
+
 
 class _Member:
-    """One model: its tokenizer, its graph, its two-covariance model."""
+    """One model: its tokenizer, its network, its two-covariance model."""
 
     def __init__(self, model: Model, threads: int) -> None:
         data = model.config.data
         self.lev_size = model.config.encoder.lev_size
+        self.vocabulary = model.vocabulary
+        self.reference: Reference | None = read_reference(model.folder)
         self._tokenizer = Tokenizer(data.normaliser)
         self._knows_topics = data.knows_topics
-        prefix = "network."
-        self._runtime = Runtime(
-            {
-                name.removeprefix(prefix): value
-                for name, value in model.weights.items()
-                if name.startswith(prefix)
-            },
-            model.vocabulary,
-            data.windows,
-            threads,
-        )
+        self._runtime = Runtime(model.network_weights(), model.vocabulary, data.windows, threads)
         self._two_covariance = model.two_covariance()
         self._project = model.project
 
+    def tokens(self, document: Document) -> list[str]:
+        return self._tokenizer.tokens(document.text)
+
     def encode(self, documents: Sequence[Document]) -> FloatArray:
-        tokens = [self._tokenizer.tokens(document.text) for document in documents]
+        tokens = [self.tokens(document) for document in documents]
         for document, found in zip(documents, tokens, strict=True):
             if not found:
                 raise EmptyTextError(f"the text '{document.id}' has no word in it")
@@ -135,6 +243,16 @@ class _Member:
     def score(self, first: FloatArray, second: FloatArray) -> FloatArray:
         return self._two_covariance.log_bayes_factor(self._project(first), self._project(second))
 
+    def score_sets(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """(1,): of all documents of one side, and all of the other."""
+        return self._two_covariance.log_bayes_factor(
+            [self._project(first)], [self._project(second)]
+        )
+
+    def strangeness(self, levs: FloatArray) -> FloatArray:
+        """(documents,): above 1 is unlike the training texts."""
+        return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
+
 
 def load(model: str | Path, *, threads: int = 1) -> Verifier:
     """The verifier of a model folder."""
@@ -146,3 +264,12 @@ def load(model: str | Path, *, threads: int = 1) -> Verifier:
 
 def _document(each: str | Document) -> Document:
     return each if isinstance(each, Document) else Document(text=each)
+
+
+def _exhibits(texts: SideTexts, name: str) -> list[Exhibit]:
+    several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
+    if not several:
+        raise OptionError(f"there is no {name} text; expected at least one")
+    if len(several) == 1:
+        return [Exhibit.of(several[0], name)]
+    return [Exhibit.of(each, f"{name}-{number}") for number, each in enumerate(several, start=1)]

@@ -25,6 +25,7 @@ ROOMS = (
     "evaluation",
     "explain",
     "models",
+    "cautions",
     "verifier",
     "runs",
 )

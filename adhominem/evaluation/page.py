@@ -87,8 +87,7 @@ def write_page(
         title = f"Evaluation of {evaluations[0].name}"
     else:
         title = f"Evaluation of {len(evaluations)} systems"
-    with write_whole(path) as file:
-        file.write(f"""<!DOCTYPE html>
+    page = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -108,7 +107,10 @@ def write_page(
 <footer><p>Written by AdHominem {escape(version)}.</p></footer>
 </body>
 </html>
-""")
+"""
+    with write_whole(path) as file:
+        # A file's name may hold bytes that are no text; nothing else may.
+        file.write(page.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _what_was_evaluated(evaluations: Sequence[Evaluation]) -> str:

@@ -13,6 +13,7 @@ from adhominem.evaluation.likelihood_ratio import empirical_cross_entropy, relia
 from adhominem.evaluation.plot_style import (
     DIFFERENT,
     GREY,
+    LOG_10,
     SAME,
     UNIT,
     Canvas,
@@ -108,7 +109,7 @@ def draw_cross_entropy(systems: Sequence[Answers]) -> Figure:
             axes.set_title(text, loc="left")
     for axes in panels:
         saying_nothing = empirical_cross_entropy(
-            np.zeros(2), np.array([True, False]), _PRIORS * np.log(10)
+            np.zeros(2), np.array([True, False]), _PRIORS * LOG_10
         )
         (line,) = axes.plot(_PRIORS, saying_nothing, color=GREY, linewidth=0.8)
         axes.set(xlim=(_PRIORS[0], _PRIORS[-1]), ylim=(UNIT[0] * top, top))
@@ -122,7 +123,7 @@ def draw_cross_entropy(systems: Sequence[Answers]) -> Figure:
 
 
 def _costs(answers: Answers, log_bayes_factor: FloatArray) -> FloatArray:
-    return empirical_cross_entropy(log_bayes_factor, answers.same_author, _PRIORS * np.log(10))
+    return empirical_cross_entropy(log_bayes_factor, answers.same_author, _PRIORS * LOG_10)
 
 
 def _after_pav(answers: Answers) -> FloatArray:
@@ -162,15 +163,15 @@ def draw_pav(systems: Sequence[Answers]) -> Figure:
     canvas = Canvas(title, 4.0, [look.name for look in shown], key=["perfectly calibrated"])
     (axes,) = canvas.axes()
     pooled = [pool(answers.log_bayes_factor, answers.same_author) for answers in systems]
-    right = np.concatenate([blocks.log_bayes_factor for blocks in pooled]) / np.log(10)
+    right = np.concatenate([blocks.log_bayes_factor for blocks in pooled]) / LOG_10
     finite = right[np.isfinite(right)]
     low, high = finite.min(initial=-1) - 0.4, finite.max(initial=1) + 0.4
-    (perfect,) = axes.plot([-99, 99], [-99, 99], color=GREY, linewidth=0.8)
+    perfect = axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8)
     handles = []
     for look, blocks in zip(shown, pooled, strict=True):
         # A block is a level line from its lowest to its highest score.
-        given = np.column_stack([blocks.lowest, blocks.highest]).ravel() / np.log(10)
-        after = np.repeat(blocks.log_bayes_factor, 2) / np.log(10)
+        given = np.column_stack([blocks.lowest, blocks.highest]).ravel() / LOG_10
+        after = np.repeat(blocks.log_bayes_factor, 2) / LOG_10
         x, y = frame.clip(given), np.clip(after, low, high)
         handles += axes.plot(x, y, **look.line, clip_on=False)
         for marker, where in (

@@ -5,6 +5,7 @@ matplotlib is imported when the first figure is drawn.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,11 +36,12 @@ _COLORS = (SAME, DIFFERENT, "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00
 _LINES: tuple[LineStyle, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)))
 GREY = "#666666"
 SMALL = 7.5  # points
+LOG_10 = np.log(10)
 UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 on which lines at its ends are seen
 _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's text
+_DIGITS = 6  # of places, of which the figure is 1
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
 _TWO_COLUMNS = 34  # the longest label of which two stand side by side
-_LOG_10 = np.log(10)
 _SHOWN = (0.005, 0.995)  # the quantiles of the finite Bayes factors that the range reaches
 _SETTINGS = {
     "font.size": 9,
@@ -55,13 +57,15 @@ _SETTINGS = {
 
 
 @contextmanager
-def house_style(needed_for: str = "drawing figures") -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """matplotlib's defaults, whatever the user's are, and the settings above."""
     try:
         from matplotlib import style
     except ImportError:
-        raise MissingExtraError("matplotlib", "evaluate", needed_for) from None
-    with style.context(["default", _SETTINGS]):
+        raise MissingExtraError("matplotlib", "evaluate", "drawing figures") from None
+    with style.context(["default", _SETTINGS]), warnings.catch_warnings():
+        # A name in letters that the font lacks is drawn as boxes; tables have it right.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
@@ -119,7 +123,7 @@ def looks(systems: Sequence[Answers]) -> list[Look]:
 
 def shorten(name: str, most: int = _LONGEST_NAME) -> str:
     """A name for a figure: one line, and of a long one its beginning and its end."""
-    name = " ".join(name.split())
+    name = "".join(letter for letter in " ".join(name.split()) if letter.isprintable())
     if len(name) > most:
         half = (most - 1) // 2
         name = f"{name[:half]}…{name[-half:]}"
@@ -141,7 +145,7 @@ class Canvas:
         lines = sum(label.count("\n") + 1 for label in self._labels)
         below = ceil(lines / self._columns) * _LEGEND_ROW + 0.1 if lines else 0.01
         above = height + _TITLE
-        self.figure: Figure = Figure(figsize=(_WIDTH, above + below), layout="constrained")
+        self.figure = Figure(figsize=(_WIDTH, above + below))
         grid = self.figure.add_gridspec(2, 1, height_ratios=[above, below])
         self._panels = self.figure.add_subfigure(grid[0])
         self._legend = self.figure.add_subfigure(grid[1])
@@ -193,7 +197,24 @@ class Canvas:
             )
             for text in legend.get_texts():
                 text.set_parse_math(False)  # a dollar sign in a name is one
+        self._settle()
         return self.figure
+
+    def _settle(self) -> None:
+        """Lay everything out, once and for all.
+
+        The last digits of what matplotlib's solver finds differ from call to call, and so would
+        files of the same figure: places are rounded.
+        """
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+        ConstrainedLayoutEngine().execute(self.figure)
+        for part in (self._panels, self._legend):
+            part.bbox_relative.set_points(part.bbox_relative.get_points().round(_DIGITS))
+            for text in part.texts:  # the title, and labels of all panels
+                text.set_position(np.round(text.get_position(), _DIGITS).tolist())
+        for axes in self.figure.axes:
+            axes.set_position(np.round(axes.get_position(original=True).bounds, _DIGITS).tolist())
 
 
 def in_one_class(systems: Sequence[Answers]) -> bool:
@@ -242,19 +263,18 @@ class Range:
 
 def log10_bayes_factor(answers: Answers) -> FloatArray:
     """(pairs,): in base 10, as people read it."""
-    return np.asarray(answers.log_bayes_factor / _LOG_10)
+    return np.asarray(answers.log_bayes_factor / LOG_10)
 
 
 def range_of(systems: Sequence[Answers]) -> Range:
     """The range of all but the most extreme Bayes factors; it always holds 1/10 to 10."""
     values = np.concatenate([log10_bayes_factor(answers) for answers in systems])
     finite = np.append(values[np.isfinite(values)], [-1.0, 1.0])
-    ends = [float(finite.min()), float(finite.max())]
-    low, high = np.quantile(finite, _SHOWN).tolist()
-    # The last ones are shown, too, if they are not far off: those of few pairs, mostly.
+    low, high = np.quantile(finite, _SHOWN)
+    # Those outside that are not far off are shown, too.
     near = 0.25 * (high - low)
-    low = min(ends[0] if ends[0] >= low - near else low, -1.0)
-    high = max(ends[1] if ends[1] <= high + near else high, 1.0)
+    shown = finite[(finite >= low - near) & (finite <= high + near)]
+    low, high = min(float(shown.min()), -1.0), max(float(shown.max()), 1.0)
     margin = 0.04 * (high - low)
     low, high = low - margin, high + margin
     return Range(low, high, _note(values, low, high))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,9 +108,7 @@ def svg_of(figure: Figure) -> bytes:
 
 def _saved(figure: Figure, **options: object) -> bytes:
     data = io.BytesIO()
-    with house_style(), warnings.catch_warnings():
-        # A name in letters that the font lacks is drawn as boxes; tables have it right.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    with house_style():
         figure.savefig(data, **options)  # type: ignore[arg-type]
     return data.getvalue()
 

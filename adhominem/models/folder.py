@@ -6,6 +6,7 @@
     encoder.onnx        the network as it runs at inference
     README.md           the model card
     training_authors.txt  hashes of the names of all who wrote the training texts
+    reference.safetensors  what the training texts are like
     calibration.json    from scores to honest Bayes factors, once it has been calibrated
     training.jsonl      the course of training, an epoch a line; tensorboard/ has it as curves
     entropy.png         its entropy curves
@@ -56,6 +57,15 @@ class Model:
         mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
         between, within = (np.tril(each, -1) + np.diag(np.exp(np.diag(each))) for each in raw)
         return TwoCovariance.from_factors(mean, between, within)
+
+    def network_weights(self) -> Weights:
+        """The weights of the network alone, by its own names."""
+        prefix = "network."
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.weights.items()
+            if name.startswith(prefix)
+        }
 
     def project(self, levs: FloatArray) -> FloatArray:
         """What the two-covariance model sees of LEVs (documents, lev_size)."""

@@ -26,11 +26,12 @@ from adhominem.evaluation.plots import draw_entropy_curves
 from adhominem.models.calibration import write_training_authors
 from adhominem.models.card import model_card
 from adhominem.models.folder import write_model
-from adhominem.runs.dev import DevSet
+from adhominem.models.reference import Reference, write_reference
+from adhominem.runs.dev import DevSet, encode_documents
 from adhominem.runs.journal import Event, Journal
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import write_folder
-from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.windows import spread_windows
 from adhominem.training import distributed
 from adhominem.training.checkpoint import (
@@ -45,6 +46,8 @@ from adhominem.training.checkpoint import (
 from adhominem.training.data import DeviceCorpus
 from adhominem.training.loop import Trainer, diverged
 from adhominem.training.model import SiameseModel
+
+_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
 
 # What may be changed when a run is resumed; all else would make it another run.
 _FREE_SETTINGS = {
@@ -246,6 +249,7 @@ class _Run:
                 version=adhominem.__version__,
             )
             write_training_authors(folder, task.corpus.labels.author_names)
+            write_reference(folder, self._reference())
             export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():
@@ -255,6 +259,19 @@ class _Run:
                 [event["within_author_entropy"] for event in log],
                 folder / "entropy.png",
             )
+
+    def _reference(self) -> Reference:
+        """What the training texts are like, by some of them."""
+        corpus = self.task.corpus
+        some = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
+        data = DeviceCorpus(
+            corpus, self.vocabulary, self.task.config.data.windows, self.task.device
+        )
+        knows_topics = self.task.config.data.knows_topics
+        levs = encode_documents(self.model, data, some, with_topics=knows_topics)
+        unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
+        shares = [float(unknown[corpus.document(int(at))].mean()) for at in some]
+        return Reference.of(levs.double().cpu().numpy(), np.array(shares), corpus.lengths[some])
 
     def _example(self) -> Batch:
         """A batch of a few documents, to show the exporter what flows through the network."""

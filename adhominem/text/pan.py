@@ -94,16 +94,23 @@ def find_truth(pairs: Path) -> Path | None:
 
 
 def pair_rows(
-    path: Path, truth: Path | None = None, on_bytes: Callable[[int], None] | None = None
+    path: Path,
+    truth: Path | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+    *,
+    labelled: bool = True,
 ) -> Iterator[Pair | InputError]:
-    """Stream PAN 2020/21 pairs from a folder, or from a `pairs.jsonl` with its truth beside it."""
+    """Stream PAN 2020/21 pairs from a folder, or from a `pairs.jsonl` with its truth beside it.
+
+    Without `labelled`, the truth is not looked for.
+    """
     if path.is_dir():
         pairs = find_file(path, "pairs.jsonl")
         if pairs is None:
             yield NotFoundError("there is no pairs.jsonl in this folder", path)
             return
         path = pairs
-    truth = truth or find_truth(path)
+    truth = (truth or find_truth(path)) if labelled else None
     labels: dict[str, tuple[bool, tuple[str, str]]] = {}
     if truth is not None:
         for item in read_truth(truth):

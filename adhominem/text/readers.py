@@ -40,7 +40,7 @@ from adhominem.text.pan import (
 )
 
 TEXT_SUFFIXES = (".txt", ".md")
-_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
+READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 OnBytes = Callable[[int], None]
 Item = TypeVar("Item")
@@ -69,10 +69,10 @@ class Source:
         """The files that reading opens, in order."""
         match self.layout:
             case Layout.AUTHOR_FOLDERS:
-                files = _visible(self.path, "**/*", _SUFFIXES)
+                files = visible_files(self.path, "**/*", READABLE_SUFFIXES)
                 return [file for file in files if file.parent != self.path]
             case Layout.AUTHOR_TITLE:
-                return _visible(self.path, "*", _SUFFIXES)
+                return visible_files(self.path, "*", READABLE_SUFFIXES)
             case Layout.PROBLEMS:
                 return problem_texts(self.path, "*/*known*")
             case _:
@@ -96,7 +96,7 @@ class Source:
                 rows = _problem_documents(self.path, on_bytes)
             case _:
                 if self.layout is Layout.AUTHOR_FOLDERS:
-                    strays = _visible(self.path, "*", _SUFFIXES)
+                    strays = visible_files(self.path, "*", READABLE_SUFFIXES)
                     _warn_of_strays(self.path, strays, "the author folders")
                 return ((file, None, _file_document(file, self, on_bytes)) for file in self.files())
         return ((self.path, None, row) for row in rows)
@@ -155,15 +155,15 @@ def find_sources(path: str | Path) -> list[Source]:
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
-    if tables := [_file_source(file) for file in _visible(path, "*", (".jsonl",))]:
+    if tables := [_file_source(file) for file in visible_files(path, "*", (".jsonl",))]:
         texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well stand there
-        _warn_of_strays(path, _visible(path, "**/*", texts), "the .jsonl files")
+        _warn_of_strays(path, visible_files(path, "**/*", texts), "the .jsonl files")
         truths = {find_truth(table.path) for table in tables if table.layout is Layout.PAIRS}
         return [table for table in tables if table.path not in truths]
     for layout in (Layout.AUTHOR_FOLDERS, Layout.AUTHOR_TITLE):
         if (source := Source(name, path, layout)).files():
             return [source]
-    suffixes = ", ".join((*_SUFFIXES, ".jsonl"))
+    suffixes = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
     raise NotFoundError(f"nothing to read in this folder; expected files {suffixes}", path)
 
 
@@ -218,7 +218,7 @@ def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
     return text
 
 
-def _visible(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> list[Path]:
+def visible_files(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> list[Path]:
     """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
 
     Office files are packed already: one that is packed again is passed over.
@@ -236,7 +236,7 @@ def _visible(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> list[Path
 def _file_source(path: Path) -> Source:
     name, suffix = bare_stem(path), bare_suffix(path)
     if suffix in _NO_PLAIN_TEXT:
-        expected = ", ".join((*_SUFFIXES, ".jsonl"))
+        expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
         raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
     if suffix != ".jsonl":
         return Source(name, path, Layout.FILE)

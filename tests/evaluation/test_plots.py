@@ -2,13 +2,326 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from adhominem.evaluation.plots import draw_entropy_curves
+from adhominem.errors import MissingExtraError, OptionError
+from adhominem.evaluation.answers import Answers, answers_from
+from adhominem.evaluation.likelihood_ratio import (
+    cllr,
+    cllr_min,
+    empirical_cross_entropy,
+    equal_error_rate,
+    reliability,
+)
+from adhominem.evaluation.plot_style import looks, range_of, shorten
+from adhominem.evaluation.plots import (
+    FIGURES,
+    draw_cross_entropy,
+    draw_det,
+    draw_entropy_curves,
+    draw_histograms,
+    draw_pav,
+    draw_reliability,
+    draw_roc,
+    draw_tippett,
+    write_figures,
+)
+from adhominem.evaluation.ranking import auc
 
 figure = pytest.importorskip("matplotlib.figure")
+matplotlib_text = pytest.importorskip("matplotlib.text")
+
+
+def made_up(
+    name: str = "a system", pairs: int = 60, *, seed: int = 0, certain: int = 0, sure: float = 1.5
+) -> Answers:
+    """Answers that are often right; some of the values are exactly 0 or 1, one of them wrong."""
+    rng = np.random.default_rng(seed)
+    same = np.arange(pairs) % 2 == 0
+    log_odds = rng.normal(size=pairs) * 2 + np.where(same, sure, -sure)
+    value = 1 / (1 + np.exp(-log_odds))
+    value[:certain] = same[:certain]
+    value[: min(certain, 1)] = 0  # of a same-author pair
+    return answers_from(name, value, None, same)
+
+
+def in_classes(same: int, different: int) -> Answers:
+    rng = np.random.default_rng(1)
+    return answers_from(
+        "few pairs", rng.random(same + different), None, np.arange(same + different) < same
+    )
+
+
+LONG = (
+    "_a very long name of a system that somebody thought of, version 1 with $\\alpha$ (final)",
+    "A VERY LONG NAME OF A SYSTEM THAT SOMEBODY THOUGHT OF, VERSION 2 WITH $x$ (FINAL)",
+    "x" * 200,
+)
+ONE = [made_up()]
+INFINITE = [made_up(certain=8)]
+THREE = [
+    made_up(LONG[0], sure=40, seed=3),
+    made_up(LONG[1], certain=8),
+    made_up(LONG[2], certain=60),
+]
+TEN = [*THREE, *(made_up(f"system {at}", 40, seed=at, certain=at % 3) for at in range(7))]
+SETS = {
+    "one system, some Bayes factors infinite": INFINITE,
+    "a class of two pairs": [in_classes(2, 4)],
+    "ten systems, long names, one with nothing but infinite Bayes factors": TEN,
+}
+
+
+def texts(drawn: Any) -> list[str]:
+    """All that a figure says."""
+    return [text.get_text() for text in drawn.findobj(matplotlib_text.Text)]
+
+
+@pytest.mark.parametrize("systems", SETS.values(), ids=SETS)
+@pytest.mark.parametrize("stem", FIGURES)
+def test_every_figure_draws_with_labels_and_nothing_is_clipped_or_covered(
+    stem: str, systems: list[Answers]
+) -> None:
+    drawn = FIGURES[stem].draw(systems)
+    whole = drawn.bbox.padded(1)
+    (legend,) = [each for part in drawn.subfigs for each in part.legends]
+    labels = [text for part in drawn.subfigs for text in part.texts]
+    for part in (*drawn.axes, *labels, legend):
+        box = part.get_tightbbox()  # with labels, ticks and title, but not the ticks left out
+        assert whole.containsx(box.x0), part
+        assert whole.containsx(box.x1), part
+        assert whole.containsy(box.y0), part
+        assert whole.containsy(box.y1), part
+    for axes in drawn.axes:
+        assert not axes.get_tightbbox().overlaps(legend.get_window_extent())
+        assert axes.get_window_extent().width > whole.width / 4  # the labels leave room for it
+    if stem in ("tippett", "histograms", "pav"):
+        note = range_of(systems).note
+        assert note in "".join(texts(drawn))
+    if len(systems) > 1 and stem != "histograms":
+        shown = [text.get_text() for text in legend.get_texts()]
+        assert [line.split(" (AUC")[0].split(" (EER")[0] for line in shown[: len(systems)]] == [
+            look.name for look in looks(systems)
+        ]
+
+
+def test_what_lies_at_the_rim_is_said() -> None:
+    assert range_of(ONE).note == ""
+    assert range_of(INFINITE).note.startswith(
+        "At the rim: 8 of 60 Bayes factors, which are infinite (values of"
+    )
+    many = made_up(pairs=2000)
+    for values, end in (
+        (
+            [1e-200, 0.0],
+            "lie beyond this range;\n1 of them are infinite (values of exactly 0 or 1)",
+        ),
+        ([1e-200, 1e-99], "lie beyond this range"),
+    ):
+        value, same = np.append(many.value, values), np.append(many.same_author, [False, False])
+        note = range_of([answers_from("far off", value, None, same)]).note
+        assert note == f"At the rim: 2 of 2,002 Bayes factors, which {end}"
+
+
+def test_ten_systems_differ_in_colour_or_line_and_neighbours_in_both() -> None:
+    ten = looks(TEN)
+    assert len({(look.color, look.linestyle) for look in ten}) == 10
+    for one, other in pairwise(ten):
+        assert one.color != other.color
+        assert one.linestyle != other.linestyle
+    assert len({(look.color, look.hollow) for look in ten}) == 10  # marks have no line style
+
+
+def test_names_alike_in_print_are_numbered_and_long_ones_keep_both_ends() -> None:
+    assert [look.name for look in looks([made_up("a\nb"), made_up("a b"), made_up("c")])] == [
+        "1: a b",
+        "2: a b",
+        "c",
+    ]
+    short = shorten("the beginning " + "x" * 100 + " the end")
+    assert short.startswith("the beginning")
+    assert short.endswith("the end")
+    assert len(short) < 50
+    assert shorten("a\x00\ud800b") == "ab"
+
+
+def test_the_range_holds_few_pairs_all_and_of_many_all_but_those_far_off() -> None:
+    few = range_of(ONE)
+    values = ONE[0].log_bayes_factor / np.log(10)
+    assert few.holds(values).all()
+    assert not few.note
+    assert few.low < -1 < 1 < few.high
+    far = answers_from("", np.append(np.linspace(0.1, 0.9, 999), 1e-99), None, np.arange(1000) > 9)
+    assert range_of([far]).low > -10
+    nothing = range_of(THREE[2:])
+    assert nothing.low < -1 < 1 < nothing.high
+
+
+def curves(axes: Any) -> list[tuple[list[float], list[float]]]:
+    return [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines]
+
+
+def test_the_roc_curve_has_a_point_a_threshold_and_the_area_of_the_auc() -> None:
+    answers = made_up(certain=8)
+    (axes,) = draw_roc([answers]).axes
+    x, y = curves(axes)[1]  # after the diagonal
+    same = answers.same_author
+    slow = [
+        ((answers.value[~same] > t).mean(), (answers.value[same] > t).mean())
+        for t in [-1, *sorted(set(answers.value))]
+    ]
+    assert [x, y] == [pytest.approx(rates) for rates in zip(*slow, strict=True)]
+    area = np.sum(-np.diff(x) * (np.array(y[1:]) + y[:-1]) / 2)
+    assert area == pytest.approx(auc(answers.value, same))
+
+
+def test_the_det_plot_marks_the_equal_error_rate_and_says_it() -> None:
+    answers = made_up(pairs=400)
+    drawn = draw_det([answers])
+    (axes,) = drawn.axes
+    rate = equal_error_rate(answers.log_bayes_factor, answers.same_author)
+    mark = NormalDist().inv_cdf(rate)
+    assert ([pytest.approx(mark)], [pytest.approx(mark)]) in curves(axes)
+    assert f"a system (EER {100 * rate:.1f} %)" in texts(drawn)
+    assert axes.get_xticklabels()[0].get_text().startswith("≤")
+
+
+def test_the_tippett_plot_gives_the_share_above_each_value() -> None:
+    answers = made_up(certain=8)
+    (axes,) = draw_tippett([answers]).axes
+    steps = [each for each in curves(axes) if len(each[0]) > 2]
+    for same, (x, y) in zip((True, False), steps, strict=True):
+        values = answers.log_bayes_factor[answers.same_author == same] / np.log(10)
+        assert y == pytest.approx([(values > each).mean() for each in x])
+
+
+def test_the_tippett_plot_of_several_systems_has_a_panel_a_class() -> None:
+    panels = draw_tippett(THREE).axes
+    titles = [axes.get_title(loc="left") for axes in panels]
+    assert titles == ["same-author pairs", "different-author pairs"]
+
+
+def test_the_reliability_diagram_shows_each_bin_and_its_pairs() -> None:
+    systems = TEN[-2:]
+    above, below = draw_reliability(systems).axes
+    for at, answers in enumerate(systems):
+        means, shares, counts = reliability(answers.value, answers.same_author)
+        assert curves(above)[at + 1] == (list(means), list(shares))
+        assert curves(below)[at] == (list(means), list(counts))
+
+
+def test_the_cross_entropy_at_even_odds_is_cllr_and_after_pav_cllr_min() -> None:
+    answers = made_up()
+    (axes,) = draw_cross_entropy([answers]).axes
+    given, best, neutral = curves(axes)
+    middle = given[0].index(0)
+    scores = answers.log_bayes_factor, answers.same_author
+    assert given[1][middle] == pytest.approx(cllr(*scores))
+    assert best[1][middle] == pytest.approx(cllr_min(*scores))
+    assert neutral[1][middle] == pytest.approx(1)
+    assert given[1] == pytest.approx(
+        list(empirical_cross_entropy(*scores, np.array(given[0]) * np.log(10)))
+    )
+
+
+def test_an_infinite_cross_entropy_stands_at_the_rim_and_is_said() -> None:
+    drawn = draw_cross_entropy(THREE)
+    as_given, after = drawn.axes
+    marks = [line for line in as_given.lines if line.get_marker() == "^"]
+    assert len(marks) == 2  # two of the systems have a wrong 0
+    assert all(y == as_given.get_ylim()[1] for line in marks for y in line.get_ydata())
+    assert not [line for line in after.lines if line.get_marker() == "^"]
+    assert any("infinite at every prior" in text for text in texts(drawn))
+
+
+def test_the_pav_plot_rises_and_marks_its_infinite_ends() -> None:
+    (axes,) = draw_pav([made_up()]).axes
+    x, y = curves(axes)[1]
+    assert (np.diff(x) >= 0).all()
+    assert (np.diff(y) >= 0).all()
+    marks = {line.get_marker(): line.get_ydata() for line in axes.lines[2:]}
+    low, high = axes.get_ylim()
+    assert set(marks["^"]) == {high}
+    assert set(marks["v"]) == {low}
+
+
+def test_the_bars_of_a_class_sum_to_all_of_it() -> None:
+    for answers in (made_up(), made_up(certain=20), made_up(certain=60)):
+        (axes,) = draw_histograms([answers]).axes
+        inside = [sum(each.get_data().values) for each in axes.patches if hasattr(each, "get_data")]
+        beyond = [sum(bar.get_height() for bar in bars) for bars in axes.containers]
+        same, different = inside[::2]  # each is drawn twice: filled, and its outline
+        assert same + beyond[0] == pytest.approx(100)
+        assert different + beyond[1] == pytest.approx(100)
+
+
+@pytest.mark.parametrize("stem", FIGURES)
+def test_a_set_of_one_class_is_no_error(stem: str) -> None:
+    drawn = FIGURES[stem].draw([in_classes(6, 0)])
+    said = " ".join(texts(drawn))
+    assert ("Nothing to draw" in said) == (stem in ("roc", "det", "cross_entropy", "pav"))
+
+
+def test_no_system_is_an_error() -> None:
+    with pytest.raises(OptionError, match="no system to draw"):
+        draw_roc([])
+
+
+def test_the_files_are_png_and_svg_and_the_same_bytes_whoever_writes_them(tmp_path: Path) -> None:
+    import matplotlib
+
+    systems = [made_up("$x$ < 字", certain=8)]
+    first = write_figures(systems, tmp_path / "first")
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "red"}):
+        second = write_figures(systems, tmp_path / "second")
+    assert [path.name for path in first] == [
+        f"{stem}{suffix}" for stem in FIGURES for suffix in (".png", ".svg")
+    ]
+    assert sorted((tmp_path / "first").iterdir()) == sorted(first)  # and nothing half written
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one
+        if one.suffix == ".png":
+            assert one.read_bytes().startswith(b"\x89PNG\r\n")
+        else:
+            root = ElementTree.fromstring(one.read_text("utf-8"))
+            assert root.tag == "{http://www.w3.org/2000/svg}svg"
+            assert "date" not in one.read_text("utf-8")
+
+
+def test_every_figure_has_a_title_and_one_sentence_on_how_to_read_it() -> None:
+    for drawing in FIGURES.values():
+        assert drawing.title
+        assert drawing.caption.endswith(".")
+        assert ". " not in drawing.caption
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"adhominem\[evaluate\]"):
+        draw_roc([made_up()])
+
+
+def test_matplotlib_is_loaded_by_the_first_figure_and_pyplot_never() -> None:
+    code = """
+import sys
+import numpy as np
+from adhominem.evaluation import page, plots
+from adhominem.evaluation.answers import answers_from
+assert "matplotlib" not in sys.modules
+systems = [answers_from("", np.array([0.2, 0.6]), None, np.array([False, True]))]
+plots.svg_of(plots.draw_roc(systems))
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_entropy_curves_have_a_value_an_epoch_units_and_a_legend(

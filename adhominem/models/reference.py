@@ -1,0 +1,91 @@
+"""What the training texts of a model are like, so that it can tell what is unlike them.
+
+reference.safetensors   the LEVs' mean and whitening, and the limits of what is usual
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import ModelError
+
+FloatArray = npt.NDArray[np.float64]
+
+_NAME = "reference.safetensors"
+_USUAL = 0.99  # of the training texts lie within the limits
+_FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The limits of what is usual."""
+
+    lev_mean: FloatArray  # (lev_size,)
+    lev_whitening: FloatArray  # (lev_size, lev_size)
+    distance_limit: FloatArray  # (): of a LEV from the mean, in standard deviations
+    unknown_limit: FloatArray  # (): of the share of tokens that are not in the vocabulary
+    shortest: FloatArray  # (): tokens of a text that is shorter than nearly all of them
+
+    @classmethod
+    def of(
+        cls, levs: FloatArray, unknown_shares: FloatArray, lengths: npt.NDArray[np.int64]
+    ) -> Reference:
+        """From some training texts: their LEVs, shares of unknown tokens, and tokens."""
+        mean = levs.mean(axis=0)
+        variances, directions = np.linalg.eigh(np.cov(levs.T).reshape(levs.shape[1], -1))
+        deviations = np.sqrt(np.maximum(variances, max(_FLAT * variances.max(), 1e-30)))
+        whitening = directions / deviations
+        distances = _distances(levs, mean, whitening)
+        return cls(
+            mean,
+            whitening,
+            np.array(np.quantile(distances, _USUAL)),
+            np.array(np.quantile(unknown_shares, _USUAL)),
+            np.array(np.quantile(lengths, 1 - _USUAL)),
+        )
+
+    def strangeness(self, levs: FloatArray) -> FloatArray:
+        """(documents,): how far LEVs are from the usual; above 1, 99% of texts are nearer."""
+        return _distances(levs, self.lev_mean, self.lev_whitening) / self.distance_limit
+
+
+def _distances(levs: FloatArray, mean: FloatArray, whitening: FloatArray) -> FloatArray:
+    """(documents,): Mahalanobis distances, a mean square a dimension."""
+    return np.asarray(np.sqrt(np.square((levs - mean) @ whitening).mean(axis=1)))
+
+
+def write_reference(folder: Path, reference: Reference) -> None:
+    """Put it into the model's folder."""
+    from safetensors.numpy import save
+
+    arrays = {
+        entry.name: np.atleast_1d(getattr(reference, entry.name)).astype(np.float32)
+        for entry in fields(reference)
+    }
+    (folder / _NAME).write_bytes(save(arrays))
+
+
+def read_reference(folder: Path) -> Reference | None:
+    """That of a model; None where it has none."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    path = folder / _NAME
+    if not path.is_file():
+        return None
+    try:
+        arrays = load_file(path)
+        matrices = [arrays[name].astype(np.float64) for name in ("lev_mean", "lev_whitening")]
+        numbers: Sequence[FloatArray] = [
+            arrays[entry.name].astype(np.float64)[0] for entry in fields(Reference)[2:]
+        ]
+        return Reference(*matrices, *numbers)
+    except (OSError, SafetensorError, KeyError, IndexError, ValueError) as error:
+        raise ModelError(
+            f"{path} is damaged ({type(error).__name__}: {error}); fetch or train the model again"
+        ) from None

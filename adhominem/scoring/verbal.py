@@ -1,0 +1,63 @@
+"""What a Bayes factor means in words: a scale with one rung a decade, the same on both sides."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from adhominem.errors import OptionError
+
+SAME = "one person wrote both sides"
+DIFFERENT = "two different people wrote them"
+
+
+@dataclass(frozen=True)
+class VerbalScale:
+    """Rungs: from which log10 Bayes factor on, on either side, which words apply."""
+
+    rungs: tuple[tuple[float, str], ...] = (
+        (0.0, "weak support"),
+        (1.0, "moderate support"),
+        (2.0, "moderately strong support"),
+        (3.0, "strong support"),
+        (4.0, "very strong support"),
+        (5.0, "extremely strong support"),
+    )
+
+    def __post_init__(self) -> None:
+        starts = [start for start, _ in self.rungs]
+        if not starts or starts[0] != 0 or sorted(set(starts)) != starts:
+            raise OptionError(
+                f"the rungs of the verbal scale begin at {starts}; expected 0 and then ever more"
+            )
+
+    def words(self, log10_bayes_factor: float) -> str:
+        """The rung of a number, which must not have been rounded before."""
+        strength = abs(log10_bayes_factor)
+        return [words for start, words in self.rungs if start <= strength][-1]
+
+    def sentence(self, log10_bayes_factor: float) -> str:
+        """What the evidence says: a comparison of two propositions, never a verdict."""
+        if not isfinite(log10_bayes_factor):
+            raise OptionError(f"the log10 Bayes factor is {log10_bayes_factor}; expected a number")
+        if log10_bayes_factor == 0:
+            return "The texts support neither proposition over the other."
+        for_, against = (SAME, DIFFERENT) if log10_bayes_factor > 0 else (DIFFERENT, SAME)
+        return (
+            f"The texts give {self.words(log10_bayes_factor)} for the proposition that {for_} "
+            f"over the proposition that {against}."
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> VerbalScale:
+        """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
+        try:
+            rows = json.loads(Path(path).read_text("utf-8"))
+            return cls(tuple((float(start), str(words)) for start, words in rows))
+        except (OSError, ValueError, TypeError) as error:
+            raise OptionError(
+                f"{path} is no verbal scale ({error}); expected a JSON list like "
+                '[[0, "weak support"], [1, "moderate support"]]'
+            ) from None
