@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.cautions import Caution, cautions_of
 from adhominem.encoders.runtime import Runtime
-from adhominem.errors import EmptyTextError, OptionError
+from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
 from adhominem.models.calibration import read_calibration
 from adhominem.models.folder import Model, read_models
 from adhominem.models.reference import Reference, read_reference
@@ -25,6 +25,9 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.pan import Pair
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from adhominem.encoders.device import DeviceRuntime
 
 FloatArray = npt.NDArray[np.float64]
 Text = str | Document | Exhibit
@@ -87,12 +90,13 @@ class Verifier:
         *,
         name: str = "",
         threads: int = 1,
+        device: str = "cpu",
     ) -> None:
         if not models:
             raise OptionError("a verifier without a model; expected at least one")
         self.name = name
         self.calibration = calibration
-        self._members = [_Member(model, threads) for model in models]
+        self._members = [_Member(model, threads, device) for model in models]
 
     @property
     def lev_size(self) -> int:
@@ -215,14 +219,14 @@ class Verifier:
 class _Member:
     """One model: its tokenizer, its network, its two-covariance model."""
 
-    def __init__(self, model: Model, threads: int) -> None:
+    def __init__(self, model: Model, threads: int, device: str) -> None:
         data = model.config.data
         self.lev_size = model.config.encoder.lev_size
         self.vocabulary = model.vocabulary
         self.reference: Reference | None = read_reference(model.folder)
         self._tokenizer = Tokenizer(data.normaliser)
         self._knows_topics = data.knows_topics
-        self._runtime = Runtime(model.network_weights(), model.vocabulary, data.windows, threads)
+        self._runtime = _runtime(model, threads, device)
         self._two_covariance = model.two_covariance()
         self._project = model.project
 
@@ -254,11 +258,39 @@ class _Member:
         return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
 
 
-def load(model: str | Path, *, threads: int = 1) -> Verifier:
-    """The verifier of a model folder."""
+def load(model: str | Path, *, threads: int = 1, device: str = "cpu") -> Verifier:
+    """The verifier of a model folder; on a `device` other than the CPU it needs torch."""
     folder = Path(model)
     return Verifier(
-        read_models(folder), read_calibration(folder), name=folder.name, threads=threads
+        read_models(folder),
+        read_calibration(folder),
+        name=folder.resolve().name,
+        threads=threads,
+        device=device,
+    )
+
+
+def _runtime(model: Model, threads: int, device: str) -> Runtime | DeviceRuntime:
+    """The network on the CPU, in NumPy; elsewhere, by torch."""
+    data = model.config.data
+    if device == "cpu":
+        return Runtime(model.network_weights(), model.vocabulary, data.windows, threads)
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("torch", "train", f"the device '{device}'") from None
+    from adhominem.encoders.device import DeviceRuntime
+
+    if device.partition(":")[0] != "cuda" or not torch.cuda.is_available():
+        raise OptionError(
+            f"the device is '{device}', but torch finds no such GPU; expected cpu or cuda"
+        )
+    return DeviceRuntime(
+        model.network_weights(),
+        model.vocabulary,
+        data.windows,
+        model.config.encoder,
+        torch.device(device),
     )
 
 

@@ -198,3 +198,13 @@ def test_a_document_of_one_token_has_a_lev() -> None:
     levs = runtime_of(network_with(OPTIONS)).encode([["zz"]], [[]])
     assert levs.shape == (1, 8)
     assert np.isfinite(levs).all()
+
+
+def test_torch_on_a_device_says_the_same() -> None:
+    from adhominem.encoders.device import DeviceRuntime
+
+    network, texts = network_with(OPTIONS), many_documents()
+    weights = {name: value.numpy().copy() for name, value in network.state_dict().items()}
+    on_device = DeviceRuntime(weights, VOCABULARY, WINDOWS, OPTIONS, torch.device("cpu"))
+    expected = runtime_of(network).encode(*texts)
+    np.testing.assert_allclose(on_device.encode(*texts), expected, atol=1e-5)

@@ -1,0 +1,78 @@
+"""The trained network at inference on a GPU, by torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from adhominem.encoders.network import Batch, Network
+from adhominem.encoders.options import EncoderOptions
+from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.windows import WindowOptions, spread_windows
+
+Array = npt.NDArray[np.float32]
+
+_DOCUMENTS_AT_ONCE = 256
+
+
+class DeviceRuntime:
+    """The same as `encoders.runtime.Runtime`, on a device of torch's."""
+
+    def __init__(
+        self,
+        weights: Mapping[str, Array],
+        vocabulary: Vocabulary,
+        windows: WindowOptions,
+        options: EncoderOptions,
+        device: torch.device,
+    ) -> None:
+        self._vocabulary, self._windows, self._device = vocabulary, windows, device
+        network = Network(len(vocabulary.token_types), len(vocabulary.characters), options)
+        network.load_state_dict(
+            {name: torch.from_numpy(value.copy()) for name, value in weights.items()}
+        )
+        self._network = network.to(device).eval()
+
+    @torch.no_grad()
+    def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Array:
+        """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
+        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
+        levs = np.zeros((len(documents), self._network.options.lev_size), dtype=np.float32)
+        order = np.argsort(-lengths, kind="stable")  # like lengths together
+        for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
+            some = order[at : at + _DOCUMENTS_AT_ONCE]
+            batch = self._batch([documents[n] for n in some], [topics[n] for n in some])
+            levs[some] = self._network(batch).levs.cpu().numpy()
+        return levs
+
+    def _batch(self, documents: list[Sequence[str]], topics: list[Sequence[str]]) -> Batch:
+        lexicon: dict[str, int] = {}
+        numbered = [lexicon.setdefault(token, len(lexicon)) for token in chain(*documents)]
+        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
+        table = spread_windows(lengths, self._windows)
+        begins = (np.cumsum(lengths) - lengths)[table.documents] + table.starts  # (windows,)
+        place = np.minimum(np.arange(self._windows.width), table.counts[:, None] - 1)
+        owners = np.repeat(np.arange(len(topics)), [len(topic) for topic in topics])
+        types = list(lexicon)
+        arrays = {
+            "type_words": self._vocabulary.token_ids(types),
+            "type_characters": self._vocabulary.character_ids(types),
+            "tokens": np.array(numbered)[begins[:, None] + place],
+            "token_counts": table.counts,
+            "window_documents": table.documents,
+            "window_positions": table.positions,
+            "topic_words": self._vocabulary.token_ids(list(chain(*topics))),
+            "topic_documents": owners,
+        }
+        return Batch(
+            **{
+                name: torch.from_numpy(array.astype(np.int64)).to(self._device)
+                for name, array in arrays.items()
+            },
+            max_windows=int(table.positions.max()) + 1,
+            documents=len(documents),
+        )
