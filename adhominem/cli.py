@@ -416,7 +416,7 @@ def evaluate(
             for system in systems
         ]
     if output is not None:
-        from adhominem.evaluation.page import write_evaluation
+        from adhominem.evaluation.folder import write_evaluation
 
         write_evaluation(found, systems, output, __version__)
     if as_json:
@@ -606,6 +606,12 @@ _model = click.option(
     type=click.Path(path_type=Path),
     help="A model's folder; or set ADHOMINEM_MODEL.",
 )
+_device = click.option(
+    "--device",
+    default="cpu",
+    show_default=True,
+    help="cpu, or cuda where there is torch and a GPU.",
+)
 _prior = click.option(
     "--prior",
     default=0.5,
@@ -625,6 +631,7 @@ _prior = click.option(
 @click.option("--also-second", multiple=True, metavar="FILE", help="One more of the second side.")
 @click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about.")
 @click.option("--topic-second", default="", metavar="TEXT", help="What the second is about.")
+@_device
 @_prior
 @click.option(
     "--delta",
@@ -645,6 +652,7 @@ def verify(
     also_second: tuple[str, ...],
     topic_first: str,
     topic_second: str,
+    device: str,
     prior: float,
     delta: float,
     scale: Path | None,
@@ -664,7 +672,7 @@ def verify(
     from adhominem.text.exhibits import read_exhibits
     from adhominem.verifier import load
 
-    result = load(model).verify(
+    result = load(model, device=device).verify(
         read_exhibits([first, *also_first], topic_first),
         read_exhibits([second, *also_second], topic_second),
         prior_same_author=prior,
@@ -695,6 +703,7 @@ def verify(
     show_default=True,
     help="pairs.jsonl, or problem folders.",
 )
+@_device
 @_prior
 @click.option(
     "--delta",
@@ -713,6 +722,7 @@ def predict(
     output: Path,
     model: Path,
     input_format: str,
+    device: str,
     prior: float,
     delta: float,
     jobs: int,
@@ -750,6 +760,7 @@ def predict(
             prior_same_author=prior,
             delta=delta,
             jobs=jobs,
+            device=device,
             skipped=skipped,
         )
     if as_json:
@@ -767,5 +778,50 @@ def predict(
             str(done.output),
             ["", "answers", "scored now", "texts encoded", "skipped"],
             [["", done.answers, done.scored, done.encoded, len(skipped)]],
+        )
+    _finish(skipped)
+
+
+@main.command()
+@_sources
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A .parquet or .npz file.",
+)
+@_model
+@click.option(
+    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
+)
+@_json
+def encode(sources: tuple[Path, ...], output: Path, model: Path, jobs: int, as_json: bool) -> None:
+    """Turn every text into its linguistic embedding vector (LEV).
+
+    The table has a row a text: corpus, author, topic, work, id and lev.
+
+    \b
+        adhominem encode novels/ -o levs.parquet --model model
+    """
+    from adhominem.runs.encode import encode as encode_all
+    from adhominem.terminal import print_json, print_table, progress
+
+    chosen, size = _find(sources)
+    skipped = _skip_list()
+    with progress("encoding", size) as on_bytes:
+        done = encode_all(model, chosen, output, jobs=jobs, skipped=skipped, on_bytes=on_bytes)
+    if as_json:
+        print_json(
+            {
+                "output": str(output),
+                "documents": done.documents,
+                "lev_size": done.lev_size,
+                "skipped": [str(error) for error in skipped],
+            }
+        )
+    else:
+        print_table(
+            str(output), ["", "documents", "LEV size"], [["", done.documents, done.lev_size]]
         )
     _finish(skipped)

@@ -42,7 +42,7 @@ _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's te
 _DIGITS = 6  # of places, of which the figure is 1
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
 _TWO_COLUMNS = 34  # the longest label of which two stand side by side
-_SHOWN = (0.005, 0.995)  # the quantiles of the finite Bayes factors that the range reaches
+_LEFT_OUT = 0.005  # of the finite Bayes factors, at either end of the range
 _SETTINGS = {
     "font.size": 9,
     "axes.titlesize": 9,
@@ -270,11 +270,12 @@ def range_of(systems: Sequence[Answers]) -> Range:
     """The range of all but the most extreme Bayes factors; it always holds 1/10 to 10."""
     values = np.concatenate([log10_bayes_factor(answers) for answers in systems])
     finite = np.append(values[np.isfinite(values)], [-1.0, 1.0])
-    low, high = np.quantile(finite, _SHOWN)
-    # Those outside that are not far off are shown, too.
-    near = 0.25 * (high - low)
-    shown = finite[(finite >= low - near) & (finite <= high + near)]
-    low, high = min(float(shown.min()), -1.0), max(float(shown.max()), 1.0)
+    low = float(np.quantile(finite, _LEFT_OUT, method="lower"))  # of few pairs, none is left out
+    high = float(np.quantile(finite, 1 - _LEFT_OUT, method="higher"))
+    # Unless it is far off: further from nine tenths of all than these are wide.
+    first, last = np.quantile(finite, [0.05, 0.95]).tolist()
+    low, high = max(low, first - (last - first)), min(high, last + (last - first))
+    low, high = min(low, -1.0), max(high, 1.0)
     margin = 0.04 * (high - low)
     low, high = low - margin, high + margin
     return Range(low, high, _note(values, low, high))
@@ -283,14 +284,12 @@ def range_of(systems: Sequence[Answers]) -> Range:
 def _note(values: FloatArray, low: float, high: float) -> str:
     beyond = int(((values < low) | (values > high)).sum())
     infinite = int(np.isinf(values).sum())
-    of_all = f"of {len(values):,} Bayes factors"
     if not beyond:
         return ""
+    found = f"At the rim: {beyond:,} of {len(values):,} Bayes factors, "
+    certain = "infinite (values of exactly 0 or 1)"
     if not infinite:
-        return f"At the rim: {beyond:,} {of_all}, which lie beyond this range"
+        return f"{found}beyond this range"
     if infinite == beyond:
-        return f"At the rim: {beyond:,} {of_all}, which are infinite (values of exactly 0 or 1)"
-    return (
-        f"At the rim: {beyond:,} {of_all}, which lie beyond this range;\n"
-        f"{infinite:,} of them are infinite (values of exactly 0 or 1)"
-    )
+        return f"{found}{certain}"
+    return f"{found}beyond this range;\n{infinite:,} of them {certain}"

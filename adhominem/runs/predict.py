@@ -11,13 +11,10 @@ from __future__ import annotations
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +23,7 @@ import numpy.typing as npt
 
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.folder import member_folders
+from adhominem.runs.workers import Encode, encoder
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
 from adhominem.text.files import write_whole
@@ -34,7 +32,6 @@ from adhominem.verifier import Verifier, load
 
 FloatArray = npt.NDArray[np.float64]
 Case = Pair | Problem
-Encode = Callable[[Sequence[Document]], Iterator[FloatArray | EmptyTextError]]
 
 _CASES_AT_ONCE = 256
 _MOST_KEPT = 300_000  # LEVs, the latest ones: some 200 MB at 60 numbers each
@@ -58,6 +55,7 @@ def predict(
     prior_same_author: float = 0.5,
     delta: float = 0.0,
     jobs: int = 1,
+    device: str = "cpu",
     skipped: list[InputError] | None = None,
 ) -> Predicted:
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
@@ -75,8 +73,8 @@ def predict(
     }
     partial = _Partial(output, settings)
     scored = 0
-    verifier = load(model)
-    with _encoder(model, verifier, jobs) as encode:
+    verifier = load(model, device=device)
+    with encoder(model, verifier, jobs, device) as encode:
         levs = _Levs(encode)
         for some in _batches(_todo(cases, partial, skipped)):
             good, sides = levs.of(some, skipped)
@@ -255,59 +253,3 @@ def _model_hash(folder: Path) -> str:
     for path in (folder / "calibration.json",):
         digest.update(path.read_bytes() if path.exists() else b"")
     return digest.hexdigest()
-
-
-@contextmanager
-def _encoder(model: str | Path, verifier: Verifier, jobs: int) -> Iterator[Encode]:
-    """Encode here, or in so many worker processes."""
-    if jobs == 1:
-        yield lambda documents: iter(_encode_all(verifier, documents))
-        return
-    # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
-    with ProcessPoolExecutor(
-        jobs, get_context("spawn"), initializer=_start_worker, initargs=(str(model),)
-    ) as pool:
-
-        def encode(documents: Sequence[Document]) -> Iterator[FloatArray | EmptyTextError]:
-            # Long ones first, dealt out: the shares take about equally long.
-            order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
-            shares = [order[first::jobs] for first in range(jobs)]
-            found: dict[int, FloatArray | EmptyTextError] = {}
-            futures = [
-                pool.submit(_work, [documents[at] for at in share]) for share in shares if share
-            ]
-            for share, future in zip([share for share in shares if share], futures, strict=True):
-                found.update(zip(share, future.result(), strict=True))
-            return (found[at] for at in range(len(documents)))
-
-        yield encode
-
-
-def _encode_all(
-    verifier: Verifier, documents: Sequence[Document]
-) -> list[FloatArray | EmptyTextError]:
-    """The LEV of each document, or why it has none."""
-    if not documents:
-        return []
-    try:
-        return list(verifier.encode(documents))
-    except EmptyTextError as error:
-        if len(documents) == 1:
-            return [error]
-    middle = len(documents) // 2  # one of them is at fault: look in each half
-    return _encode_all(verifier, documents[:middle]) + _encode_all(verifier, documents[middle:])
-
-
-_worker: Verifier
-
-
-def _start_worker(model: str) -> None:
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
-    global _worker
-    _worker = load(model)
-
-
-def _work(documents: Sequence[Document]) -> list[FloatArray | EmptyTextError]:
-    return _encode_all(_worker, documents)

@@ -332,6 +332,19 @@ def write_whole(path: Path) -> Iterator[TextIO]:
         raise
 
 
+@contextmanager
+def replaced_file(path: Path) -> Iterator[Path]:
+    """A temporary name to write to; it becomes `path` once all of it is written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
 def check_output(output: Path) -> Path:
     """Where a new folder will be; one that holds anything is refused: it may be the only copy."""
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):

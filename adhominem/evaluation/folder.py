@@ -1,0 +1,27 @@
+"""What `adhominem evaluate -o FOLDER` leaves: figures, a page with all of it, and the numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.measures import Evaluation
+from adhominem.evaluation.page import write_page
+from adhominem.evaluation.plots import write_figures
+from adhominem.text.files import write_folder
+
+
+def write_evaluation(
+    evaluations: Sequence[Evaluation], systems: Sequence[Answers], output: Path, version: str
+) -> None:
+    """Write the folder, whole or not at all."""
+    with write_folder(output) as folder:
+        write_figures(systems, folder)
+        write_page(evaluations, systems, folder / "index.html", version)
+        numbers = json.dumps([asdict(each) for each in evaluations])
+        strict = json.loads(numbers, parse_constant=lambda name: None)  # JSON knows no infinity
+        numbers = json.dumps(strict, indent=1)
+        (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")

@@ -1,0 +1,78 @@
+"""Encoding in worker processes, or in this one."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import EmptyTextError
+from adhominem.text.document import Document
+from adhominem.verifier import Verifier, load
+
+FloatArray = npt.NDArray[np.float64]
+
+# Documents to their LEVs, in order; or to why one has none.
+Encode = Callable[[Sequence[Document]], Iterator[FloatArray | EmptyTextError]]
+
+
+@contextmanager
+def encoder(
+    model: str | Path, verifier: Verifier, jobs: int, device: str = "cpu"
+) -> Iterator[Encode]:
+    """Encode here, or in so many worker processes."""
+    if jobs == 1:
+        yield lambda documents: iter(_encode_all(verifier, documents))
+        return
+    # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
+    with ProcessPoolExecutor(
+        jobs, get_context("spawn"), initializer=_start_worker, initargs=(str(model), device)
+    ) as pool:
+
+        def encode(documents: Sequence[Document]) -> Iterator[FloatArray | EmptyTextError]:
+            # Long ones first, dealt out: the shares take about equally long.
+            order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
+            shares = [order[first::jobs] for first in range(jobs)]
+            found: dict[int, FloatArray | EmptyTextError] = {}
+            futures = [
+                pool.submit(_work, [documents[at] for at in share]) for share in shares if share
+            ]
+            for share, future in zip([share for share in shares if share], futures, strict=True):
+                found.update(zip(share, future.result(), strict=True))
+            return (found[at] for at in range(len(documents)))
+
+        yield encode
+
+
+def _encode_all(
+    verifier: Verifier, documents: Sequence[Document]
+) -> list[FloatArray | EmptyTextError]:
+    """The LEV of each document, or why it has none."""
+    if not documents:
+        return []
+    try:
+        return list(verifier.encode(documents))
+    except EmptyTextError as error:
+        if len(documents) == 1:
+            return [error]
+    middle = len(documents) // 2  # one of them is at fault: look in each half
+    return _encode_all(verifier, documents[:middle]) + _encode_all(verifier, documents[middle:])
+
+
+_worker: Verifier
+
+
+def _start_worker(model: str, device: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
+    global _worker
+    _worker = load(model, device=device)
+
+
+def _work(documents: Sequence[Document]) -> list[FloatArray | EmptyTextError]:
+    return _encode_all(_worker, documents)
