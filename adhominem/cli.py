@@ -443,7 +443,10 @@ def evaluate(
     for remark in dict.fromkeys(line for each in found for line in each.remarks):
         click.echo(f"Note: {remark}.")
     if found[0].intervals:
-        click.echo(f"In brackets: 95% intervals, by resampling {found[0].resampled}.")
+        click.echo(
+            f"In brackets: 95% intervals, by resampling {found[0].resampled} "
+            f"{found[0].resamples:,} times."
+        )
     if output is not None:
         click.echo(f"Figures and a page: {output / 'index.html'}")
 

@@ -54,6 +54,21 @@ def excerpts(text: str, words: int) -> Iterator[str]:
             excerpt, length = [], 0
 
 
+def write_cases(folder: Path) -> None:
+    """A letter in question, three by the same author, three by another: presidents of dev."""
+    by_author: dict[str, list[adhominem.Document]] = {}
+    for document in adhominem.read_documents(folder / "split" / "dev"):
+        by_author.setdefault(document.author, []).append(document)
+    author, other = sorted(by_author, key=lambda name: -len(by_author[name]))[:2]
+    by_work: dict[str, adhominem.Document] = {each.work: each for each in by_author[author]}
+    questioned, *known = by_work.values()  # one excerpt an address
+    (folder / "letter.txt").write_text(questioned.text, "utf-8")
+    for name, texts in (("known-letters", known[:3]), ("others-letters", by_author[other][:3])):
+        (folder / name).mkdir()
+        for number, document in enumerate(texts, start=1):
+            (folder / name / f"{number}.txt").write_text(document.text, "utf-8")
+
+
 def run(command: str) -> None:
     """Show a command and run it."""
     print(f"\n$ {command}", flush=True)
@@ -109,6 +124,11 @@ def main() -> None:
         "\nThe dev authors are none of the training authors, but the best epoch was chosen on them."
     )
     print("An AUC of 0.5 would be chance.")
+    write_cases(FOLDER)
+    run("adhominem verify letter.txt known-letters --model model")
+    run("adhominem verify letter.txt others-letters --model model")
+    print("\nThe letter and the known letters are by one president, the others by another;")
+    print("none of them is a training author. A model this small can be wrong.")
 
 
 if __name__ == "__main__":

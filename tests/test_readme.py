@@ -35,6 +35,11 @@ def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert len(commands) >= 3
     for command in commands:
         run(folder, "-m", *shlex.split(command, comments=True))
+        if command.startswith("adhominem split"):  # texts to compare: what the demo takes
+            cases = "from pathlib import Path; import demo; demo.write_cases(Path('.'))"
+            run(
+                folder, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'examples')!r}); {cases}"
+            )
     return folder
 
 
@@ -44,6 +49,9 @@ def test_the_commands_leave_what_the_readme_says(after_the_commands: Path) -> No
         "corpus/tokens.bin",
         "dev-pairs/truth.jsonl",
         "model/config.json",
+        "answers.jsonl",
+        "evaluation/index.html",
+        "levs.parquet",
     )
     for file in made:
         assert (after_the_commands / file).stat().st_size > 0

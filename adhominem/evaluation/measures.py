@@ -40,9 +40,13 @@ MEASURES: dict[str, Measure] = {
     "cllr": Measure("Cllr", "cost of the log Bayes factors in bits; saying nothing costs 1", False),
     "cllr_min": Measure("Cllr_min", "the part that calibration could not take away", False),
     "cllr_cal": Measure("Cllr_cal", "the part that calibration could take away", False),
-    "eer": Measure("EER", "error rate where misses and false alarms are equal", False),
-    "ece": Measure("ECE", "mean distance of probabilities from shares, in ten bins", False),
-    "mce": Measure("MCE", "largest such distance", False),
+    "eer": Measure(
+        "EER", "error rate where misses and false alarms are equal, on the convex hull", False
+    ),
+    "ece": Measure(
+        "calibration error", "mean distance of probabilities from shares, in ten bins", False
+    ),
+    "mce": Measure("largest calibration error", "the largest such distance", False),
     "misleading_same": Measure(
         "misleading, same author", "same-author pairs with a Bayes factor below 1", False
     ),
@@ -70,6 +74,7 @@ class Evaluation:
     measures: dict[str, float]  # by the names in MEASURES
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # 95%
     resampled: str = ""  # what the bootstrap drew: "authors" or "pairs"
+    resamples: int = 0  # and how often
     groups: dict[str, Evaluation] = field(default_factory=dict)  # parts of the set
     remarks: tuple[str, ...] = ()
 
@@ -132,6 +137,7 @@ def evaluate(
         measures=measure(answers),
         intervals=intervals,
         resampled=("pairs" if authors is None else "authors") if intervals else "",
+        resamples=resamples if intervals else 0,
         groups={
             name: evaluate(answers.of(mask), resamples=0)
             for name, mask in (groups or {}).items()

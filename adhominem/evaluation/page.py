@@ -155,6 +155,9 @@ def _how_to_read(evaluations: Sequence[Evaluation]) -> str:
             "The best number of a row is <b>bold</b>. That does not say that the system is better "
             f"than the next one by more than chance{': compare the intervals' if said else ''}."
         )
+    times = max((each.resamples for each in evaluations), default=0)
+    if times:
+        said.append(f"There were {times:,} resamples.")
     paragraphs = "\n".join(f"<p>{text}</p>" for text in said)
     return f"""<h2>How to read it</h2>
 <p><strong>A Bayes factor is not a verdict.</strong> It says how much more probable the two texts

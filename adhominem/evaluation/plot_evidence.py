@@ -81,7 +81,7 @@ def _draw_shares(axes: Axes, answers: Answers, same: bool, frame: Range, look: L
     values = np.sort(log10_bayes_factor(answers)[answers.same_author == same])
     inside = np.unique(values[(values > frame.low) & (values < frame.high)])
     if len(inside) > _MOST_STEPS:
-        inside = np.linspace(frame.low, frame.high, _MOST_STEPS)
+        inside = np.union1d(np.linspace(frame.low, frame.high, _MOST_STEPS), [0.0])  # exact at 0
     steps = np.concatenate([[frame.low], inside, [frame.high]])
     above = len(values) - np.searchsorted(values, steps, side="right")
     shares = above / len(values) if len(values) else np.full(len(steps), np.nan)

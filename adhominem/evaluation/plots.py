@@ -7,7 +7,6 @@ figure is drawn.
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from adhominem.evaluation.plot_calibration import draw_cross_entropy, draw_pav, 
 from adhominem.evaluation.plot_errors import draw_det, draw_roc
 from adhominem.evaluation.plot_evidence import draw_histograms, draw_tippett
 from adhominem.evaluation.plot_style import Draw, house_style
+from adhominem.text.files import replaced_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,7 +92,10 @@ def write_figures(systems: Sequence[Answers], folder: Path) -> list[Path]:
     for stem, drawing in FIGURES.items():
         figure = drawing.draw(systems)
         for suffix, data in ((".png", png_of(figure)), (".svg", svg_of(figure))):
-            written.append(_write_bytes(folder / f"{stem}{suffix}", data))
+            path = folder / f"{stem}{suffix}"
+            with replaced_file(path) as partial:
+                partial.write_bytes(data)
+            written.append(path)
     return written
 
 
@@ -111,19 +114,6 @@ def _saved(figure: Figure, **options: object) -> bytes:
     with house_style():
         figure.savefig(data, **options)  # type: ignore[arg-type]
     return data.getvalue()
-
-
-def _write_bytes(path: Path, data: bytes) -> Path:
-    """Whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    return path
 
 
 def draw_entropy_curves(
