@@ -27,6 +27,7 @@ from rich.table import Table
 
 from adhominem.errors import InputError
 
+_JSON_CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
 
 
@@ -125,8 +126,8 @@ def list_skipped(skipped: Sequence[InputError]) -> None:
 
 
 def print_json(result: dict[str, object]) -> None:
-    """A result for programs; NaN, which JSON does not know, as null."""
-    strict = json.loads(json.dumps(result), parse_constant=lambda name: None)
+    """A result for programs; NaN, which JSON does not know, as null, and infinity as a string."""
+    strict = json.loads(json.dumps(result), parse_constant=_JSON_CONSTANTS.__getitem__)
     print(json.dumps(strict, ensure_ascii=False, indent=2))
 
 

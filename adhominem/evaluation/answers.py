@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import AnswersError, InputError, NotFoundError
+from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
 from adhominem.text.files import bare_stem, write_whole
 from adhominem.text.pan import find_file, read_json_lines, read_truth
 
@@ -88,9 +88,10 @@ def load_answers(
 ) -> Answers:
     """Read `answers.jsonl` and bring it into the order of the truth."""
     path = Path(path)
-    rows: list[dict[str, Any]] = _good_rows(row for _, row in read_json_lines(path))
-    unnamed = [str(at) for at, row in enumerate(rows, 1) if not isinstance(row.get("id"), str)]
-    _complain(path, {"answers without an id (a string), by their number": unnamed})
+    lines = list(read_json_lines(path))
+    rows: list[dict[str, Any]] = _good_rows(row for _, row in lines)
+    unnamed = [f"line {at}" for at, row in lines if not isinstance(row.get("id"), str)]  # type: ignore[union-attr]
+    _complain(path, {"answers without an id (a string)": unnamed})
     found = {row["id"]: row for row in rows}
     missing = [] if missing_as_unanswered else [each for each in truth.ids if each not in found]
     known = set(truth.ids)
@@ -105,13 +106,13 @@ def load_answers(
                 for key, row in found.items()
                 if not _is_number(row.get("value")) or not 0 <= row["value"] <= 1
             ],
-            "log Bayes factors that are no number": [
+            "log Bayes factors that are no finite number": [
                 f"{key}: {row['log_bayes_factor']!r}"
                 for key, row in found.items()
                 if "log_bayes_factor" in row and not _is_number(row["log_bayes_factor"])
             ],
         },
-        hint="; --missing-as-unanswered counts them as non-answers" if missing else "",
+        hint="; --missing-as-unanswered counts missing answers as non-answers" if missing else "",
     )
     given = sum("log_bayes_factor" in row for row in found.values())
     if 0 < given < len(found):
@@ -172,6 +173,15 @@ def write_answers(
     log_bayes_factor: FloatArray | None = None,
 ) -> None:
     """Write `answers.jsonl`, whole or not at all."""
+    columns = [value] if log_bayes_factor is None else [value, log_bayes_factor]
+    if any(len(column) != len(ids) for column in columns):
+        raise OptionError(
+            f"{len(ids):,} ids, but {' and '.join(f'{len(column):,}' for column in columns)} values"
+        )
+    if not all(np.isfinite(column).all() for column in columns):
+        raise OptionError("an answer is no finite number; expected one, even if it is very large")
+    if len(value) and not 0 <= np.min(value) <= np.max(value) <= 1:
+        raise OptionError(f"values from {np.min(value)} to {np.max(value)}; expected 0 to 1")
     with write_whole(Path(path)) as file:
         for at, key in enumerate(ids):
             row: dict[str, Any] = {"id": key, "value": float(value[at])}
@@ -186,6 +196,8 @@ def _good_rows(rows: Iterable[Any]) -> list[Any]:
     broken = [row for row in read if isinstance(row, InputError)]
     if broken:
         more = f" (and {len(broken) - 1:,} more broken lines)" if len(broken) > 1 else ""
+        if isinstance(broken[0], NotFoundError):
+            raise broken[0]
         raise AnswersError(f"{broken[0].problem}{more}", broken[0].path, broken[0].line)
     return read
 
@@ -212,4 +224,9 @@ def _doubles(ids: Iterable[str]) -> list[str]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return False

@@ -22,6 +22,7 @@ def write_evaluation(
         write_figures(systems, folder)
         write_page(evaluations, systems, folder / "index.html", version)
         numbers = json.dumps([asdict(each) for each in evaluations])
-        strict = json.loads(numbers, parse_constant=lambda name: None)  # JSON knows no infinity
+        constants = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}  # which JSON has not
+        strict = json.loads(numbers, parse_constant=constants.__getitem__)
         numbers = json.dumps(strict, indent=1)
         (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")

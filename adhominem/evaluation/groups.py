@@ -31,6 +31,8 @@ def read_groups(
         at = place.get(row.id)
         if at is None:
             raise AnswersError(f"the truth has no line for the pair '{row.id}'", path)
+        if seen[at]:
+            raise AnswersError(f"the pair '{row.id}' comes twice; expected once", path)
         first, second = row.first, row.second
         known = bool(first.topic and second.topic)
         same_topic[at] = known and first.topic == second.topic
@@ -48,5 +50,6 @@ def read_groups(
     for at, low in enumerate(_STEPS):
         high = _STEPS[at + 1] if at + 1 < len(_STEPS) else None
         name = f"{low:,} words or more" if high is None else f"{low:,} to {high - 1:,} words"
+        name = f"shorter text: {name}"
         groups[name] = step == at
     return {name: mask for name, mask in groups.items() if mask.any()}

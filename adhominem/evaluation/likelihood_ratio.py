@@ -15,7 +15,7 @@ from adhominem.scoring.probability import probability_same_author
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-_STRONG = np.log(100)  # a Bayes factor that says much
+STRONG = np.log(100)  # a Bayes factor that says much
 _BINS = 10  # of probabilities, for the calibration errors
 
 
@@ -41,7 +41,8 @@ def pooled_cost(blocks: Blocks) -> float:
 
 def cllr_cal(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
     """The part of the cost that is due to calibration."""
-    return cllr(log_bayes_factor, same_author) - cllr_min(log_bayes_factor, same_author)
+    cost = cllr(log_bayes_factor, same_author)
+    return max(0.0, cost - cllr_min(log_bayes_factor, same_author))
 
 
 def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
@@ -52,9 +53,7 @@ def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> fl
 def pooled_error_rate(blocks: Blocks) -> float:
     """`equal_error_rate` of pairs that are pooled already."""
     misses, alarms = blocks.misses, blocks.false_alarms
-    at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal
-    if at == 0:
-        return float(misses[0])
+    at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal, never (0, 1)
     rise, fall = misses[at] - misses[at - 1], alarms[at - 1] - alarms[at]
     along = (alarms[at - 1] - misses[at - 1]) / (rise + fall)
     return float(misses[at - 1] + along * rise)
@@ -80,8 +79,8 @@ def misleading_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) ->
     return {
         "misleading_same": float((same < 0).mean()),
         "misleading_different": float((different > 0).mean()),
-        "strongly_misleading_same": float((same < -_STRONG).mean()),
-        "strongly_misleading_different": float((different > _STRONG).mean()),
+        "strongly_misleading_same": float((same < -STRONG).mean()),
+        "strongly_misleading_different": float((different > STRONG).mean()),
     }
 
 

@@ -27,7 +27,7 @@ class Measure:
 
 
 MEASURES: dict[str, Measure] = {
-    "auc": Measure("AUC", "how often a same-author pair has a higher value than another"),
+    "auc": Measure("AUC", "how often a same-author pair has a higher value than a different one"),
     "c@1": Measure("c@1", "accuracy that rewards leaving hard cases open"),
     "f1": Measure("F1", "of 'same author', over the pairs that were answered"),
     "f05u": Measure("F0.5u", "stresses that 'same author' be right; non-answers count as misses"),
@@ -64,6 +64,11 @@ MEASURES: dict[str, Measure] = {
 }
 
 
+# They look for the worst fit of a curve or of bins: in a resample, where pairs come several times,
+# there is more to find, and the interval would lie beside the estimate.
+_WITHOUT_INTERVAL = ("cllr_min", "cllr_cal", "ece", "mce")
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """How good a system's answers to a pair set are."""
@@ -80,10 +85,10 @@ class Evaluation:
 
 
 def measure(answers: Answers) -> dict[str, float]:
-    """Every measure; NaN where a class has no pair, and so there is nothing to tell apart."""
+    """Every measure; NaN for those that need both classes, where one has no pair."""
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
     if same.all() or not same.any():
-        return dict.fromkeys(MEASURES, float("nan"))
+        return {**dict.fromkeys(MEASURES, float("nan")), **_of_one_class(answers)}
     blocks = pool(factors, same)
     expected, largest = likelihood_ratio.calibration_errors(value, same)
     found = {
@@ -104,8 +109,26 @@ def measure(answers: Answers) -> dict[str, float]:
     }
     found["overall_2020"] = _mean(found, "auc", "c@1", "f1", "f05u_2020")
     found["overall_2021"] = _mean(found, "auc", "c@1", "f1", "f05u", "brier")
-    found["cllr_cal"] = found["cllr"] - found["cllr_min"]
+    found["cllr_cal"] = max(0.0, found["cllr"] - found["cllr_min"])
     return {name: found[name] for name in MEASURES}
+
+
+def _of_one_class(answers: Answers) -> dict[str, float]:
+    """What can be said of same-author pairs alone, or of different-author pairs alone."""
+    value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
+    if not len(value):
+        return {}
+    found = {
+        "c@1": pan.c_at_1(value, same),
+        "brier": pan.brier(value, same),
+        "accuracy": pan.accuracy(value, same),
+        "non_answers": pan.non_answers(value, same),
+    }
+    ending = "same" if same.all() else "different"
+    wrong = -factors if same.all() else factors
+    found[f"misleading_{ending}"] = float((wrong > 0).mean())
+    found[f"strongly_misleading_{ending}"] = float((wrong > likelihood_ratio.STRONG).mean())
+    return found
 
 
 def evaluate(
@@ -120,7 +143,8 @@ def evaluate(
     """Measure a system's answers.
 
     `authors` names the two authors of each pair: the bootstrap then draws authors, with all their
-    pairs, since two pairs of one author are no independent cases. Without, it draws pairs.
+    pairs, since two pairs of one author are no independent cases. Without, it draws pairs. Where
+    authors have few pairs, intervals over authors are too wide rather than too narrow.
     `groups` are parts of the set to be measured apart, each a mask (pairs,).
     """
     if resamples < 0:
@@ -129,7 +153,9 @@ def evaluate(
     intervals: dict[str, tuple[float, float]] = {}
     if resamples and not (same.all() or not same.any()):
         drawn = _resamples(answers, authors, resamples, seed, on_resample)
-        intervals = {name: _interval(drawn[name]) for name in MEASURES}
+        intervals = {
+            name: _interval(drawn[name]) for name in MEASURES if name not in _WITHOUT_INTERVAL
+        }
     return Evaluation(
         name=answers.name,
         pairs=len(answers),

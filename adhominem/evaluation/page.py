@@ -202,8 +202,7 @@ def _parts(evaluations: Sequence[Evaluation]) -> str:
         size = f"{pairs:,} pairs, {same:,} by one author"
         head = f"{escape(part)}<small>{size}</small>"
         if not 0 < same < pairs:
-            head += "<small>not measured: all are of one class</small>"
-            measured = []
+            head += "<small>all are of one class</small>"
         columns = [
             _cells(name, [found.measures[name] for _, found in measured]) for name in _OF_PARTS
         ]
@@ -212,7 +211,7 @@ def _parts(evaluations: Sequence[Evaluation]) -> str:
             f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>'
             for name, *cells in zip(named, *columns, strict=True)
         ]
-        if several or not rows:
+        if several:
             width = len(_OF_PARTS) + 1
             rows.insert(0, f'<tr><th scope="rowgroup" colspan="{width}">{head}</th></tr>')
         bodies.append("\n".join(rows))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from adhominem.errors import OptionError
 from adhominem.scoring.pooling import pool
+from adhominem.scoring.probability import probability_same_author
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -36,6 +37,25 @@ class Calibration:
     lower_bound: float  # of the log Bayes factor
     upper_bound: float
     pairs: int  # that it was fitted to
+
+    def __post_init__(self) -> None:
+        knots, factors = np.array(self.scores), np.array(self.log_bayes_factors)
+        if self.kind not in KINDS:
+            raise OptionError(f"the calibration is {self.kind!r}; expected {' or '.join(KINDS)}")
+        if len(knots) != len(factors) or not len(knots):
+            raise OptionError(
+                f"{len(knots)} scores and {len(factors)} log Bayes factors; expected as many"
+            )
+        if self.kind == "logistic" and len(knots) != 2:
+            raise OptionError(f"a logistic calibration with {len(knots)} scores; expected 2 points")
+        if not (np.isfinite(knots).all() and np.isfinite(factors).all()):
+            raise OptionError("a point of the calibration is not finite")
+        if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
+            raise OptionError("the calibration is not monotone; expected rising scores and factors")
+        if not self.lower_bound <= self.upper_bound:
+            raise OptionError(
+                f"the bounds are {self.lower_bound} and {self.upper_bound}; expected lower <= upper"
+            )
 
     def __call__(self, scores: npt.ArrayLike) -> FloatArray:
         """The log Bayes factor for each score of the model, within the bounds."""
@@ -62,8 +82,6 @@ class Calibration:
     def from_json(cls, data: dict[str, Any]) -> Calibration:
         """The calibration that `to_json` wrote."""
         points = {name: tuple(map(float, data[name])) for name in ("scores", "log_bayes_factors")}
-        if data["kind"] not in KINDS or len({len(each) for each in points.values()}) != 1:
-            raise OptionError(f"a calibration of the kind {data['kind']!r} that does not fit")
         bounds = {name: float(data[name]) for name in ("lower_bound", "upper_bound")}
         return cls(kind=data["kind"], pairs=int(data["pairs"]), **points, **bounds)  # type: ignore[arg-type]
 
@@ -75,6 +93,10 @@ def calibrate(
     values, same = np.asarray(scores, dtype=np.float64), np.asarray(same_author, dtype=bool)
     if kind not in KINDS:
         raise OptionError(f"the calibration is {kind!r}; expected {' or '.join(KINDS)}")
+    if values.shape != same.shape or values.ndim != 1:
+        raise OptionError(
+            f"{values.size} scores and {same.size} labels; expected as many, in one row each"
+        )
     if same.all() or not same.any():
         raise OptionError(
             "there are pairs of one kind only; expected some by the same author and some by "
@@ -97,13 +119,15 @@ def calibrate(
 
 def _line(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Logistic regression, each class counting half: its log odds are a log Bayes factor."""
-    centre, scale = scores.mean(), scores.std() or 1.0
+    centre, scale = scores.mean(), scores.std()
+    if scale <= 1e-12 * np.abs(scores).max():  # all the same but for rounding: they tell nothing
+        return np.array([-1.0, 1.0]), np.zeros(2)
     design = np.stack([np.ones_like(scores), (scores - centre) / scale], axis=1)  # (pairs, 2)
     weight = np.where(same_author, 0.5 / same_author.sum(), 0.5 / (~same_author).sum())  # (pairs,)
     ridge = np.diag([0.0, _RIDGE / len(scores)])
     beta = np.zeros(2)
     for _ in range(100):  # Newton's method
-        p = 1 / (1 + np.exp(-design @ beta))
+        p = probability_same_author(design @ beta)
         gradient = design.T @ (weight * (p - same_author)) + ridge @ beta
         hessian = (design.T * (weight * p * (1 - p))) @ design + ridge
         step = np.linalg.solve(hessian + 1e-12 * np.eye(2), gradient)
@@ -120,7 +144,8 @@ def _line(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, Float
 def _steps(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Isotonic regression: level within a block of pooled pairs, linear between two blocks."""
     blocks = pool(scores, same_author)
-    # The outermost blocks may hold one class alone. One more pair of the other keeps them finite.
+    # The outermost blocks may hold one class alone, evidence without bounds. So many pairs can
+    # support no more than their number; the empirical bounds are narrower still.
     same, different = blocks.same.sum() + 1, blocks.different.sum() + 1
     factors = np.clip(blocks.log_bayes_factor, -np.log(same), np.log(different))
     knots = np.stack([blocks.lowest, blocks.highest], axis=1).ravel()

@@ -240,9 +240,9 @@ def test_ids_that_do_not_fit_the_truth_are_named(
 
 
 @pytest.mark.parametrize("id", [None, 7, ["a"], True])
-def test_an_answer_without_an_id_is_named_by_its_number(tmp_path: Path, id: Any) -> None:
+def test_an_answer_without_an_id_is_named_by_its_line(tmp_path: Path, id: Any) -> None:
     path = write_lines(tmp_path / "answers.jsonl", with_change(1, id=id))
-    with pytest.raises(AnswersError, match=r"1 answers without an id \(a string\).*: 2"):
+    with pytest.raises(AnswersError, match=r"1 answers without an id \(a string\): line 2"):
         load_answers(path, TRUTH)
 
 

@@ -18,11 +18,11 @@ from adhominem.evaluation.answers import Truth
 from adhominem.evaluation.groups import read_groups
 
 LENGTHS = {  # words of the shorter text, from and to
-    "0 to 149 words": (0, 149),
-    "150 to 299 words": (150, 299),
-    "300 to 599 words": (300, 599),
-    "600 to 1,199 words": (600, 1199),
-    "1,200 words or more": (1200, 10**9),
+    "shorter text: 0 to 149 words": (0, 149),
+    "shorter text: 150 to 299 words": (150, 299),
+    "shorter text: 300 to 599 words": (300, 599),
+    "shorter text: 600 to 1,199 words": (600, 1199),
+    "shorter text: 1,200 words or more": (1200, 10**9),
 }
 
 
@@ -99,7 +99,7 @@ def test_groups_come_topics_first_then_from_short_to_long(tmp_path: Path) -> Non
     assert list(found) == [name for name in names if name in found]
     assert found["same topic"].tolist() == [False, True, False]
     assert found["cross topic"].tolist() == [True, False, False]
-    assert found["300 to 599 words"].tolist() == [False, False, True]
+    assert found["shorter text: 300 to 599 words"].tolist() == [False, False, True]
     assert list(read_groups(str(tmp_path), truth_of("a", "b", "c"))) == list(found)  # the folder
 
 
