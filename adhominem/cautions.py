@@ -9,18 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.models.reference import Reference
-from adhominem.pairs.duplicates import fingerprint
+from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
 
-_FEWEST_TOKENS = 100  # of a side: below, nothing is decided
-_SHORT_TOKENS = 500  # of a side: below, a model that does not know better says so
+UNCALIBRATED = (
+    "the model is not calibrated: its Bayes factors rank cases, but their size is not to be trusted"
+)
+
+_FEWEST_TOKENS = 100  # of a side's longest text: below, nothing is decided
+_SHORT_TOKENS = 500  # of a text: below, a model that does not know better says so
 _COMMON_WORDS = 100  # the most frequent words of the training texts
 _FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
 _FEWEST_WORDS = 20  # that the share is taken of
 _SHARED = 0.2  # of the shorter text that stands in the other, too
+_MOST_NAMED = 5  # texts in one message
 
 
 @dataclass(frozen=True)
@@ -57,22 +62,16 @@ def cautions_of(
                         decides=True,
                     )
                 )
-            elif how_strange > 1:
+            elif unlike := _unlike(words, vocabulary, how_strange, reference):
                 found.append(
                     Caution(
                         "unlike_training",
-                        f"{name} is unlike the training texts ({how_strange:.1f} times as far from "
-                        "their mean as nearly all of them): the number may not hold for it",
+                        f"{name} is unlike the training texts ({unlike}): the number may not hold "
+                        "for it",
                     )
                 )
     if not calibrated:
-        found.append(
-            Caution(
-                "uncalibrated",
-                "the model is not calibrated: the Bayes factor ranks cases, but its size is not "
-                "to be trusted",
-            )
-        )
+        found.append(Caution("uncalibrated", UNCALIBRATED))
     elif max(map(len, sides)) > 1:
         found.append(
             Caution(
@@ -93,21 +92,41 @@ def cautions_of(
 def _short(
     side: Sequence[Exhibit], tokens: Sequence[Sequence[str]], reference: Reference | None
 ) -> Iterator[Caution]:
-    count = sum(map(len, tokens))
-    names = ", ".join(exhibit.document.id for exhibit in side)
+    """Each text counts as a whole one, however short: so it is not the sum that matters."""
     usual = _SHORT_TOKENS if reference is None else max(_FEWEST_TOKENS, float(reference.shortest))
-    if count < _FEWEST_TOKENS:
+    short = [
+        f"{exhibit.document.id} ({len(words)})"
+        for exhibit, words in zip(side, tokens, strict=True)
+        if len(words) < usual
+    ]
+    if not short:
+        return
+    named = ", ".join(short[:_MOST_NAMED]) + (", ..." if len(short) > _MOST_NAMED else "")
+    if max(map(len, tokens)) < _FEWEST_TOKENS:
         yield Caution(
             "too_short",
-            f"{names}: {count} words and marks are too few to say anything; expected "
-            f"{_FEWEST_TOKENS} or more",
+            f"too few words and marks to say anything: {named}; expected {_FEWEST_TOKENS} or more",
             decides=True,
         )
-    elif count < usual:
-        yield Caution(
-            "short",
-            f"{names}: {count} words and marks are fewer than in nearly all training texts",
-        )
+    else:
+        yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
+
+
+def _unlike(
+    tokens: Sequence[str],
+    vocabulary: Vocabulary,
+    strangeness: float,
+    reference: Reference | None,
+) -> str:
+    """In what respect a text is unlike the training texts; empty if in none."""
+    if strangeness > 1:
+        return f"{strangeness:.1f} times as far from their mean as nearly all of them"
+    if reference is not None:
+        known = set(vocabulary.token_types)
+        unknown = sum(token not in known for token in tokens) / len(tokens)
+        if unknown > reference.unknown_limit:
+            return f"{unknown:.0%} of it are rare words, more than in nearly all of them"
+    return ""
 
 
 def _other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
@@ -121,20 +140,29 @@ def _other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
 
 
 def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:
-    """Texts that stand on both sides, whole or in part: no evidence of style."""
-    prints = [[fingerprint(exhibit.document.text) for exhibit in side] for side in sides]
-    for one, first in zip(sides[0], prints[0], strict=True):
-        for other, second in zip(sides[1], prints[1], strict=True):
-            names = f"{one.document.id} and {other.document.id}"
-            if one.sha256 == other.sha256 or first.exact == second.exact:
-                yield Caution("identical", f"{names} are the same text", decides=True)
-                continue
-            fewer = min(len(first.sample), len(second.sample))
-            both = len(np.intersect1d(first.sample, second.sample, assume_unique=True))
-            if both > 2 and both / fewer >= _SHARED:
-                yield Caution(
-                    "shared_text",
-                    f"about {both / fewer:.0%} of the shorter of {names} stands in the other: what "
-                    "was copied says nothing of who wrote the rest",
-                    decides=both / fewer >= 0.5,
-                )
+    """Texts that stand there twice, whole or in part."""
+    exhibits = [exhibit for side in sides for exhibit in side]
+    names = [exhibit.document.id for exhibit in exhibits]
+    prints = [fingerprint(exhibit.document.text) for exhibit in exhibits]
+    repeated: dict[bool, list[str]] = {}
+    for found in find_duplicates(prints, _SHARED):
+        both = f"{names[found.first]} and {names[found.second]}"
+        in_first = found.first < len(sides[0])
+        if in_first == (found.second < len(sides[0])):
+            repeated.setdefault(in_first, []).append(both)
+        elif prints[found.first].exact == prints[found.second].exact:
+            yield Caution("identical", f"{both} are the same text", decides=True)
+        else:
+            yield Caution(
+                "shared_text",
+                f"about {found.share:.0%} of the shorter of {both} stands in the other: what was "
+                "copied says nothing of who wrote the rest",
+                decides=found.share >= 0.5,
+            )
+    for pairs in repeated.values():
+        named = "; ".join(pairs[:_MOST_NAMED]) + ("; ..." if len(pairs) > _MOST_NAMED else "")
+        yield Caution(
+            "repeated",
+            f"texts of one side share a good part of their words, and count as two all the same: "
+            f"{named}",
+        )

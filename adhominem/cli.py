@@ -360,6 +360,11 @@ def train(
     help="The texts (pairs.jsonl): measures by topic and by length, too.",
 )
 @click.option(
+    "--training",
+    type=click.Path(path_type=Path),
+    help="A model's training.jsonl: its entropy curves go on the page, too.",
+)
+@click.option(
     "--missing-as-unanswered", is_flag=True, help="A pair without an answer is a non-answer."
 )
 @click.option(
@@ -376,6 +381,7 @@ def evaluate(
     answers: tuple[Path, ...],
     output: Path | None,
     pairs: Path | None,
+    training: Path | None,
     missing_as_unanswered: bool,
     bootstrap: int,
     seed: int,
@@ -417,8 +423,11 @@ def evaluate(
         ]
     if output is not None:
         from adhominem.evaluation.folder import write_evaluation
+        from adhominem.evaluation.plots import Entropies
 
-        write_evaluation(found, systems, output, __version__)
+        entropies = Entropies.read(training) if training else None
+
+        write_evaluation(found, systems, output, __version__, entropies)
     if as_json:
         print_json({"systems": [asdict(each) for each in found]})
         return
@@ -503,6 +512,9 @@ def table(
                 for row in rows
             ],
         )
+        bare = dict.fromkeys(row.model for row in rows if not row.calibrated)
+        if bare:
+            click.echo(f"Not calibrated: {', '.join(bare)}.")
     _finish(skipped)
 
 
@@ -740,8 +752,9 @@ def predict(
         adhominem predict pairs.jsonl -o answers.jsonl --model model --jobs 2
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER --model model
     """
+    from adhominem.cautions import UNCALIBRATED
     from adhominem.runs.predict import predict as answer_all
-    from adhominem.terminal import print_json, print_table, progress
+    from adhominem.terminal import complain, print_json, print_table, progress
     from adhominem.text.pan import pair_rows, problem_rows
     from adhominem.text.readers import find_sources
 
@@ -766,10 +779,13 @@ def predict(
             device=device,
             skipped=skipped,
         )
+    if not done.calibrated:
+        complain(UNCALIBRATED)
     if as_json:
         print_json(
             {
                 "output": str(done.output),
+                "calibrated": done.calibrated,
                 "answers": done.answers,
                 "scored_now": done.scored,
                 "texts_encoded": done.encoded,

@@ -10,17 +10,21 @@ from pathlib import Path
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import Evaluation
 from adhominem.evaluation.page import write_page
-from adhominem.evaluation.plots import write_figures
+from adhominem.evaluation.plots import Entropies, write_figures
 from adhominem.text.files import write_folder
 
 
 def write_evaluation(
-    evaluations: Sequence[Evaluation], systems: Sequence[Answers], output: Path, version: str
+    evaluations: Sequence[Evaluation],
+    systems: Sequence[Answers],
+    output: Path,
+    version: str,
+    entropies: Entropies | None = None,
 ) -> None:
     """Write the folder, whole or not at all."""
     with write_folder(output) as folder:
-        write_figures(systems, folder)
-        write_page(evaluations, systems, folder / "index.html", version)
+        write_figures(systems, folder, entropies)
+        write_page(evaluations, systems, folder / "index.html", version, entropies)
         numbers = json.dumps([asdict(each) for each in evaluations])
         constants = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}  # which JSON has not
         strict = json.loads(numbers, parse_constant=constants.__getitem__)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import MEASURES, Evaluation
-from adhominem.evaluation.plots import FIGURES, svg_of
+from adhominem.evaluation.plots import Entropies, figures, svg_of
 from adhominem.text.files import write_whole
 
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
@@ -80,7 +80,11 @@ footer { color: #555; font-size: .8rem; padding-bottom: 2rem; margin-top: 2.5rem
 
 
 def write_page(
-    evaluations: Sequence[Evaluation], systems: Sequence[Answers], path: Path, version: str
+    evaluations: Sequence[Evaluation],
+    systems: Sequence[Answers],
+    path: Path,
+    version: str,
+    entropies: Entropies | None = None,
 ) -> None:
     """Write the page: `evaluations` are its tables, `systems` its figures."""
     if len(evaluations) == 1:
@@ -102,7 +106,7 @@ def write_page(
 {_how_to_read(evaluations)}
 {_measures(evaluations)}
 {_parts(evaluations)}
-{_figures(systems)}
+{_figures(systems, entropies)}
 </main>
 <footer><p>Written by AdHominem {escape(version)}.</p></footer>
 </body>
@@ -281,12 +285,12 @@ def _number(value: float) -> str:
     return text.lstrip("−") if text == "−0.000" else text
 
 
-def _figures(systems: Sequence[Answers]) -> str:
+def _figures(systems: Sequence[Answers], entropies: Entropies | None) -> str:
     names = ", ".join(answers.name for answers in systems)
     drawn = []
-    for at, drawing in enumerate(FIGURES.values(), 1):
+    for at, (_, drawing, figure) in enumerate(figures(systems, entropies), 1):
         # As data: the ids inside one figure cannot meet those of another.
-        data = base64.b64encode(svg_of(drawing.draw(systems))).decode("ascii")
+        data = base64.b64encode(svg_of(figure)).decode("ascii")
         drawn.append(
             f'<figure><img src="data:image/svg+xml;base64,{data}" '
             f'alt="{escape(f"{drawing.title} of {names}")}">\n'

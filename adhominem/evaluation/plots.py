@@ -7,18 +7,19 @@ figure is drawn.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adhominem.errors import MissingExtraError
+from adhominem.errors import InputError, MissingExtraError
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.plot_calibration import draw_cross_entropy, draw_pav, draw_reliability
 from adhominem.evaluation.plot_errors import draw_det, draw_roc
 from adhominem.evaluation.plot_evidence import draw_histograms, draw_tippett
 from adhominem.evaluation.plot_style import Draw, house_style
 from adhominem.text.files import replaced_file
+from adhominem.text.pan import read_json_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,11 +87,55 @@ FIGURES: dict[str, Drawing] = {  # by the stem of the file
 }
 
 
-def write_figures(systems: Sequence[Answers], folder: Path) -> list[Path]:
+@dataclass(frozen=True)
+class Entropies:
+    """The course of a training: a value an epoch, in nats."""
+
+    between_author: Sequence[float]
+    within_author: Sequence[float]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Entropies:
+        """From the `training.jsonl` of a model folder."""
+        rows = []
+        for _, row in read_json_lines(Path(path)):
+            if isinstance(row, InputError):
+                raise row
+            rows.append(row)
+        try:
+            between, within = (
+                [float(row[f"{side}_author_entropy"]) for row in rows]
+                for side in ("between", "within")
+            )
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                "no entropies here; expected the training.jsonl of a model", path
+            ) from None
+        return cls(between, within)
+
+
+def figures(
+    systems: Sequence[Answers], entropies: Entropies | None = None
+) -> Iterator[tuple[str, Drawing, Figure]]:
+    """Each figure with the stem of its file, and what it is called."""
+    for stem, drawing in FIGURES.items():
+        yield stem, drawing, drawing.draw(systems)
+    if entropies is not None:
+        drawing = Drawing(
+            "Entropy curves",
+            "How far the model takes authors to differ, and the texts of one author, after each "
+            "epoch of its training; the paper's rise between authors and fall within.",
+            lambda systems: _entropy_figure(entropies),
+        )
+        yield "entropy", drawing, drawing.draw(systems)
+
+
+def write_figures(
+    systems: Sequence[Answers], folder: Path, entropies: Entropies | None = None
+) -> list[Path]:
     """Write every figure as PNG and as SVG; the same systems give the same bytes."""
     written = []
-    for stem, drawing in FIGURES.items():
-        figure = drawing.draw(systems)
+    for stem, _, figure in figures(systems, entropies):
         for suffix, data in ((".png", png_of(figure)), (".svg", svg_of(figure))):
             path = folder / f"{stem}{suffix}"
             with replaced_file(path) as partial:
@@ -120,6 +165,11 @@ def draw_entropy_curves(
     between_author: Sequence[float], within_author: Sequence[float], path: Path
 ) -> None:
     """The paper's entropy curves: a value an epoch, in nats, for authors and for documents."""
+    _entropy_figure(Entropies(between_author, within_author)).savefig(path, dpi=150)
+
+
+def _entropy_figure(entropies: Entropies) -> Figure:
+    between_author, within_author = entropies.between_author, entropies.within_author
     try:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
@@ -137,4 +187,4 @@ def draw_entropy_curves(
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path, dpi=150)
+    return figure

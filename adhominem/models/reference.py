@@ -19,6 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 _NAME = "reference.safetensors"
 _USUAL = 0.99  # of the training texts lie within the limits
 _FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
+_LEAST_ROOM = 1e-9  # that the other texts leave for one of them
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,19 @@ class Reference:
         cls, levs: FloatArray, unknown_shares: FloatArray, lengths: npt.NDArray[np.int64]
     ) -> Reference:
         """From some training texts: their LEVs, shares of unknown tokens, and tokens."""
+        others, size = max(1, len(levs) - 1), levs.shape[1]
         mean = levs.mean(axis=0)
-        variances, directions = np.linalg.eigh(np.cov(levs.T).reshape(levs.shape[1], -1))
+        variances, directions = np.linalg.eigh((levs - mean).T @ (levs - mean) / len(levs))
         deviations = np.sqrt(np.maximum(variances, max(_FLAT * variances.max(), 1e-30)))
         whitening = directions / deviations
         distances = _distances(levs, mean, whitening)
+        # Each text has drawn the measure towards itself. By the measure of the others alone it is
+        # farther away; in as many dimensions as there are texts, no limit can be told.
+        distances /= np.sqrt(np.maximum(1 - size * distances**2 / others, _LEAST_ROOM))
         return cls(
             mean,
             whitening,
-            np.array(np.quantile(distances, _USUAL)),
+            np.array(max(np.quantile(distances, _USUAL), _FLAT)),
             np.array(np.quantile(unknown_shares, _USUAL)),
             np.array(np.quantile(lengths, 1 - _USUAL)),
         )
@@ -81,6 +86,8 @@ def read_reference(folder: Path) -> Reference | None:
     try:
         arrays = load_file(path)
         matrices = [arrays[name].astype(np.float64) for name in ("lev_mean", "lev_whitening")]
+        if matrices[1].shape != 2 * matrices[0].shape:
+            raise ValueError(f"{matrices[0].shape} and {matrices[1].shape} do not fit")
         numbers: Sequence[FloatArray] = [
             arrays[entry.name].astype(np.float64)[0] for entry in fields(Reference)[2:]
         ]

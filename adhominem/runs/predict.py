@@ -12,9 +12,10 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,16 @@ from adhominem.models.folder import member_folders
 from adhominem.runs.workers import Encode, encoder
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
-from adhominem.text.files import write_whole
+from adhominem.text.files import COMPRESSIONS, write_whole
 from adhominem.text.pan import Pair, Problem
+from adhominem.text.readers import stop_or_skip
 from adhominem.verifier import Verifier, load
 
 FloatArray = npt.NDArray[np.float64]
 Case = Pair | Problem
 
 _CASES_AT_ONCE = 256
-_MOST_KEPT = 300_000  # LEVs, the latest ones: some 200 MB at 60 numbers each
+_MOST_KEPT = 300_000  # LEVs, the latest ones: some 150 MB at 60 numbers each
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Predicted:
     scored: int  # by this run
     encoded: int  # distinct texts that this run encoded
     output: Path
+    calibrated: bool
 
 
 def predict(
@@ -66,54 +69,55 @@ def predict(
     output = Path(output)
     if output.exists():
         raise OptionError(f"{output} exists already; remove it, or choose another name")
+    if output.suffix.lower() in COMPRESSIONS:
+        raise OptionError(f"answers are not packed; expected a name like {output.stem}")
     settings = {
         "model": _model_hash(Path(model)),
         "prior_same_author": prior_same_author,
         "delta": delta,
     }
-    partial = _Partial(output, settings)
-    scored = 0
     verifier = load(model, device=device)
-    with encoder(model, verifier, jobs, device) as encode:
+    with (
+        closing(_Partial(output, settings)) as partial,
+        encoder(model, verifier, jobs, device) as encode,
+    ):
         levs = _Levs(encode)
-        for some in _batches(_todo(cases, partial, skipped)):
+        before = partial.answers
+        todo: Iterator[Case] = stop_or_skip(cases, skipped)
+        for some in _batches(_passed_over(todo, partial)):
+            if levs.of(some, skipped)[0]:  # this one can be answered: why has it no answer?
+                raise partial.of_other_input()
+        for some in _batches(todo):
             good, sides = levs.of(some, skipped)
             factors = _scores(verifier, sides)
             values = without_weak_answers(
                 probability_same_author(factors, prior_same_author), delta
             )
             partial.add(good, values, factors)
-            scored += len(good)
-    partial.finish()
-    return Predicted(partial.answers, scored, levs.encoded, output)
+        partial.finish()
+    return Predicted(
+        partial.answers,
+        partial.answers - before,
+        levs.encoded,
+        output,
+        verifier.calibration is not None,
+    )
 
 
-def _todo(
-    cases: Iterable[Case | InputError],
-    partial: _Partial,
-    skipped: list[InputError] | None,
-) -> Iterator[Case]:
-    """The cases that have no answer yet. Answers stand in the order of the cases."""
-    answered = partial.ids()
-    next_answered = next(answered, None)
-    for case in cases:
-        if isinstance(case, InputError):
-            _skip(case, skipped)
-        elif next_answered is not None and case.id == next_answered:
-            next_answered = next(answered, None)
-        else:  # behind the answers; or among them, if it could not be scored the last time either
+def _passed_over(cases: Iterator[Case], partial: _Partial) -> Iterator[Case]:
+    """The cases among the answered ones that have no answer: they could not be scored."""
+    for answered in partial.ids():
+        for case in cases:
+            if case.id == answered:
+                break
             yield case
+        else:
+            raise partial.of_other_input()
 
 
 def _batches(cases: Iterator[Case]) -> Iterator[list[Case]]:
     while some := list(islice(cases, _CASES_AT_ONCE)):
         yield some
-
-
-def _skip(error: InputError, skipped: list[InputError] | None) -> None:
-    if skipped is None:
-        raise error
-    skipped.append(error)
 
 
 def _scores(verifier: Verifier, sides: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
@@ -139,7 +143,7 @@ class _Levs:
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
-        self._kept: OrderedDict[bytes, FloatArray | EmptyTextError] = OrderedDict()
+        self._kept: OrderedDict[bytes, npt.NDArray[np.float32] | None] = OrderedDict()
         self.encoded = 0
 
     def of(
@@ -149,26 +153,32 @@ class _Levs:
         keys = {}
         new: dict[bytes, Document] = {}
         for case in cases:
-            for side in _documents(case):
-                for document in side:
-                    key = _key(document)
-                    keys[id(document)] = key
-                    if key in self._kept:
-                        self._kept.move_to_end(key)
-                    else:
-                        new[key] = document
+            for document in chain(*_documents(case)):
+                key = keys[id(document)] = _key(document)
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                else:
+                    new[key] = document
         for key, lev in zip(new, self._encode(list(new.values())), strict=True):
-            self._kept[key] = lev
+            # As the network gave it: half the memory, and no hold on the batch it came in.
+            self._kept[key] = None if isinstance(lev, EmptyTextError) else lev.astype(np.float32)
         self.encoded += len(new)
         good, sides = [], []
         for case in cases:
             found = [[self._kept[keys[id(each)]] for each in side] for side in _documents(case)]
-            wrong = [lev for side in found for lev in side if isinstance(lev, EmptyTextError)]
+            wrong = [
+                document
+                for document, lev in zip(chain(*_documents(case)), chain(*found), strict=True)
+                if lev is None
+            ]
             if wrong:
-                _skip(EmptyTextError(f"the case '{case.id}': {wrong[0].problem}"), skipped)
+                error = EmptyTextError(f"the text '{wrong[0].id}' has no word in it")
+                if skipped is None:
+                    raise error
+                skipped.append(error)
                 continue
             good.append(case)
-            first, second = (np.stack([np.asarray(lev) for lev in side]) for side in found)
+            first, second = (np.array(side, dtype=np.float64) for side in found)
             sides.append((first, second))
         while len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
@@ -229,7 +239,7 @@ class _Partial:
                 yield str(json.loads(line)["id"])
 
     def add(self, cases: Sequence[Case], values: FloatArray, factors: FloatArray) -> None:
-        """Some more answers, on disk when this returns."""
+        """Some more answers; they outlive this process when this returns."""
         for case, value, factor in zip(cases, values.tolist(), factors.tolist(), strict=True):
             row = {"id": case.id, "value": value, "log_bayes_factor": factor}
             self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -237,11 +247,26 @@ class _Partial:
         self._file.flush()
 
     def finish(self) -> None:
-        """All is found: the file gets its name."""
+        """All is found: the file gets its name. One without a single answer is no file."""
         os.fsync(self._file.fileno())
-        self._file.close()
-        os.replace(self._path, self._output)
+        self.close()
+        if self.answers:
+            os.replace(self._path, self._output)
+        else:
+            self._path.unlink()
         self._settings_path.unlink(missing_ok=True)
+        if not self.answers:
+            raise InputError("there is no pair or problem that could be answered")
+
+    def close(self) -> None:
+        """Let go of the file; what is in it stays."""
+        self._file.close()
+
+    def of_other_input(self) -> OptionError:
+        """What to say if the answers so far are not those of the cases at hand."""
+        return OptionError(
+            f"{self._path} holds answers for another input; go on with the same one, or remove it"
+        )
 
 
 def _model_hash(folder: Path) -> str:

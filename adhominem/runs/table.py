@@ -22,6 +22,7 @@ class TableRow:
     pair_set: str
     pairs: int
     scores: dict[str, float]
+    calibrated: bool
 
 
 def table(
@@ -42,12 +43,15 @@ def table(
     rows = []
     for model in models:
         verifier = load(model, threads=threads)
+        calibrated = verifier.calibration is not None
         for name, pairs in sets.items():
             first, second = verifier.encode_pairs(pairs, on_documents=on_documents)
             found = PairScores(
                 verifier.score(first, second), verifier.distance(first, second), labels[name]
             )
-            rows.append(TableRow(called[str(model)], name, len(pairs), summarise(found)))
+            rows.append(
+                TableRow(called[str(model)], name, len(pairs), summarise(found), calibrated)
+            )
     return rows
 
 

@@ -33,11 +33,20 @@ def decide(
     """
     if not 0 <= delta < 0.5:
         raise OptionError(f"delta is {delta}; expected 0 to below 0.5")
+    if not 0 <= probability_same_author <= 1:
+        raise OptionError(f"the probability is {probability_same_author}; expected 0 to 1")
     if obstacles:
         return Decided(Decision.UNDECIDED, "; ".join(obstacles))
-    said = f"the probability of one author is {probability_same_author:.3f}"
-    if abs(probability_same_author - 0.5) < delta or probability_same_author == 0.5:
-        return Decided(Decision.UNDECIDED, f"{said}, within 0.5 ± {delta:g}")
-    if probability_same_author > 0.5:
+    said = f"the probability of one author is {show_probability(probability_same_author)}"
+    if probability_same_author > 0.5 + delta:
         return Decided(Decision.SAME_AUTHOR, f"{said}, above {0.5 + delta:g}")
-    return Decided(Decision.DIFFERENT_AUTHORS, f"{said}, below {0.5 - delta:g}")
+    if probability_same_author < 0.5 - delta:
+        return Decided(Decision.DIFFERENT_AUTHORS, f"{said}, below {0.5 - delta:g}")
+    return Decided(Decision.UNDECIDED, f"{said}, within 0.5 ± {delta:g}")
+
+
+def show_probability(probability: float) -> str:
+    """With three digits; never as 0 or 1, which no evidence makes it."""
+    if probability > 0.999:
+        return "more than 0.999"
+    return "less than 0.001" if probability < 0.001 else f"{probability:.3f}"

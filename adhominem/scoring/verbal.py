@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from math import isfinite
+from itertools import pairwise
+from math import inf, isfinite
 from pathlib import Path
 
 from adhominem.errors import OptionError
@@ -28,20 +29,23 @@ class VerbalScale:
 
     def __post_init__(self) -> None:
         starts = [start for start, _ in self.rungs]
-        if not starts or starts[0] != 0 or sorted(set(starts)) != starts:
+        rise = all(low < high < inf for low, high in pairwise(starts))
+        if not starts or starts[0] != 0 or not rise:
             raise OptionError(
                 f"the rungs of the verbal scale begin at {starts}; expected 0 and then ever more"
             )
+        if not all(isinstance(words, str) and words.strip() for _, words in self.rungs):
+            raise OptionError("a rung of the verbal scale has no words; expected a text for each")
 
     def words(self, log10_bayes_factor: float) -> str:
         """The rung of a number, which must not have been rounded before."""
+        if not isfinite(log10_bayes_factor):
+            raise OptionError(f"the log10 Bayes factor is {log10_bayes_factor}; expected a number")
         strength = abs(log10_bayes_factor)
         return [words for start, words in self.rungs if start <= strength][-1]
 
     def sentence(self, log10_bayes_factor: float) -> str:
         """What the evidence says: a comparison of two propositions, never a verdict."""
-        if not isfinite(log10_bayes_factor):
-            raise OptionError(f"the log10 Bayes factor is {log10_bayes_factor}; expected a number")
         if log10_bayes_factor == 0:
             return "The texts support neither proposition over the other."
         for_, against = (SAME, DIFFERENT) if log10_bayes_factor > 0 else (DIFFERENT, SAME)
@@ -55,8 +59,8 @@ class VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
         try:
             rows = json.loads(Path(path).read_text("utf-8"))
-            return cls(tuple((float(start), str(words)) for start, words in rows))
-        except (OSError, ValueError, TypeError) as error:
+            return cls(tuple((start, words) for start, words in rows))
+        except (OSError, ValueError, TypeError, OptionError) as error:
             raise OptionError(
                 f"{path} is no verbal scale ({error}); expected a JSON list like "
                 '[[0, "weak support"], [1, "moderate support"]]'

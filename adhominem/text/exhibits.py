@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from adhominem.errors import EmptyTextError, NotFoundError
+from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
 from adhominem.text.document import Document
 from adhominem.text.files import decode
-from adhominem.text.readers import READABLE_SUFFIXES, read_any_text, visible_files
+from adhominem.text.readers import (
+    READABLE_SUFFIXES,
+    Layout,
+    find_sources,
+    read_any_text,
+    visible_files,
+)
 
 STANDARD_INPUT = "-"
 
@@ -29,6 +37,7 @@ class Exhibit:
         if isinstance(each, Exhibit):
             return each
         document = each if isinstance(each, Document) else Document(text=each, id=name)
+        document = document if document.id else replace(document, id=name)
         return cls(document, sha256(document.text.encode("utf-8")).hexdigest())
 
 
@@ -40,20 +49,38 @@ def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]
             data = sys.stdin.buffer.read()
             text = decode(data, Path("standard input"))
             found.append(_exhibit(text, data, "standard input", topic))
-        elif Path(path).is_dir():
-            files = visible_files(Path(path), "**/*", READABLE_SUFFIXES)
-            if not files:
-                expected = ", ".join(READABLE_SUFFIXES)
-                raise NotFoundError(f"no text in this folder; expected files {expected}", path)
-            found += [_read(file, topic) for file in files]
+        elif os.path.isdir(path):
+            found += [_read(file, topic) for file in _texts_in(Path(path))]
         else:
             found.append(_read(Path(path), topic))
     return found
 
 
+def _texts_in(folder: Path) -> list[Path]:
+    texts = visible_files(folder, "**/*", READABLE_SUFFIXES)
+    expected = ", ".join(READABLE_SUFFIXES)
+    if not texts:
+        raise NotFoundError(f"no text in this folder; expected files {expected}", folder)
+    suffixes = {file.suffix.lower() for file in folder.rglob("*")}
+    if others := sorted({*visible_files(folder, "**/*", (*suffixes,))} - {*texts}):
+        warnings.warn(
+            f"{folder}: {len(others)} file(s) are not read, the first is {others[0].name}; "
+            f"expected files {expected}",
+            StrayFilesWarning,
+            stacklevel=3,
+        )
+    return texts
+
+
 def _read(path: Path, topic: str) -> Exhibit:
-    text = read_any_text(path)
-    return _exhibit(text, path.read_bytes(), str(path), topic)
+    name = os.fsencode(path).decode("utf-8", "replace")
+    if os.path.exists(path) and path.is_fifo():  # a shell's <(command): it can be read but once
+        data = path.read_bytes()
+        return _exhibit(decode(data, path), data, name, topic)
+    (source,) = find_sources(path)  # refuses what only looks like plain text: .rtf, .html
+    if source.layout is not Layout.FILE:
+        raise InputError("a table of many texts; expected a file for each", path)
+    return _exhibit(read_any_text(path), path.read_bytes(), name, topic)
 
 
 def _exhibit(text: str, data: bytes, name: str, topic: str) -> Exhibit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import re
 from dataclasses import replace
@@ -13,11 +14,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from adhominem.errors import InputError
 from adhominem.evaluation import page as page_module
+from adhominem.evaluation import plots as plots_module
 from adhominem.evaluation.answers import Answers, answers_from
 from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate
 from adhominem.evaluation.page import write_page
-from adhominem.evaluation.plots import FIGURES
+from adhominem.evaluation.plots import FIGURES, Entropies, write_figures
 
 pytest.importorskip("matplotlib")
 
@@ -109,7 +112,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 @pytest.fixture
 def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "FIGURES", {"roc": FIGURES["roc"]})
+    monkeypatch.setattr(plots_module, "FIGURES", {"roc": FIGURES["roc"]})
 
 
 def test_all_tags_are_closed_in_order_and_the_document_is_html5(whole: Page) -> None:
@@ -283,3 +286,20 @@ def test_a_name_that_is_no_text_and_a_page_written_twice_are_no_trouble(
     written(tmp_path, [evaluation], [answers])
     assert (tmp_path / "page.html").read_bytes() == first
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_the_entropy_curves_of_a_training_come_last(one_figure: None, tmp_path: Path) -> None:
+    log = tmp_path / "training.jsonl"
+    rows = [{"between_author_entropy": -5.0 + at, "within_author_entropy": -at} for at in range(3)]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    entropies = Entropies.read(log)
+    assert entropies == Entropies([-5.0, -4.0, -3.0], [0.0, -1.0, -2.0])
+    path = tmp_path / "page.html"
+    write_page(EVALUATIONS[:1], SYSTEMS[:1], path, "1.2.3", entropies)
+    text = path.read_text("utf-8")
+    assert text.index("Figure 1: ROC") < text.index("Figure 2: Entropy curves")
+    names = {written.name for written in write_figures(SYSTEMS[:1], tmp_path, entropies)}
+    assert {"entropy.png", "entropy.svg"} <= names
+    log.write_text('{"epoch": 1}\n', "utf-8")
+    with pytest.raises(InputError, match=r"expected the training\.jsonl"):
+        Entropies.read(log)
