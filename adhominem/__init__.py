@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from adhominem.pairs.pair_set import write_pair_set
     from adhominem.pairs.split import SplitOptions, split
     from adhominem.runs.calibrate import calibrate_model
+    from adhominem.runs.encode import encode
+    from adhominem.runs.predict import predict
     from adhominem.runs.table import table
     from adhominem.runs.train import train
     from adhominem.scoring.calibration import Calibration, calibrate
     from adhominem.scoring.two_covariance import TwoCovariance
+    from adhominem.scoring.verbal import VerbalScale
     from adhominem.text.corpus import PackedCorpus
     from adhominem.text.document import Document
+    from adhominem.text.exhibits import Exhibit, read_exhibits
     from adhominem.text.normalisation import Normaliser
     from adhominem.text.prepare import prepare, prepare_pairs
     from adhominem.text.readers import find_sources, read_documents, read_pairs, read_problems
     from adhominem.text.tokenizer import Tokenizer
     from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
     from adhominem.text.windows import WindowOptions
-    from adhominem.verifier import Verifier, load
+    from adhominem.verifier import Verification, Verifier, load
 
 _HOMES = {
     "AdHominemError": "errors",
@@ -41,6 +45,7 @@ _HOMES = {
     "Calibration": "scoring.calibration",
     "Config": "config",
     "Document": "text.document",
+    "Exhibit": "text.exhibits",
     "InputError": "errors",
     "Normaliser": "text.normalisation",
     "PackedCorpus": "text.corpus",
@@ -48,6 +53,8 @@ _HOMES = {
     "SplitOptions": "pairs.split",
     "Tokenizer": "text.tokenizer",
     "TwoCovariance": "scoring.two_covariance",
+    "VerbalScale": "scoring.verbal",
+    "Verification": "verifier",
     "Verifier": "verifier",
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",
@@ -57,15 +64,18 @@ _HOMES = {
     "calibrate_model": "runs.calibrate",
     "check_leaks": "evaluation.leaks",
     "draw_epoch": "pairs.epochs",
+    "encode": "runs.encode",
     "evaluate": "evaluation.measures",
     "find_sources": "text.readers",
     "load": "verifier",
     "load_answers": "evaluation.answers",
     "load_truth": "evaluation.answers",
+    "predict": "runs.predict",
     "prepare": "text.prepare",
     "prepare_pairs": "text.prepare",
     "preset": "config",
     "read_documents": "text.readers",
+    "read_exhibits": "text.exhibits",
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
     "split": "pairs.split",
@@ -81,6 +91,7 @@ __all__ = [
     "Calibration",
     "Config",
     "Document",
+    "Exhibit",
     "InputError",
     "Normaliser",
     "PackedCorpus",
@@ -88,6 +99,8 @@ __all__ = [
     "SplitOptions",
     "Tokenizer",
     "TwoCovariance",
+    "VerbalScale",
+    "Verification",
     "Verifier",
     "Vocabulary",
     "VocabularyOptions",
@@ -98,15 +111,18 @@ __all__ = [
     "calibrate_model",
     "check_leaks",
     "draw_epoch",
+    "encode",
     "evaluate",
     "find_sources",
     "load",
     "load_answers",
     "load_truth",
+    "predict",
     "prepare",
     "prepare_pairs",
     "preset",
     "read_documents",
+    "read_exhibits",
     "read_pairs",
     "read_problems",
     "split",

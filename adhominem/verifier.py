@@ -22,6 +22,7 @@ from adhominem.scoring.probability import ensemble_log_bayes_factor, probability
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
@@ -96,7 +97,17 @@ class Verifier:
             raise OptionError("a verifier without a model; expected at least one")
         self.name = name
         self.calibration = calibration
-        self._members = [_Member(model, threads, device) for model in models]
+        tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
+        self._members = [
+            _Member(
+                model,
+                tokenizers.setdefault(
+                    model.config.data.normaliser, Tokenizer(model.config.data.normaliser)
+                ),
+                _runtime(model, threads, device),
+            )
+            for model in models
+        ]
 
     @property
     def lev_size(self) -> int:
@@ -125,11 +136,11 @@ class Verifier:
         factor = raw if self.calibration is None else float(self.calibration(raw))
         log10 = factor / float(np.log(10))
         probability = float(probability_same_author(factor, prior_same_author))
-        found = [self._side(side) for side in sides]
         lead = self._members[0]
+        tokens = [_tokens([exhibit.document for exhibit in side], lead.tokenizer) for side in sides]
         cautions = cautions_of(
             sides,
-            [[lead.tokens(exhibit.document) for exhibit in side] for side in sides],
+            tokens,
             vocabulary=lead.vocabulary,
             strangeness=[lead.strangeness(part[0]) for part in map(self._split, levs)],
             reference=lead.reference,
@@ -148,8 +159,8 @@ class Verifier:
             reason=decided.reason,
             warnings=tuple(cautions),
             model=self.name,
-            first=found[0],
-            second=found[1],
+            first=_side(sides[0], tokens[0]),
+            second=_side(sides[1], tokens[1]),
         )
 
     def encode(
@@ -162,7 +173,10 @@ class Verifier:
         parts = [np.zeros((0, self.lev_size))]
         for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
             some = [_document(each) for each in documents[at : at + _DOCUMENTS_AT_ONCE]]
-            parts.append(np.concatenate([member.encode(some) for member in self._members], axis=1))
+            tokenizers = {id(member.tokenizer): member.tokenizer for member in self._members}
+            tokens = {key: _tokens(some, each) for key, each in tokenizers.items()}
+            levs = [member.encode(some, tokens[id(member.tokenizer)]) for member in self._members]
+            parts.append(np.concatenate(levs, axis=1))
             on_documents(len(some))
         return np.concatenate(parts)
 
@@ -204,42 +218,25 @@ class Verifier:
         sizes = [member.lev_size for member in self._members]
         return np.split(levs, np.cumsum(sizes)[:-1], axis=1)
 
-    def _side(self, exhibits: Sequence[Exhibit]) -> Side:
-        documents = tuple(
-            Material(
-                exhibit.document.id,
-                len(self._members[0].tokens(exhibit.document)),
-                exhibit.sha256,
-            )
-            for exhibit in exhibits
-        )
-        return Side(documents, sum(document.tokens for document in documents))
-
 
 class _Member:
     """One model: its tokenizer, its network, its two-covariance model."""
 
-    def __init__(self, model: Model, threads: int, device: str) -> None:
-        data = model.config.data
+    def __init__(
+        self, model: Model, tokenizer: Tokenizer, runtime: Runtime | DeviceRuntime
+    ) -> None:
+        self.tokenizer = tokenizer
         self.lev_size = model.config.encoder.lev_size
         self.vocabulary = model.vocabulary
         self.reference: Reference | None = read_reference(model.folder)
-        self._tokenizer = Tokenizer(data.normaliser)
-        self._knows_topics = data.knows_topics
-        self._runtime = _runtime(model, threads, device)
+        self._knows_topics = model.config.data.knows_topics
+        self._runtime = runtime
         self._two_covariance = model.two_covariance()
         self._project = model.project
 
-    def tokens(self, document: Document) -> list[str]:
-        return self._tokenizer.tokens(document.text)
-
-    def encode(self, documents: Sequence[Document]) -> FloatArray:
-        tokens = [self.tokens(document) for document in documents]
-        for document, found in zip(documents, tokens, strict=True):
-            if not found:
-                raise EmptyTextError(f"the text '{document.id}' has no word in it")
+    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> FloatArray:
         topics = [
-            prefix_tokens(document.topic, self._tokenizer) if self._knows_topics else []
+            prefix_tokens(document.topic, self.tokenizer) if self._knows_topics else []
             for document in documents
         ]
         return self._runtime.encode(tokens, topics).astype(np.float64)
@@ -296,6 +293,22 @@ def _runtime(model: Model, threads: int, device: str) -> Runtime | DeviceRuntime
 
 def _document(each: str | Document) -> Document:
     return each if isinstance(each, Document) else Document(text=each)
+
+
+def _tokens(documents: Sequence[Document], tokenizer: Tokenizer) -> list[list[str]]:
+    tokens = [tokenizer.tokens(document.text) for document in documents]
+    for document, found in zip(documents, tokens, strict=True):
+        if not found:
+            raise EmptyTextError(f"the text '{document.id}' has no word in it")
+    return tokens
+
+
+def _side(exhibits: Sequence[Exhibit], tokens: Sequence[list[str]]) -> Side:
+    documents = tuple(
+        Material(exhibit.document.id, len(found), exhibit.sha256)
+        for exhibit, found in zip(exhibits, tokens, strict=True)
+    )
+    return Side(documents, sum(document.tokens for document in documents))
 
 
 def _exhibits(texts: SideTexts, name: str) -> list[Exhibit]:

@@ -241,7 +241,7 @@ class _Partial:
     def add(self, cases: Sequence[Case], values: FloatArray, factors: FloatArray) -> None:
         """Some more answers; they outlive this process when this returns."""
         for case, value, factor in zip(cases, values.tolist(), factors.tolist(), strict=True):
-            row = {"id": case.id, "value": value, "log_bayes_factor": factor}
+            row = {"id": case.id, "value": _short(value), "log_bayes_factor": _short(factor)}
             self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
             self.answers += 1
         self._file.flush()
@@ -267,6 +267,11 @@ class _Partial:
         return OptionError(
             f"{self._path} holds answers for another input; go on with the same one, or remove it"
         )
+
+
+def _short(number: float) -> float:
+    """With ten digits: the last ones depend on what else was computed with it."""
+    return float(f"{number:.10g}")
 
 
 def _model_hash(folder: Path) -> str:
