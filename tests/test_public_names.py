@@ -140,10 +140,10 @@ def test_only_the_command_line_uses_the_terminal() -> None:
             name.split(".")[0] == "terminal" for name in imports(ast.parse(path.read_text("utf-8")))
         )
     }
-    assert users == {"cli"}
+    assert {name.split(".")[0] for name in users} == {"cli"}
 
 
-def test_only_the_terminal_and_the_command_line_print() -> None:
+def test_only_the_terminal_prints() -> None:
     for path in MODULES:
         calls = [
             node
@@ -152,4 +152,4 @@ def test_only_the_terminal_and_the_command_line_print() -> None:
             and isinstance(node.func, ast.Name)
             and node.func.id == "print"
         ]
-        assert not calls or module_name(path) in ("terminal", "cli"), path
+        assert not calls or module_name(path) == "terminal", path

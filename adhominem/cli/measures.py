@@ -1,0 +1,224 @@
+"""The commands that say how good it is: evaluate, table, baseline."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adhominem import __version__
+from adhominem.cli.shared import finish, json_option, read_all_pairs, seed_option, skip_list
+
+if TYPE_CHECKING:
+    from adhominem.evaluation.measures import Evaluation
+
+
+@click.command()
+@click.argument("truth", type=click.Path(path_type=Path))
+@click.argument("answers", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A folder for figures and a page."
+)
+@click.option(
+    "--pairs",
+    type=click.Path(path_type=Path),
+    help="The texts (pairs.jsonl): measures by topic and by length, too.",
+)
+@click.option(
+    "--training",
+    type=click.Path(path_type=Path),
+    help="A model's training.jsonl: its entropy curves go on the page, too.",
+)
+@click.option(
+    "--missing-as-unanswered", is_flag=True, help="A pair without an answer is a non-answer."
+)
+@click.option(
+    "--bootstrap",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Resamples for the 95% intervals; 0 leaves them out.",
+)
+@seed_option
+@json_option
+def evaluate(
+    truth: Path,
+    answers: tuple[Path, ...],
+    output: Path | None,
+    pairs: Path | None,
+    training: Path | None,
+    missing_as_unanswered: bool,
+    bootstrap: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure anyone's answers: PAN's scores, and the cost of the evidence.
+
+    TRUTH is PAN's truth.jsonl (or a folder with it), ANSWERS are one or more answers.jsonl
+    with `id`, `value` (0 to 1, 0.5 = no answer) and, if you like, `log_bayes_factor` in nats.
+
+    \b
+        adhominem evaluate truth.jsonl answers.jsonl -o report
+    """
+    from dataclasses import asdict
+
+    from adhominem.evaluation.answers import load_systems, load_truth
+    from adhominem.evaluation.groups import read_groups
+    from adhominem.evaluation.measures import MEASURES
+    from adhominem.evaluation.measures import evaluate as evaluate_answers
+    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.text.files import check_output
+
+    if output is not None:
+        output = check_output(output)
+    labels = load_truth(truth)
+    systems = load_systems(answers, labels, missing_as_unanswered=missing_as_unanswered)
+    groups = read_groups(pairs, labels) if pairs else None
+    with counting("bootstrap", bootstrap * len(systems)) as on_resample:
+        found = [
+            evaluate_answers(
+                system,
+                authors=labels.authors,
+                groups=groups,
+                resamples=bootstrap,
+                seed=seed,
+                on_resample=on_resample,
+            )
+            for system in systems
+        ]
+    if output is not None:
+        from adhominem.evaluation.folder import write_evaluation
+        from adhominem.evaluation.plots import Entropies
+
+        entropies = Entropies.read(training) if training else None
+
+        write_evaluation(found, systems, output, __version__, entropies)
+    if as_json:
+        print_json({"systems": [asdict(each) for each in found]})
+        return
+    names = [each.name for each in found]
+    rows = [
+        [entry.title, *(_with_interval(each, name) for each in found)]
+        for name, entry in MEASURES.items()
+    ]
+    same = int(labels.same_author.sum())
+    print_table(f"{len(labels):,} pairs, {same:,} of them by the same author", ["", *names], rows)
+    for part in found[0].groups:
+        kinds = ("auc", "c@1", "overall_2021", "cllr", "eer")
+        shown = [
+            [
+                each.name,
+                each.groups[part].pairs,
+                *(f"{each.groups[part].measures[k]:.3f}" for k in kinds),
+            ]
+            for each in found
+        ]
+        print_table(part, ["", "pairs", *(MEASURES[kind].title for kind in kinds)], shown)
+    for remark in dict.fromkeys(line for each in found for line in each.remarks):
+        click.echo(f"Note: {remark}.")
+    if found[0].intervals:
+        click.echo(
+            f"In brackets: 95% intervals, by resampling {found[0].resampled} "
+            f"{found[0].resamples:,} times."
+        )
+    if output is not None:
+        click.echo(f"Figures and a page: {output / 'index.html'}")
+
+
+def _with_interval(evaluation: Evaluation, name: str) -> str:
+    interval = evaluation.intervals.get(name)
+    shown = f"{evaluation.measures[name]:.3f}"
+    return shown if interval is None else f"{shown} ({interval[0]:.3f}-{interval[1]:.3f})"
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--pairs",
+    "sets",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A pair set with its truth; may be given several times.",
+)
+@click.option("--without-topics", is_flag=True, help="Hide the contextual prefixes.")
+@json_option
+def table(
+    models: tuple[Path, ...], sets: tuple[Path, ...], without_topics: bool, as_json: bool
+) -> None:
+    """Print the paper's Table 2 for models and pair sets.
+
+    The width of the band of non-answers is, as in the paper, the best for each set.
+
+    \b
+        adhominem table model ensemble --pairs dev/blogs --pairs dev/reddit
+    """
+    from dataclasses import asdict
+
+    from adhominem.runs.table import table as score_all
+    from adhominem.terminal import counting, print_json, print_table
+
+    skipped = skip_list()
+    found = {path.name: read_all_pairs(path, skipped) for path in sets}
+    documents = 2 * sum(map(len, found.values())) * len(models)
+    with counting("encoding", documents) as on_documents:
+        rows = score_all(models, found, with_topics=not without_topics, on_documents=on_documents)
+    if as_json:
+        print_json(
+            {"rows": [asdict(row) for row in rows], "skipped": [str(error) for error in skipped]}
+        )
+    else:
+        measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
+        print_table(
+            "Scores",
+            ["model", "pair set", "pairs", *measures],
+            [
+                [row.model, row.pair_set, row.pairs, *(f"{row.scores[k]:.3f}" for k in measures)]
+                for row in rows
+            ],
+        )
+        bare = dict.fromkeys(row.model for row in rows if not row.calibrated)
+        if bare:
+            click.echo(f"Not calibrated: {', '.join(bare)}.")
+    finish(skipped)
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["naive", "compression", "delta"]))
+@click.argument("pairs", type=click.Path(path_type=Path))
+@click.option(
+    "--train",
+    "train_sets",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Pairs with their truth to learn from; may be given several times.",
+)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The answers.jsonl."
+)
+@click.option(
+    "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=click.IntRange(min=1)
+)
+def baseline(name: str, pairs: Path, train_sets: tuple[Path, ...], output: Path, jobs: int) -> None:
+    """Answer PAIRS by a simple rival system, for comparison.
+
+    \b
+    naive        character 4-grams and their cosine (PAN's first baseline)
+    compression  how well one text predicts the other (PAN's second)
+    delta        Burrows's Delta on the most frequent words
+
+    \b
+        adhominem baseline naive dev --train train-pairs -o answers.jsonl
+    """
+    from adhominem.evaluation.answers import write_answers
+    from adhominem.evaluation.baselines import run_baseline
+
+    skipped = skip_list()
+    known = [pair for path in train_sets for pair in read_all_pairs(path, skipped)]
+    asked = read_all_pairs(pairs, skipped)
+    found = run_baseline(name, known, asked, jobs=jobs)
+    write_answers(output, [pair.id for pair in asked], found.value, found.log_bayes_factor)
+    finish(skipped)

@@ -1,0 +1,90 @@
+"""What the commands share: arguments, options, and how they end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adhominem.errors import InputError
+
+if TYPE_CHECKING:
+    from adhominem.text.pan import Pair
+    from adhominem.text.readers import Source
+
+SKIPPED_STATUS = 3
+
+
+sources_argument = click.argument(
+    "sources", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+output_folder = click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to make."
+)
+seed_option = click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Repeats a run."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def find_all(paths: tuple[Path, ...]) -> tuple[list[Source], int]:
+    """The corpora at all these paths, and their bytes."""
+    from adhominem.text.readers import find_sources
+
+    sources = [source for path in paths for source in find_sources(path)]
+    return sources, sum(source.size() for source in sources)
+
+
+def skip_list() -> list[InputError]:
+    """Where bad rows go; they are shown when the command ends, be it by an error."""
+    from adhominem.terminal import list_skipped
+
+    skipped: list[InputError] = []
+    click.get_current_context().call_on_close(lambda: list_skipped(skipped))
+    return skipped
+
+
+def finish(skipped: list[InputError]) -> None:
+    """End the command, and say whether anything was left out."""
+    sys.exit(SKIPPED_STATUS if skipped else 0)
+
+
+def read_all_pairs(path: Path, skipped: list[InputError]) -> list[Pair]:
+    """The pairs of a set; what cannot be read is skipped."""
+    from adhominem.text.readers import read_pairs
+
+    return list(read_pairs(path, skipped=skipped))
+
+
+def need_model(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
+    """Say how to come by a model; click would only say that the option is missing."""
+    if value is None:
+        raise click.UsageError(
+            "no model was given: name the folder of one by --model, or by the environment variable "
+            "ADHOMINEM_MODEL. `adhominem train` makes one; `make demo` shows how."
+        )
+    return value
+
+
+model_option = click.option(
+    "--model",
+    envvar="ADHOMINEM_MODEL",
+    callback=need_model,
+    type=click.Path(path_type=Path),
+    help="A model's folder; or set ADHOMINEM_MODEL.",
+)
+device_option = click.option(
+    "--device",
+    default="cpu",
+    show_default=True,
+    help="cpu, or cuda where there is torch and a GPU.",
+)
+prior_option = click.option(
+    "--prior",
+    default=0.5,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="How probable one author is before the texts are read.",
+)

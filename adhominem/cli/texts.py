@@ -1,0 +1,228 @@
+"""The commands that compare texts: verify, predict, encode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adhominem.cli.shared import (
+    device_option,
+    find_all,
+    finish,
+    json_option,
+    model_option,
+    prior_option,
+    skip_list,
+    sources_argument,
+)
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@model_option
+@click.option(
+    "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
+)
+@click.option("--also-second", multiple=True, metavar="FILE", help="One more of the second side.")
+@click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about.")
+@click.option("--topic-second", default="", metavar="TEXT", help="What the second is about.")
+@device_option
+@prior_option
+@click.option(
+    "--delta",
+    default=0.125,
+    show_default=True,
+    type=click.FloatRange(0, 0.5, max_open=True),
+    help="Undecided within 0.5 +- delta.",
+)
+@click.option(
+    "--scale", type=click.Path(path_type=Path), help="A verbal scale of your own, as JSON."
+)
+@json_option
+def verify(
+    first: str,
+    second: str,
+    model: Path,
+    also_first: tuple[str, ...],
+    also_second: tuple[str, ...],
+    topic_first: str,
+    topic_second: str,
+    device: str,
+    prior: float,
+    delta: float,
+    scale: Path | None,
+    as_json: bool,
+) -> None:
+    """Were two texts written by the same person, and how strong is the evidence?
+
+    FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
+    author, or - for standard input.
+
+    \b
+        adhominem verify letter.txt email.txt --model model
+        adhominem verify letter.txt known-letters/ --model model --prior 0.1
+    """
+    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.terminal import print_json, print_verification
+    from adhominem.text.exhibits import read_exhibits
+    from adhominem.verifier import load
+
+    result = load(model, device=device).verify(
+        read_exhibits([first, *also_first], topic_first),
+        read_exhibits([second, *also_second], topic_second),
+        prior_same_author=prior,
+        delta=delta,
+        scale=VerbalScale.read(scale) if scale else None,
+    )
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_verification(result.to_json())
+
+
+@click.command()
+@click.argument("source", required=False, type=click.Path(path_type=Path))
+@click.option("-i", "--input", "given", type=click.Path(path_type=Path), help="The same as SOURCE.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The answers.jsonl, or a folder for it.",
+)
+@model_option
+@click.option(
+    "--input-format",
+    type=click.Choice(["pan20", "pan15"]),
+    default="pan20",
+    show_default=True,
+    help="pairs.jsonl, or problem folders.",
+)
+@device_option
+@prior_option
+@click.option(
+    "--delta",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 0.5, max_open=True),
+    help="Answer 0.5 within 0.5 +- delta.",
+)
+@click.option(
+    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
+)
+@json_option
+def predict(
+    source: Path | None,
+    given: Path | None,
+    output: Path,
+    model: Path,
+    input_format: str,
+    device: str,
+    prior: float,
+    delta: float,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Answer all pairs of a file: PAN's pairs.jsonl to answers.jsonl.
+
+    A run that was stopped goes on where it was when it is started again. Each answer has the
+    fields id, value and log_bayes_factor.
+
+    \b
+        adhominem predict pairs.jsonl -o answers.jsonl --model model --jobs 2
+        adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER --model model
+    """
+    from adhominem.cautions import UNCALIBRATED
+    from adhominem.runs.predict import predict as answer_all
+    from adhominem.terminal import complain, print_json, print_table, progress
+    from adhominem.text.pan import pair_rows, problem_rows
+    from adhominem.text.readers import find_sources
+
+    if (source is None) == (given is None):
+        raise click.UsageError("give the input once, as SOURCE or by -i")
+    path = source or given
+    assert path is not None
+    if output.is_dir() or not output.suffix:
+        output = output / "answers.jsonl"
+    skipped = skip_list()
+    size = sum(found.size() for found in find_sources(path))
+    with progress("answering", size) as on_bytes:
+        done = answer_all(
+            model,
+            pair_rows(path, on_bytes=on_bytes, labelled=False)
+            if input_format == "pan20"
+            else problem_rows(path, on_bytes),
+            output,
+            prior_same_author=prior,
+            delta=delta,
+            jobs=jobs,
+            device=device,
+            skipped=skipped,
+        )
+    if not done.calibrated:
+        complain(UNCALIBRATED)
+    if as_json:
+        print_json(
+            {
+                "output": str(done.output),
+                "calibrated": done.calibrated,
+                "answers": done.answers,
+                "scored_now": done.scored,
+                "texts_encoded": done.encoded,
+                "skipped": [str(error) for error in skipped],
+            }
+        )
+    else:
+        print_table(
+            str(done.output),
+            ["", "answers", "scored now", "texts encoded", "skipped"],
+            [["", done.answers, done.scored, done.encoded, len(skipped)]],
+        )
+    finish(skipped)
+
+
+@click.command()
+@sources_argument
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A .parquet or .npz file.",
+)
+@model_option
+@click.option(
+    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
+)
+@json_option
+def encode(sources: tuple[Path, ...], output: Path, model: Path, jobs: int, as_json: bool) -> None:
+    """Turn every text into its linguistic embedding vector (LEV).
+
+    The table has a row a text: corpus, author, topic, work, id and lev.
+
+    \b
+        adhominem encode novels/ -o levs.parquet --model model
+    """
+    from adhominem.runs.encode import encode as encode_all
+    from adhominem.terminal import print_json, print_table, progress
+
+    chosen, size = find_all(sources)
+    skipped = skip_list()
+    with progress("encoding", size) as on_bytes:
+        done = encode_all(model, chosen, output, jobs=jobs, skipped=skipped, on_bytes=on_bytes)
+    if as_json:
+        print_json(
+            {
+                "output": str(output),
+                "documents": done.documents,
+                "lev_size": done.lev_size,
+                "skipped": [str(error) for error in skipped],
+            }
+        )
+    else:
+        print_table(
+            str(output), ["", "documents", "LEV size"], [["", done.documents, done.lev_size]]
+        )
+    finish(skipped)

@@ -1,0 +1,148 @@
+"""The texts of a case: whatever a side is made of, with the hash of each file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+from hashlib import sha256
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from test_office import write_any
+
+from adhominem import Document
+from adhominem.errors import (
+    BinaryFileError,
+    EmptyTextError,
+    InputError,
+    NotFoundError,
+    StrayFilesWarning,
+)
+from adhominem.text.exhibits import Exhibit, read_exhibits
+
+WORDS = "My dear Sir, I have the honour to enclose the papers."
+
+
+def write(path: Path, text: str = WORDS) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def hash_of(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_file_is_one_text_with_its_name_topic_and_hash(tmp_path: Path) -> None:
+    path = write(tmp_path / "letter.txt", WORDS + " Über alles.\r\n")
+    (found,) = read_exhibits([path], "papers")
+    assert found.document.text.startswith(WORDS)
+    assert (found.document.id, found.document.topic) == (str(path), "papers")
+    assert found.sha256 == hash_of(path)
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".pdf", ".odt"])
+def test_an_office_file_is_read_and_hashed_as_it_lies_there(tmp_path: Path, suffix: str) -> None:
+    path = write_any(tmp_path / f"letter{suffix}", WORDS)
+    (found,) = read_exhibits([str(path)])
+    assert found.document.text.strip() == WORDS
+    assert found.sha256 == hash_of(path)
+
+
+def test_a_packed_file_is_unpacked_and_hashed_as_it_lies_there(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt.gz"
+    path.write_bytes(gzip.compress(WORDS.encode()))
+    (found,) = read_exhibits([path])
+    assert found.document.text == WORDS
+    assert found.sha256 == hash_of(path)
+
+
+def test_several_files_and_folders_are_the_texts_of_one_side_in_order(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "one.txt"), write(tmp_path / "two.txt", "Another.")
+    inside = [write(tmp_path / "known" / name, name) for name in ("a.txt", "b.md", "c/d.txt")]
+    found = read_exhibits([two, tmp_path / "known", one])
+    assert [each.document.id for each in found] == [str(path) for path in (two, *inside, one)]
+    assert [each.sha256 for each in found] == [hash_of(path) for path in (two, *inside, one)]
+
+
+def test_a_folder_says_what_of_it_is_not_read(tmp_path: Path) -> None:
+    for name in ("a.txt", "old.rtf", "photo.jpg", ".hidden.txt", "~$a.docx"):
+        write(tmp_path / "known" / name)
+    with pytest.warns(StrayFilesWarning, match=r"2 file\(s\) are not read, the first is old.rtf"):
+        (found,) = read_exhibits([tmp_path / "known"])
+    assert found.document.id.endswith("a.txt")
+
+
+def test_standard_input_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = f"{WORDS} Ciò.\n".encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "ascii"))
+    (found,) = read_exhibits(["-"])
+    assert found.document.text == data.decode()
+    assert found.document.id == "standard input"
+    assert found.sha256 == sha256(data).hexdigest()
+
+
+def test_a_pipe_is_read_once_and_its_hash_is_that_of_what_came(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_text(WORDS, "utf-8"))
+    writer.start()
+    (found,) = read_exhibits([pipe])
+    writer.join()
+    assert found.document.text == WORDS
+    assert found.sha256 == sha256(WORDS.encode()).hexdigest()
+
+
+def test_a_name_that_is_no_unicode_is_no_obstacle(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
+    (found,) = read_exhibits([write(path)])
+    assert found.document.id == f"{tmp_path}/caf�.txt"
+
+
+def test_an_encoding_is_guessed_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_bytes("Le caf\xe9 est ferm\xe9.".encode("cp1252"))
+    with pytest.warns(UserWarning, match="read as CP1252"):
+        (found,) = read_exhibits([path])
+    assert found.document.text == "Le café est fermé."
+    assert found.sha256 == hash_of(path)
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder" / "sub").mkdir(parents=True)
+    (tmp_path / "binary.txt").write_bytes(b"\0\1\2\3")
+    (tmp_path / "broken.docx").write_bytes(b"no zip")
+    cases: list[tuple[str, type[InputError], str]] = [
+        ("nowhere.txt", NotFoundError, "there is no such file or folder"),
+        ("folder", NotFoundError, "no text in this folder; expected files .txt, .md, .docx"),
+        ("binary.txt", BinaryFileError, "this is binary data; expected plain text in UTF-8"),
+        ("broken.docx", InputError, "the file is damaged or no .docx file at all"),
+        (write(tmp_path / "empty.txt", "").name, EmptyTextError, "the text is empty"),
+        (write(tmp_path / "blank.txt", " \n\t").name, EmptyTextError, "the text is empty"),
+        (write(tmp_path / "a.rtf", r"{\rtf1 Hello}").name, InputError, ".rtf files are not read"),
+        (write(tmp_path / "a.html", "<p>Hello").name, InputError, ".html files are not read"),
+        (write(tmp_path / "a.jsonl", '{"text": "a"}').name, InputError, "a table of many texts"),
+    ]
+    for name, kind, message in cases:
+        with pytest.raises(kind) as caught:
+            read_exhibits([write(tmp_path / "good.txt"), tmp_path / name])
+        assert str(caught.value).startswith(f"{tmp_path / name}: {message}")
+    for data, kind in ((b"", EmptyTextError), (b"\0\1", BinaryFileError)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        with pytest.raises(kind, match=r"^standard input: "):
+            read_exhibits(["-"])
+
+
+def test_a_string_or_a_document_is_an_exhibit_with_the_hash_of_its_text() -> None:
+    text = "Où est-il ?"
+    expected = sha256(text.encode("utf-8")).hexdigest()
+    assert Exhibit.of(text, "first") == Exhibit(Document(text=text, id="first"), expected)
+    named = Document(text=text, id="memo", topic="ships")
+    assert Exhibit.of(named, "first") == Exhibit(named, expected)
+    nameless = Exhibit.of(Document(text=text, topic="ships"), "first").document
+    assert (nameless.id, nameless.topic) == ("first", "ships")
+    exhibit = Exhibit(named, "of the file")
+    assert Exhibit.of(exhibit, "first") is exhibit
