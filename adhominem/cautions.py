@@ -58,7 +58,7 @@ def cautions_of(
                     Caution(
                         "other_language",
                         f"{name} hardly has a common word of the training texts: it seems to be "
-                        "in another language",
+                        "in another language, or no running text",
                         decides=True,
                     )
                 )

@@ -41,7 +41,9 @@ def test_a_run_leaves_a_model_folder_and_nothing_else(small_run: SmallRun) -> No
         "README.md",
         "training.jsonl",
         "entropy.png",
+        "reference.safetensors",
         "tensorboard",
+        "training_authors.txt",
     }
     assert [path.name for path in small_run.folder.parent.iterdir()] == ["model"]
     assert small_run.model.config == small_run.config
