@@ -199,7 +199,7 @@ class _Partial:
         self._settings_path = output.with_name(f"{output.name}.settings.json")
         self.answers = 0
         output.parent.mkdir(parents=True, exist_ok=True)
-        if self._path.exists():
+        if self._path.exists() and self._path.stat().st_size:
             self._go_on(settings)
         else:
             with write_whole(self._settings_path) as file:

@@ -354,7 +354,7 @@ def test_a_run_goes_on_behind_the_answers_it_finds(
     assert {file.name for file in tmp_path.iterdir()} == {"pairs.jsonl", "answers.jsonl"}
 
 
-@pytest.mark.parametrize("cut", [1, 30, 75])
+@pytest.mark.parametrize("cut", [1, 30, -1])  # -1: all but the end of the line
 def test_half_a_last_line_is_dropped(
     model: Path, verifier: Verifier, pairs: Path, tmp_path: Path, small_batches: None, cut: int
 ) -> None:
@@ -442,6 +442,14 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
         predict(mine, pair_rows(pairs), output, **options)
     assert partial.read_bytes() == before
     assert not output.exists()
+
+
+def test_a_run_that_was_stopped_before_its_first_answer_binds_nobody(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    stopped_after(0, pairs, model, output)
+    assert predict(model, pair_rows(pairs), output, prior_same_author=0.1).answers == 40
 
 
 @pytest.mark.parametrize("other", ["other pairs", "one more", "one less", "too short", "reversed"])
