@@ -146,22 +146,26 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
 def print_verification(result: dict[str, Any]) -> None:
     """What a comparison of two sides came to."""
     console = Console(soft_wrap=True, highlight=False)
-    log10, probability = result["log10_bayes_factor"], result["probability_same_author"]
-    console.print(f"log10 Bayes factor  [bold]{log10:+.2f}[/bold]")
+    console.print(f"log10 Bayes factor  [bold]{result['log10_bayes_factor']:+.2f}[/bold]")
     console.print(escape(result["verbal"]))
-    prior = result["prior_same_author"]
+    probability, prior = result["probability_same_author"], result["prior_same_author"]
+    # Never 0 or 1, which no evidence makes it.
+    shown = "< 0.001" if probability < 0.001 else "> 0.999" if probability > 0.999 else ""
     console.print(
-        f"Probability of one author  {probability:.3f}, if it was {prior:g} before the texts"
+        f"Probability of one author  {shown or format(probability, '.3f')}, "
+        f"if it was {prior:g} before the texts"
     )
     console.print(f"Decision  [bold]{result['decision']}[/bold]: {escape(result['reason'])}")
     for side in ("first", "second"):
         for document in result[side]["documents"]:
             console.print(
                 f"{side:>6}  {escape(document['name'])}, {document['tokens']:,} tokens, "
-                f"SHA-256 {document['sha256'][:16]}…",
+                f"SHA-256 {document['sha256']}",
                 style="dim",
             )
-    console.print(f" model  {escape(result['model'])}", style="dim")
+    console.print(
+        f" model  {escape(result['model'])}, SHA-256 {result['model_sha256']}", style="dim"
+    )
     for warning in result["warnings"]:
         complain(f"warning: {warning['message']}")
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+import adhominem
 from adhominem.cautions import Caution, cautions_of
 from adhominem.encoders.runtime import Runtime
 from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
 from adhominem.models.calibration import read_calibration
-from adhominem.models.folder import Model, read_models
+from adhominem.models.folder import Model, model_hash, read_models
 from adhominem.models.reference import Reference, read_reference
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.decision import decide
+from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.probability import ensemble_log_bayes_factor, probability_same_author
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
@@ -67,6 +68,8 @@ class Verification:
     reason: str
     warnings: tuple[Caution, ...]
     model: str
+    model_sha256: str  # of all that the number depends on
+    version: str  # of AdHominem
     first: Side
     second: Side
 
@@ -90,12 +93,13 @@ class Verifier:
         calibration: Calibration | None = None,
         *,
         name: str = "",
+        sha256: str = "",
         threads: int = 1,
         device: str = "cpu",
     ) -> None:
         if not models:
             raise OptionError("a verifier without a model; expected at least one")
-        self.name = name
+        self.name, self.sha256 = name, sha256
         self.calibration = calibration
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self._members = [
@@ -149,16 +153,21 @@ class Verifier:
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)
+        reason = decided.reason
+        if self.calibration is None and decided.decision is not Decision.UNDECIDED:
+            reason += ", by a model that is not calibrated"
         return Verification(
             log_bayes_factor=factor,
             log10_bayes_factor=log10,
-            verbal=scale.sentence(log10),
+            verbal=f"No statement is made: {reason}." if obstacles else scale.sentence(log10),
             probability_same_author=probability,
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
-            reason=decided.reason,
+            reason=reason,
             warnings=tuple(cautions),
             model=self.name,
+            model_sha256=self.sha256,
+            version=adhominem.__version__,
             first=_side(sides[0], tokens[0]),
             second=_side(sides[1], tokens[1]),
         )
@@ -262,6 +271,7 @@ def load(model: str | Path, *, threads: int = 1, device: str = "cpu") -> Verifie
         read_models(folder),
         read_calibration(folder),
         name=folder.resolve().name,
+        sha256=model_hash(folder),
         threads=threads,
         device=device,
     )

@@ -32,6 +32,8 @@ KEYS = {
     *("log_bayes_factor", "log10_bayes_factor", "verbal"),
     *("probability_same_author", "prior_same_author", "decision", "reason"),
     *("warnings", "model", "first", "second"),
+    "model_sha256",
+    "version",
 }
 
 

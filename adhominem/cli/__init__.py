@@ -6,10 +6,15 @@ work was done but some of the input had to be skipped.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
+
+# Before NumPy is loaded: our products are small, and BLAS would spend more on sharing them out
+# among threads than on computing them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
 from adhominem.cli import corpora, measures, models, texts

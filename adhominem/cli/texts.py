@@ -69,6 +69,8 @@ def verify(
     from adhominem.text.exhibits import read_exhibits
     from adhominem.verifier import load
 
+    if first == second == "-":
+        raise click.UsageError("both sides are standard input; expected at most one")
     result = load(model, device=device).verify(
         read_exhibits([first, *also_first], topic_first),
         read_exhibits([second, *also_second], topic_second),
@@ -153,7 +155,7 @@ def predict(
             model,
             pair_rows(path, on_bytes=on_bytes, labelled=False)
             if input_format == "pan20"
-            else problem_rows(path, on_bytes),
+            else problem_rows(path, on_bytes, labelled=False),
             output,
             prior_same_author=prior,
             delta=delta,

@@ -14,6 +14,20 @@ Weights = Mapping[str, npt.NDArray[np.float32]]
 # Writes what a step of so many sequences adds to the gates: (step, sequences, direction, out).
 StepInputs = Callable[[int, int, int, Array], None]
 
+# Vector instructions may raise flags for lanes that hold nothing of ours.
+_QUIET = np.errstate(all="ignore")
+_FEWEST_ROWS = 128  # of a product: BLAS adds up a few rows in another order than many
+
+
+def product(rows: Array, weight: Array) -> Array:
+    """rows @ weight, the same for a row whatever stands beside it."""
+    n = len(rows)
+    if n >= _FEWEST_ROWS:
+        return np.asarray(rows @ weight)
+    padded = np.zeros((_FEWEST_ROWS, rows.shape[1]), dtype=np.float32)
+    padded[:n] = rows
+    return np.asarray(padded @ weight)[:n]
+
 
 class BiLSTM:
     """Both directions over sequences of different lengths, the longest first.
@@ -45,23 +59,28 @@ class BiLSTM:
             bias[order] * halves,
         )
 
+    @_QUIET
     def run(self, step_inputs: StepInputs, lengths: IntArray, steps: int) -> Array:
         """(sequences, steps, 2 * size): the hidden states; zeros behind a sequence's end."""
         size, sequences = self.size, len(lengths)
         hidden = np.zeros((sequences, steps, 2 * size), dtype=np.float32)
         active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
-        gates = np.empty((sequences, 4 * size), dtype=np.float32)
+        rows = max(sequences, _FEWEST_ROWS)
+        gates = np.empty((rows, 4 * size), dtype=np.float32)
         inputs = np.empty_like(gates)
         squashed = np.empty((sequences, size), dtype=np.float32)
         for direction, recurrent in enumerate(self._recurrent):
-            state = np.zeros((sequences, size), dtype=np.float32)  # twice the hidden state
+            state = np.zeros((rows, size), dtype=np.float32)  # twice the hidden state
             cell = np.zeros_like(state)
             columns = slice(direction * size, (direction + 1) * size)
             for at in range(steps) if direction == 0 else reversed(range(steps)):
                 n = active[at]  # the sequences that have this step
+                if not n:
+                    continue
                 z, c, h, s = gates[:n], cell[:n], state[:n], squashed[:n]
                 step_inputs(at, n, direction, inputs[:n])
-                np.matmul(h, recurrent, out=z)
+                m = max(n, _FEWEST_ROWS)
+                np.matmul(state[:m], recurrent, out=gates[:m])
                 z += inputs[:n]
                 np.tanh(z, out=z)
                 z[:, : 3 * size] += 1  # twice the input, forget and output gates
@@ -83,14 +102,17 @@ class Attention:
         self._bias = weights[f"{name}.hidden.bias"]
         self._score = weights[f"{name}.score.weight"][0]
 
+    @_QUIET
     def mean(self, hidden: Array, lengths: IntArray) -> tuple[Array, Array]:
         """(sequences, size), and the attention (sequences, steps)."""
         sequences, steps, size = hidden.shape
-        inner = hidden.reshape(-1, size) @ self._weight
+        inner = product(hidden.reshape(-1, size), self._weight)
         inner += self._bias
-        scores = (np.tanh(inner, out=inner) @ self._score).reshape(sequences, steps)
+        np.tanh(inner, out=inner)
+        inner *= self._score
+        scores = inner.sum(axis=1).reshape(sequences, steps)
         scores[np.arange(steps) >= lengths[:, None]] = -np.inf
         scores -= scores.max(axis=1, keepdims=True)
         attention = np.exp(scores, out=scores)
-        attention /= attention.sum(axis=1, keepdims=True)
-        return (attention[:, None, :] @ hidden)[:, 0], attention
+        attention /= attention.cumsum(axis=1)[:, -1:]
+        return np.einsum("ns,nsd->nd", attention, hidden), attention

@@ -16,7 +16,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.encoders.recurrence import Attention, BiLSTM
+from adhominem.encoders.recurrence import Attention, BiLSTM, product
 from adhominem.encoders.type_inputs import TypeInputs
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.windows import WindowOptions, WindowTable, spread_windows
@@ -108,7 +108,7 @@ class Runtime:
 
     def _document_vectors(self, windows: Array, lengths: IntArray) -> tuple[Array, Array]:
         """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""
-        inputs = windows @ self._document_lstm.weight + self._document_lstm.bias
+        inputs = product(windows, self._document_lstm.weight) + self._document_lstm.bias
         tables = [np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1)]
         begins = np.cumsum(lengths) - lengths  # (documents,)
 
@@ -117,4 +117,4 @@ class Runtime:
 
         hidden = self._document_lstm.run(step_inputs, lengths, int(lengths.max()))
         documents, attention = self._window_attention.mean(hidden, lengths)
-        return np.tanh(documents @ self._lev_weight + self._lev_bias), attention
+        return np.tanh(product(documents, self._lev_weight) + self._lev_bias), attention

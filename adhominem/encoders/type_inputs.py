@@ -8,6 +8,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.encoders.recurrence import product
 from adhominem.text.vocabulary import PADDING, Vocabulary
 
 Array = npt.NDArray[np.float32]
@@ -65,7 +66,10 @@ class TypeInputs:
                 table[:first] = old[:first]
             self._tables = grown
         words = self._word_vectors[self._vocabulary.token_ids(types)]  # (types, size)
-        inputs = np.concatenate([words, self._spellings(types)], axis=1) @ self._weight + self._bias
+        inputs = (
+            product(np.concatenate([words, self._spellings(types)], axis=1), self._weight)
+            + self._bias
+        )
         for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
             table[first:last] = half
         self._known.update(zip(types, range(first, last), strict=True))
@@ -99,6 +103,6 @@ class TypeInputs:
                 for topic in topics
             ]
         )
-        inputs = vectors @ self._weight[: vectors.shape[1]] + self._bias
+        inputs = product(vectors, self._weight[: vectors.shape[1]]) + self._bias
         first, second = np.split(inputs, 2, axis=1)
         return np.ascontiguousarray(first), np.ascontiguousarray(second)

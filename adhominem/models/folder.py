@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,17 @@ def member_folders(folder: str | Path) -> list[Path]:
     return [model.folder for model in read_models(folder)]
 
 
+def model_hash(folder: str | Path) -> str:
+    """The SHA-256 of all that a model's answers depend on."""
+    digest = sha256()
+    for member in member_folders(folder):
+        for name in ("config.json", "model.safetensors", "tokenizer.json"):
+            digest.update((member / name).read_bytes())
+    calibration = Path(folder) / "calibration.json"
+    digest.update(calibration.read_bytes() if calibration.exists() else b"")
+    return digest.hexdigest()
+
+
 def read_models(folder: str | Path) -> list[Model]:
     """The model of a folder, or all members of an ensemble."""
     folder = Path(folder)
@@ -223,6 +235,8 @@ def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
+    if not folder.is_dir():
+        raise ModelError(f"there is no model folder {folder}")
     if not path.is_file():
         raise ModelError(f"{folder} holds no model: there is no config.json in it")
     try:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.models.folder import member_folders
+from adhominem.models.folder import model_hash
 from adhominem.runs.workers import Encode, encoder
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
@@ -72,7 +72,7 @@ def predict(
     if output.suffix.lower() in COMPRESSIONS:
         raise OptionError(f"answers are not packed; expected a name like {output.stem}")
     settings = {
-        "model": _model_hash(Path(model)),
+        "model": model_hash(model),
         "prior_same_author": prior_same_author,
         "delta": delta,
     }
@@ -272,14 +272,3 @@ class _Partial:
 def _short(number: float) -> float:
     """With ten digits: the last ones depend on what else was computed with it."""
     return float(f"{number:.10g}")
-
-
-def _model_hash(folder: Path) -> str:
-    """Of all that the answers depend on."""
-    digest = sha256()
-    for member in member_folders(folder):
-        for name in ("config.json", "model.safetensors", "tokenizer.json"):
-            digest.update((member / name).read_bytes())
-    for path in (folder / "calibration.json",):
-        digest.update(path.read_bytes() if path.exists() else b"")
-    return digest.hexdigest()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import EmptyTextError
+from adhominem.errors import AdHominemError, EmptyTextError
 from adhominem.text.document import Document
 from adhominem.verifier import Verifier, load
 
@@ -30,6 +33,9 @@ def encoder(
     if jobs == 1:
         yield lambda documents: iter(_encode_all(verifier, documents))
         return
+    # Read by each worker's BLAS when it is loaded: with several threads each, they would wait for
+    # one another most of the time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
     with ProcessPoolExecutor(
         jobs, get_context("spawn"), initializer=_start_worker, initargs=(str(model), device)
@@ -40,11 +46,15 @@ def encoder(
             order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
             shares = [order[first::jobs] for first in range(jobs)]
             found: dict[int, FloatArray | EmptyTextError] = {}
-            futures = [
-                pool.submit(_work, [documents[at] for at in share]) for share in shares if share
-            ]
-            for share, future in zip([share for share in shares if share], futures, strict=True):
-                found.update(zip(share, future.result(), strict=True))
+            dealt = [share for share in shares if share]
+            try:
+                futures = [pool.submit(_work, [documents[at] for at in share]) for share in dealt]
+                for share, future in zip(dealt, futures, strict=True):
+                    found.update(zip(share, future.result(), strict=True))
+            except BrokenProcessPool:
+                raise AdHominemError(
+                    "a worker process was killed, perhaps for want of memory; try fewer --jobs"
+                ) from None
             return (found[at] for at in range(len(documents)))
 
         yield encode
@@ -70,8 +80,17 @@ _worker: Verifier
 
 def _start_worker(model: str, device: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
+    Thread(target=_end_with_parent, daemon=True).start()
     global _worker
     _worker = load(model, device=device)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end us, and we would wait for its orders without end."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _work(documents: Sequence[Document]) -> list[FloatArray | EmptyTextError]:

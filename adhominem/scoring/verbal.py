@@ -11,7 +11,7 @@ from pathlib import Path
 from adhominem.errors import OptionError
 
 SAME = "one person wrote both sides"
-DIFFERENT = "two different people wrote them"
+DIFFERENT = "a different person wrote each side"
 
 
 @dataclass(frozen=True)

@@ -189,11 +189,14 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
 
 
 def problem_rows(
-    folder: Path, on_bytes: Callable[[int], None] | None = None
+    folder: Path, on_bytes: Callable[[int], None] | None = None, *, labelled: bool = True
 ) -> Iterator[Problem | InputError]:
-    """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them."""
+    """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them.
+
+    Without `labelled`, the truth is not looked for.
+    """
     truth: dict[str, bool] = {}
-    truth_file = find_file(folder, "truth.txt")
+    truth_file = find_file(folder, "truth.txt") if labelled else None
     try:
         if truth_file is not None:
             for item in _read_truth_lines(truth_file):

@@ -152,7 +152,7 @@ def halve(path: Path) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no folder": (shutil.rmtree, "holds no model: there is no config.json"),
+    "no folder": (shutil.rmtree, "there is no model folder"),
     "no config": (lambda f: (f / "config.json").unlink(), "holds no model"),
     "half a config": (lambda f: halve(f / "config.json"), "is damaged .*config.json"),
     "a config of bytes": (

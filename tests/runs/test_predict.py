@@ -697,3 +697,22 @@ def test_an_environment_variable_names_the_model(
     monkeypatch.setenv("ADHOMINEM_MODEL", os.fspath(model))
     run("predict", pairs, "-o", tmp_path / "answers.jsonl")
     assert len(read(tmp_path / "answers.jsonl")) == 40
+
+
+def test_the_workers_of_a_process_that_is_killed_end_with_it(model: Path, tmp_path: Path) -> None:
+    import psutil
+
+    write(tmp_path / "pairs.jsonl", made_up_pairs(20_000))
+    command = [sys.executable, "-m", "adhominem", "predict", "pairs.jsonl", "-o", "answers.jsonl"]
+    process = subprocess.Popen([*command, "--model", str(model), "--jobs", "2"], cwd=tmp_path)
+    partial = tmp_path / "answers.jsonl.partial"
+    while process.poll() is None and not (partial.exists() and partial.stat().st_size):
+        time.sleep(0.001)
+    workers = psutil.Process(process.pid).children()
+    process.kill()
+    process.wait()
+    assert workers
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    for worker in alive:
+        worker.kill()
+    assert not alive
