@@ -46,6 +46,7 @@ def cautions_of(
     reference: Reference | None,
     calibrated: bool,
     at_bound: bool,
+    knows_topics: bool = True,
 ) -> list[Caution]:
     """All that speaks against trusting a comparison of these sides."""
     found = list(_shared(sides))
@@ -77,6 +78,12 @@ def cautions_of(
             Caution(
                 "calibrated_on_single_texts",
                 "the model was calibrated with one text a side; here there are several",
+            )
+        )
+    if not knows_topics and any(each.document.topic for side in sides for each in side):
+        found.append(
+            Caution(
+                "topic_unused", "the model was trained without topics: those given are not used"
             )
         )
     if at_bound:

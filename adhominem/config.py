@@ -60,7 +60,11 @@ class Config:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Config:
-        """The config that `to_json` wrote; unknown or missing settings raise OptionError."""
+        """The config that `to_json` wrote, or an earlier version's.
+
+        A setting that is not there has its default, since new ones begin with what was done
+        before; an unknown one raises OptionError.
+        """
         built: Config = _built(data, cls(), "config")
         return built
 
@@ -126,9 +130,8 @@ def _built(data: Any, default: Any, where: str) -> Any:
     if not isinstance(data, dict):
         raise OptionError(f"{where} is {type(data).__name__}; expected an object of settings")
     before = {entry.name: getattr(default, entry.name) for entry in fields(default)}
-    if set(data) != set(before):
-        odd = sorted(set(data) ^ set(before))
-        raise OptionError(f"{where}: unknown or missing settings: {', '.join(odd)}")
+    if odd := sorted(set(data) - set(before)):
+        raise OptionError(f"{where}: unknown settings: {', '.join(odd)}")
     values = {
         name: (_built if is_dataclass(before[name]) else _fitting)(
             value, before[name], f"{where}.{name}"

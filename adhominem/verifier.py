@@ -150,6 +150,7 @@ class Verifier:
             reference=lead.reference,
             calibrated=self.calibration is not None,
             at_bound=self.calibration is not None and self.calibration.at_bound(raw),
+            knows_topics=lead.knows_topics,
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)
@@ -238,14 +239,14 @@ class _Member:
         self.lev_size = model.config.encoder.lev_size
         self.vocabulary = model.vocabulary
         self.reference: Reference | None = read_reference(model.folder)
-        self._knows_topics = model.config.data.knows_topics
+        self.knows_topics = model.config.data.knows_topics
         self._runtime = runtime
         self._two_covariance = model.two_covariance()
         self._project = model.project
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> FloatArray:
         topics = [
-            prefix_tokens(document.topic, self.tokenizer) if self._knows_topics else []
+            prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
             for document in documents
         ]
         return self._runtime.encode(tokens, topics).astype(np.float64)

@@ -7,7 +7,7 @@ import os
 import random
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from hashlib import sha256
 from pathlib import Path
 from shutil import copytree
@@ -463,3 +463,11 @@ def test_scoring_imports_neither_torch_nor_matplotlib(desk: Path, arguments: lis
         assert sum(line.endswith(" adhominem.runs.workers") for line in lines) >= 2
     if "--json" in arguments:
         assert isinstance(json.loads(done.stdout), dict)
+
+
+def test_a_topic_that_the_model_cannot_use_is_said_to_be_unused(small_run: SmallRun) -> None:
+    config = small_run.config.with_setting("data.hidden_topics=1.0")
+    blind = Verifier([replace(small_run.model, config=config)])
+    for topic, said in (("", False), ("ships", True)):
+        found = blind.verify(Document(text=KNOWN[0], topic=topic), QUESTIONED)
+        assert ("topic_unused" in [each.code for each in found.warnings]) == said
