@@ -20,6 +20,7 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/prepare.py
 	$(BIN)/python benchmarks/training.py --steps 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
