@@ -19,6 +19,7 @@ from adhominem.models.folder import Model, model_hash, read_models
 from adhominem.models.reference import Reference, read_reference
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.decision import Decision, decide
+from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.probability import ensemble_log_bayes_factor, probability_same_author
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
@@ -183,9 +184,9 @@ class Verifier:
         parts = [np.zeros((0, self.lev_size))]
         for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
             some = [_document(each) for each in documents[at : at + _DOCUMENTS_AT_ONCE]]
-            tokenizers = {id(member.tokenizer): member.tokenizer for member in self._members}
-            tokens = {key: _tokens(some, each) for key, each in tokenizers.items()}
-            levs = [member.encode(some, tokens[id(member.tokenizer)]) for member in self._members]
+            tokenizers = {member.tokenizer for member in self._members}
+            tokens = {tokenizer: _tokens(some, tokenizer) for tokenizer in tokenizers}
+            levs = [member.encode(some, tokens[member.tokenizer]) for member in self._members]
             parts.append(np.concatenate(levs, axis=1))
             on_documents(len(some))
         return np.concatenate(parts)
@@ -221,7 +222,7 @@ class Verifier:
 
     def distance(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
-        return np.asarray(np.square(first - second).sum(1) / len(self._members))
+        return squared_distance(first, second) / len(self._members)
 
     def _split(self, levs: FloatArray) -> list[FloatArray]:
         """Each member's part of the LEVs."""

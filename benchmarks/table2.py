@@ -10,25 +10,16 @@ document is encoded once a model. The band of non-answers is the best for each s
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from adhominem import Verifier, load, read_pairs
-from adhominem.evaluation.dev import PairScores, summarise, table_row
-from adhominem.scoring.probability import (
-    ensemble_log_bayes_factor,
-    ensemble_probability,
-    probability_same_author,
-)
+from adhominem.evaluation.dev import PairScores, summarise
+from adhominem.scoring.probability import ensemble_log_bayes_factor
 from adhominem.text.pan import Pair
 
 MEASURES = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")
-
-
-def without_topics(pair: Pair) -> Pair:
-    return replace(pair, first=replace(pair.first, topic=""), second=replace(pair.second, topic=""))
 
 
 def scores(verifier: Verifier, pairs: list[Pair], same: np.ndarray) -> PairScores:
@@ -48,16 +39,14 @@ def main() -> None:
     for folder in sorted(path for path in arguments.dev.iterdir() if path.is_dir()):
         pairs = list(read_pairs(folder))
         same = np.array([pair.same_author for pair in pairs], dtype=bool)
-        blind = [without_topics(pair) for pair in pairs]
+        blind = [pair.without_topics() for pair in pairs]
         found = {"early-bird": summarise(scores(early_bird, blind, same))}
         for ending, texts in (("", pairs), (", prefix hidden", blind)):
             each = [scores(member, texts, same) for member in members]
             found[f"single{ending}"] = summarise(each[0])
-            factors = [one.log_bayes_factor for one in each]
-            probability = ensemble_probability([probability_same_author(one) for one in factors])
+            factors = ensemble_log_bayes_factor([one.log_bayes_factor for one in each])
             mean_distance = np.mean([one.distance for one in each], axis=0)
-            together = PairScores(ensemble_log_bayes_factor(factors), mean_distance, same)
-            found[f"ensemble{ending}"] = {**summarise(together), **table_row(probability, same)}
+            found[f"ensemble{ending}"] = summarise(PairScores(factors, mean_distance, same))
         for name, row in found.items():
             rows.setdefault(name, {})[folder.name] = row
         print(f"{folder.name} done", flush=True)

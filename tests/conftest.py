@@ -127,7 +127,7 @@ class SmallRun:
 def small_run(
     small_data: SmallData, small_config: Config, tmp_path_factory: pytest.TempPathFactory
 ) -> SmallRun:
-    """Trained once, with all that belongs to it: the graph alone takes ten seconds."""
+    """Trained once, with all that belongs to it."""
     import torch
 
     from adhominem import train

@@ -67,6 +67,8 @@ def test_evaluate_writes_a_page_and_every_figure(
     assert done.exit_code == 0, done.output
     made = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"index.html", "evaluation.json", "roc.png", "roc.svg", "tippett.svg"} <= made
+    alone = run("evaluate", pairs, answers, "--training", "training.jsonl")
+    assert alone.exit_code == 2
     again = run("evaluate", pairs, answers, "-o", tmp_path / "out", "--bootstrap", 0)
     assert again.exit_code == 1
     assert "exists already" in again.stderr
@@ -101,8 +103,9 @@ def test_a_baseline_answers_pairs_that_evaluate_reads(
     name: str, pairs: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / f"{name}.jsonl"
-    done = run("baseline", name, pairs, "--train", pairs, "-o", output, "--jobs", 1)
+    done = run("baseline", name, pairs, "--train", pairs, "-o", output, "--jobs", 1, "--json")
     assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["answers"] == len(list(read_pairs(pairs)))
     done = run("evaluate", pairs, output, "--bootstrap", 0, "--json")
     (found,) = json.loads(done.stdout)["systems"]
     assert found["measures"]["auc"] > 0.6  # on the very pairs that it learnt from

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
 from adhominem.cli.shared import (
+    all_cores_option,
     find_all,
     finish,
     json_option,
@@ -21,9 +21,7 @@ from adhominem.cli.shared import (
 @click.command()
 @sources_argument
 @output_folder
-@click.option(
-    "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=click.IntRange(min=1)
-)
+@all_cores_option
 @click.option("--without", multiple=True, metavar="STEP", help="Leave out a normalisation step.")
 @json_option
 def prepare(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from adhominem import __version__
-from adhominem.cli.shared import finish, json_option, read_all_pairs, seed_option, skip_list
+from adhominem.cli.shared import (
+    all_cores_option,
+    finish,
+    json_option,
+    read_all_pairs,
+    seed_option,
+    skip_list,
+)
 
 if TYPE_CHECKING:
     from adhominem.evaluation.measures import Evaluation
@@ -73,6 +79,8 @@ def evaluate(
 
     if output is not None:
         output = check_output(output)
+    elif training is not None:
+        raise click.UsageError("--training is for the page; expected -o FOLDER with it")
     labels = load_truth(truth)
     systems = load_systems(answers, labels, missing_as_unanswered=missing_as_unanswered)
     groups = read_groups(pairs, labels) if pairs else None
@@ -93,7 +101,6 @@ def evaluate(
         from adhominem.evaluation.plots import Entropies
 
         entropies = Entropies.read(training) if training else None
-
         write_evaluation(found, systems, output, __version__, entropies)
     if as_json:
         print_json({"systems": [asdict(each) for each in found]})
@@ -199,10 +206,16 @@ def table(
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The answers.jsonl."
 )
-@click.option(
-    "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=click.IntRange(min=1)
-)
-def baseline(name: str, pairs: Path, train_sets: tuple[Path, ...], output: Path, jobs: int) -> None:
+@all_cores_option
+@json_option
+def baseline(
+    name: str,
+    pairs: Path,
+    train_sets: tuple[Path, ...],
+    output: Path,
+    jobs: int,
+    as_json: bool,
+) -> None:
     """Answer PAIRS by a simple rival system, for comparison.
 
     \b
@@ -215,10 +228,19 @@ def baseline(name: str, pairs: Path, train_sets: tuple[Path, ...], output: Path,
     """
     from adhominem.evaluation.answers import write_answers
     from adhominem.evaluation.baselines import run_baseline
+    from adhominem.terminal import print_json
 
     skipped = skip_list()
     known = [pair for path in train_sets for pair in read_all_pairs(path, skipped)]
     asked = read_all_pairs(pairs, skipped)
     found = run_baseline(name, known, asked, jobs=jobs)
     write_answers(output, [pair.id for pair in asked], found.value, found.log_bayes_factor)
+    if as_json:
+        print_json(
+            {
+                "output": str(output),
+                "answers": len(asked),
+                "skipped": [str(error) for error in skipped],
+            }
+        )
     finish(skipped)

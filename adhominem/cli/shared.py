@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,14 @@ seed_option = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Repeats a run."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+jobs_option = click.option(
+    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
+)
+all_cores_option = click.option(
+    "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=click.IntRange(min=1)
+)
 
 
 def find_all(paths: tuple[Path, ...]) -> tuple[list[Source], int]:

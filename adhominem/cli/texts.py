@@ -10,6 +10,7 @@ from adhominem.cli.shared import (
     device_option,
     find_all,
     finish,
+    jobs_option,
     json_option,
     model_option,
     prior_option,
@@ -111,9 +112,7 @@ def verify(
     type=click.FloatRange(0, 0.5, max_open=True),
     help="Answer 0.5 within 0.5 +- delta.",
 )
-@click.option(
-    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
-)
+@jobs_option
 @json_option
 def predict(
     source: Path | None,
@@ -195,9 +194,7 @@ def predict(
     help="A .parquet or .npz file.",
 )
 @model_option
-@click.option(
-    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
-)
+@jobs_option
 @json_option
 def encode(sources: tuple[Path, ...], output: Path, model: Path, jobs: int, as_json: bool) -> None:
     """Turn every text into its linguistic embedding vector (LEV).

@@ -54,14 +54,12 @@ class DeviceRuntime:
         numbered = [lexicon.setdefault(token, len(lexicon)) for token in chain(*documents)]
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         table = spread_windows(lengths, self._windows)
-        begins = (np.cumsum(lengths) - lengths)[table.documents] + table.starts  # (windows,)
-        place = np.minimum(np.arange(self._windows.width), table.counts[:, None] - 1)
         owners = np.repeat(np.arange(len(topics)), [len(topic) for topic in topics])
         types = list(lexicon)
         arrays = {
             "type_words": self._vocabulary.token_ids(types),
             "type_characters": self._vocabulary.character_ids(types),
-            "tokens": np.array(numbered)[begins[:, None] + place],
+            "tokens": np.array(numbered)[table.token_places(lengths, self._windows.width)],
             "token_counts": table.counts,
             "window_documents": table.documents,
             "window_positions": table.positions,

@@ -74,9 +74,7 @@ class Runtime:
         table = spread_windows(lengths, self._windows)
         rows, tables = self._types.look_up(list(chain(*documents)))  # of all documents in a row
         prefixes = self._types.prefixes(topics)
-        begins = (np.cumsum(lengths) - lengths)[table.documents] + table.starts  # (windows,)
-        place = np.minimum(np.arange(self._windows.width), table.counts[:, None] - 1)
-        tokens = rows[begins[:, None] + place]  # (windows, tokens)
+        tokens = rows[table.token_places(lengths, self._windows.width)]  # (windows, tokens)
         vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
         attention = np.empty((len(tokens), 1 + self._windows.width), dtype=np.float32)
 

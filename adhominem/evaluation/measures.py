@@ -107,8 +107,8 @@ def measure(answers: Answers) -> dict[str, float]:
         "mce": largest,
         **likelihood_ratio.misleading_evidence(factors, same),
     }
-    found["overall_2020"] = _mean(found, "auc", "c@1", "f1", "f05u_2020")
-    found["overall_2021"] = _mean(found, "auc", "c@1", "f1", "f05u", "brier")
+    found["overall_2020"] = _mean(found, *pan.OVERALL_2020)
+    found["overall_2021"] = _mean(found, *pan.OVERALL_2021)
     found["cllr_cal"] = max(0.0, found["cllr"] - found["cllr_min"])
     return {name: found[name] for name in MEASURES}
 

@@ -68,12 +68,12 @@ def non_answers(answers: FloatArray, same_author: BoolArray) -> float:
 
 def overall_2021(answers: FloatArray, same_author: BoolArray) -> float:
     """PAN 2021's final score: the mean of AUC, c@1, F1, F0.5u and the Brier complement."""
-    return _mean((auc, c_at_1, f1, f05u, brier), answers, same_author)
+    return _mean(OVERALL_2021, answers, same_author)
 
 
 def overall_2020(answers: FloatArray, same_author: BoolArray) -> float:
     """PAN 2020's final score: the mean of AUC, c@1, F1 and F0.5u."""
-    return _mean((auc, c_at_1, f1, f05u_2020), answers, same_author)
+    return _mean(OVERALL_2020, answers, same_author)
 
 
 def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
@@ -83,9 +83,20 @@ def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
     return float(grid[int(np.argmax(scores))])
 
 
-def _mean(measures: tuple[Measure, ...], answers: FloatArray, same_author: BoolArray) -> float:
-    return float(np.mean([measure(answers, same_author) for measure in measures]))
+def _mean(measures: dict[str, Measure], answers: FloatArray, same_author: BoolArray) -> float:
+    return float(np.mean([measure(answers, same_author) for measure in measures.values()]))
 
 
 def _ratio(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
+
+
+# What the final scores of the two years are the means of.
+OVERALL_2020: dict[str, Measure] = {"auc": auc, "c@1": c_at_1, "f1": f1, "f05u_2020": f05u_2020}
+OVERALL_2021: dict[str, Measure] = {
+    "auc": auc,
+    "c@1": c_at_1,
+    "f1": f1,
+    "f05u": f05u,
+    "brier": brier,
+}

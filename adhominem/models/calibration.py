@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from adhominem.text.files import write_whole
 
 FORMAT = 1
 _NAME = "calibration.json"
-_AUTHORS = "training_authors.txt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,22 +60,3 @@ def read_calibration(folder: Path) -> Calibration | None:
         raise ModelError(
             f"{path} is damaged ({type(error).__name__}: {error}); calibrate the model again"
         ) from None
-
-
-def write_training_authors(folder: Path, names: list[str]) -> None:
-    """Who wrote the training texts, as hashes: enough to ask whether somebody was among them."""
-    hashes = sorted({_hash(name) for name in names if name})
-    (folder / _AUTHORS).write_text("".join(f"{each}\n" for each in hashes), "utf-8")
-
-
-def trained_on(folder: Path, names: set[str]) -> set[str] | None:
-    """Which of these authors the model was trained on; None where it does not say."""
-    path = folder / _AUTHORS
-    if not path.is_file():
-        return None
-    known = set(path.read_text("utf-8").split())
-    return {name for name in names if _hash(name) in known}
-
-
-def _hash(name: str) -> str:
-    return sha256(name.encode("utf-8")).hexdigest()[:16]

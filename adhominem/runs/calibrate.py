@@ -14,7 +14,8 @@ import adhominem
 from adhominem.errors import AdHominemWarning, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
-from adhominem.models.calibration import CalibrationReport, trained_on, write_calibration
+from adhominem.models.authors import trained_on
+from adhominem.models.calibration import CalibrationReport, write_calibration
 from adhominem.models.card import calibrated_card
 from adhominem.models.folder import member_folders
 from adhominem.scoring.calibration import calibrate
@@ -35,12 +36,11 @@ def calibrate_model(
     sets: Mapping[str, Sequence[Pair]],
     *,
     kind: str = "logistic",
-    threads: int = 1,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> CalibrationReport:
     """Fit the map from the model's score to a log Bayes factor, and save it in its folder."""
     folder = Path(folder)
-    verifier = load(folder, threads=threads)
+    verifier = load(folder)
     pairs = [pair for each in sets.values() for pair in each]
     same = _labels(pairs)
     authors = _authors(pairs)

@@ -23,7 +23,7 @@ from adhominem.encoders.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
 from adhominem.evaluation.dev import summarise
 from adhominem.evaluation.plots import draw_entropy_curves
-from adhominem.models.calibration import write_training_authors
+from adhominem.models.authors import write_training_authors
 from adhominem.models.card import model_card
 from adhominem.models.folder import write_model
 from adhominem.models.reference import Reference, write_reference

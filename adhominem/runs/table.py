@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,19 +30,18 @@ def table(
     sets: Mapping[str, Sequence[Pair]],
     *,
     with_topics: bool = True,
-    threads: int = 1,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> list[TableRow]:
     """Score every pair set with every model; AUC, c@1, F0.5u, F1 and overall as in the paper."""
     if not with_topics:
-        sets = {name: [_without_topics(pair) for pair in pairs] for name, pairs in sets.items()}
+        sets = {name: [pair.without_topics() for pair in pairs] for name, pairs in sets.items()}
     labels = {name: _labels(name, pairs) for name, pairs in sets.items()}
     names = [Path(model).resolve().name for model in models]
     short = len(set(names)) == len(names)
     called = {str(m): n if short else str(m) for m, n in zip(models, names, strict=True)}
     rows = []
     for model in models:
-        verifier = load(model, threads=threads)
+        verifier = load(model)
         calibrated = verifier.calibration is not None
         for name, pairs in sets.items():
             first, second = verifier.encode_pairs(pairs, on_documents=on_documents)
@@ -53,10 +52,6 @@ def table(
                 TableRow(called[str(model)], name, len(pairs), summarise(found), calibrated)
             )
     return rows
-
-
-def _without_topics(pair: Pair) -> Pair:
-    return replace(pair, first=replace(pair.first, topic=""), second=replace(pair.second, topic=""))
 
 
 def _labels(name: str, pairs: Sequence[Pair]) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,11 @@ class Pair:
     first: Document
     second: Document
     same_author: bool | None = None
+
+    def without_topics(self) -> Pair:
+        """The same texts, as if nobody knew what they are about."""
+        first, second = (replace(each, topic="") for each in (self.first, self.second))
+        return replace(self, first=first, second=second)
 
 
 @dataclass(frozen=True, kw_only=True)

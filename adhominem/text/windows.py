@@ -88,6 +88,14 @@ class WindowTable:
     starts: IntArray  # (windows,): the first token, counted within the document
     counts: IntArray  # (windows,): tokens
 
+    def token_places(self, lengths: IntArray, width: int) -> IntArray:
+        """(windows, width): each token's place among those of all documents in a row.
+
+        `lengths` are the documents'. Behind the end of a window stands its last token once more.
+        """
+        begins = (np.cumsum(lengths) - lengths)[self.documents] + self.starts  # (windows,)
+        return begins[:, None] + np.minimum(np.arange(width), self.counts[:, None] - 1)
+
 
 def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOptions) -> WindowTable:
     """For training: up to `max_windows` windows of each document from token `starts` on."""

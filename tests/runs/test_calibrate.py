@@ -15,7 +15,7 @@ from conftest import SmallRun, made_up_rows, write_rows
 from adhominem import Document, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import AdHominemWarning, ModelError, OptionError
-from adhominem.models.calibration import trained_on
+from adhominem.models.authors import trained_on
 from adhominem.runs.calibrate import calibrate_model, cross_calibrated
 from adhominem.scoring.calibration import calibrate
 from adhominem.text.pan import Pair
@@ -39,7 +39,7 @@ def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(
     model: Path, pairs: Path
 ) -> None:
     before = load(model, threads=1)
-    report = calibrate_model(model, {"pairs": list(read_pairs(pairs))}, threads=1)
+    report = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
     after = load(model, threads=1)
     assert before.calibration is None
     assert after.calibration == report.calibration
@@ -54,7 +54,7 @@ def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(
 def test_calibration_makes_the_evidence_cheaper_for_authors_it_has_not_seen(
     model: Path, pairs: Path
 ) -> None:
-    report = calibrate_model(model, {"pairs": list(read_pairs(pairs))}, threads=1)
+    report = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
     assert report.after["cllr"] <= report.before["cllr"] + 0.02
     assert report.after["cllr"] < 1.02
     assert report.authors == 40
@@ -92,7 +92,7 @@ def test_authors_of_the_training_texts_are_refused(small_run: SmallRun, model: P
         for at in range(80)
     ]
     with pytest.raises(OptionError, match=r"trained on 1 of the 41 authors.*t0"):
-        calibrate_model(model, {"pairs": some}, threads=1)
+        calibrate_model(model, {"pairs": some})
     assert not (model / "calibration.json").exists()
 
 
@@ -101,7 +101,7 @@ def test_a_model_that_does_not_say_whom_it_was_trained_on_is_warned_of(
 ) -> None:
     (model / "training_authors.txt").unlink()
     with pytest.warns(AdHominemWarning, match="does not say whom"):
-        calibrate_model(model, {"pairs": list(read_pairs(pairs))}, threads=1)
+        calibrate_model(model, {"pairs": list(read_pairs(pairs))})
 
 
 def test_the_names_of_the_training_authors_are_not_in_the_model(model: Path) -> None:
@@ -112,13 +112,13 @@ def test_the_names_of_the_training_authors_are_not_in_the_model(model: Path) -> 
 
 def test_too_few_pairs_are_refused(model: Path, pairs: Path) -> None:
     with pytest.raises(OptionError, match="expected 30 of each or more"):
-        calibrate_model(model, {"pairs": list(read_pairs(pairs))[:40]}, threads=1)
+        calibrate_model(model, {"pairs": list(read_pairs(pairs))[:40]})
 
 
 def test_the_card_tells_of_the_calibration_once(model: Path, pairs: Path) -> None:
     assert "not calibrated" in (model / "README.md").read_text("utf-8")
     for _ in range(2):
-        calibrate_model(model, {"letters": list(read_pairs(pairs))}, threads=1)
+        calibrate_model(model, {"letters": list(read_pairs(pairs))})
         card = (model / "README.md").read_text("utf-8")
         assert "not calibrated" not in card
         assert card.count("## Calibration") == card.count("## Limits") == 1
@@ -126,7 +126,7 @@ def test_the_card_tells_of_the_calibration_once(model: Path, pairs: Path) -> Non
 
 
 def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
-    calibrate_model(model, {"pairs": list(read_pairs(pairs))}, threads=1)
+    calibrate_model(model, {"pairs": list(read_pairs(pairs))})
     whole = (model / "calibration.json").read_text("utf-8")
     for text, problem in (
         (whole[:100], "damaged"),

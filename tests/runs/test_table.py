@@ -16,7 +16,7 @@ from adhominem.errors import OptionError
 
 
 def test_the_rows_are_the_dev_scores_of_training(small_run: SmallRun) -> None:
-    (row,) = table([small_run.folder], {"dev": list(read_pairs(small_run.data.pairs))}, threads=1)
+    (row,) = table([small_run.folder], {"dev": list(read_pairs(small_run.data.pairs))})
     expected = small_run.model.scores["dev"]
     assert row.model == "model"
     assert set(row.scores) == set(expected)
