@@ -5,37 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, Self
 
+from adhominem.encoders.ngrams import NgramOptions
 from adhominem.encoders.options import EncoderOptions
 from adhominem.errors import OptionError
 from adhominem.pairs.epochs import PairOptions
+from adhominem.text.normalisation import Normaliser
 from adhominem.text.vocabulary import VocabularyOptions
 from adhominem.text.windows import WindowOptions
-from adhominem.training.options import DataOptions, LossOptions, TrainingOptions
+from adhominem.training.options import (
+    DataOptions,
+    LossOptions,
+    NgramTrainingOptions,
+    TrainingOptions,
+)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config:
-    """All settings of a model and its training. The default is the paper's."""
+class Settings:
+    """What all configurations can do: be changed setting by setting, be written and read."""
 
-    data: DataOptions = field(default_factory=DataOptions)
-    encoder: EncoderOptions = field(default_factory=EncoderOptions)
-    loss: LossOptions = field(default_factory=LossOptions)
-    training: TrainingOptions = field(default_factory=TrainingOptions)
-
-    def __post_init__(self) -> None:
-        if self.loss.in_batch_negatives and self.training.masks == "pair":
-            raise OptionError(
-                "with in_batch_negatives, documents of one pair would be known by their dropout "
-                "masks; expected training.masks=document"
-            )
-
-    def with_setting(self, setting: str) -> Config:
+    def with_setting(self, setting: str) -> Self:
         """A copy with one setting changed: `encoder.lev_size=80`, `data.windows.hop=20`."""
         return self.with_settings([setting])
 
-    def with_settings(self, settings: Sequence[str]) -> Config:
+    def with_settings(self, settings: Sequence[str]) -> Self:
         """A copy with some settings changed; only the result of all of them must hold together."""
         data = self.to_json()
         for setting in settings:
@@ -56,21 +50,97 @@ class Config:
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
-        return asdict(self)
+        written: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return written
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Config:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         """The config that `to_json` wrote, or an earlier version's.
 
         A setting that is not there has its default, since new ones begin with what was done
         before; an unknown one raises OptionError.
         """
-        built: Config = _built(data, cls(), "config")
+        built: Self = _built(data, cls(), "config")
         return built
 
 
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings):
+    """All settings of a model and its training. The default is the paper's."""
+
+    data: DataOptions = field(default_factory=DataOptions)
+    encoder: EncoderOptions = field(default_factory=EncoderOptions)
+    loss: LossOptions = field(default_factory=LossOptions)
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+
+    def __post_init__(self) -> None:
+        if self.loss.in_batch_negatives and self.training.masks == "pair":
+            raise OptionError(
+                "with in_batch_negatives, documents of one pair would be known by their dropout "
+                "masks; expected training.masks=document"
+            )
+
+
+FORMS = ("projection", "profile")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramConfig(Settings):
+    """All settings of an n-gram model and its training.
+
+    form    projection: a learnt projection to a LEV of few dimensions; profile: the weighted
+            n-grams themselves, the many rare ones sharing dimensions, for what training could
+            not know to matter
+    """
+
+    normaliser: Normaliser = field(default_factory=Normaliser)
+    ngrams: NgramOptions = field(default_factory=NgramOptions)
+    form: str = "projection"
+    lev_size: int = 512
+    training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise OptionError(f"form is {self.form!r}; expected {' or '.join(FORMS)}")
+        if self.lev_size < 1:
+            raise OptionError(f"lev_size is {self.lev_size}; expected 1 or more")
+
+
 PRESETS = {
-    "pan20": Config(),
+    "pan20": Config(),  # the paper's
+    # For texts of any kind: it must learn the author, not the kind. So a batch holds one corpus and
+    # each of its texts is compared with all others; fewer words are known; no topics, no dropout.
+    "general": Config(
+        data=DataOptions(
+            vocabulary=VocabularyOptions(token_types=1_000),
+            windows=WindowOptions(random_crop=1.0),
+            pairs=PairOptions(
+                one_corpus_batches=True,
+                same_author_across="work",
+                different_authors_within="topic",
+            ),
+            hidden_topics=1.0,
+        ),
+        encoder=EncoderOptions(
+            window_lstm_size=96,
+            document_lstm_size=96,
+            lev_size=128,
+            cnn_dropout=0.0,
+            lstm_dropout=0.0,
+            attention_dropout=0.0,
+            lev_dropout=0.0,
+        ),
+        loss=LossOptions(in_batch_negatives=1.0),
+        training=TrainingOptions(
+            epochs=40,
+            batch_pairs=160,
+            learning_rate=0.0012,
+            final_learning_rate=0.0001,
+            decay_epochs=40,
+            max_windows=28,
+            masks="document",
+        ),
+    ),
     # Trains on a laptop in about a minute: what the tests and the demo use. Without dropout: its
     # noise on the sum of all that documents have in common hides for long what they differ in.
     "tiny": Config(
@@ -99,8 +169,24 @@ PRESETS = {
 }
 
 
+NGRAM_PRESETS = {
+    "ngrams": NgramConfig(),
+    "ngram-profile": NgramConfig(form="profile", lev_size=32_768),
+    # For tests: seconds on a laptop.
+    "tiny-ngrams": NgramConfig(
+        ngrams=NgramOptions(
+            characters=2_000, tokens=500, bigrams=1_000, shaped_bigrams=1_000, unmasked=100
+        ),
+        lev_size=16,
+        training=NgramTrainingOptions(
+            weight_steps=20, projection_steps=20, batch_authors=16, look_every=10
+        ),
+    ),
+}
+
+
 def preset(name: str) -> Config:
-    """The preset of this name."""
+    """The network's preset of this name."""
     if name not in PRESETS:
         raise OptionError(f"there is no preset '{name}'; expected one of: {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -198,7 +198,9 @@ class TrainingBar:
 
     def show(self, event: dict[str, Any]) -> None:
         """A step or an epoch of the run."""
-        if event["event"] == "step":
+        if "stage" in event:
+            self._show_stage(event)
+        elif event["event"] == "step":
             if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
                 self._epoch = (event["member"], event["epoch"])
                 self._began, self._pairs = time.monotonic(), -event["pairs"]
@@ -219,6 +221,23 @@ class TrainingBar:
             )
             self._console.print(
                 f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}",
+                markup=False,
+            )
+
+    def _show_stage(self, event: dict[str, Any]) -> None:
+        """Of an n-gram model: a step of a stage, or a look at dev."""
+        if event["event"] == "step":
+            self._bar.update(
+                self._task,
+                description=event["stage"],
+                completed=event["step"] + 1,
+                total=event["steps"],
+                rate=f"loss {event['loss']:.3f}",
+            )
+        else:
+            scores = ", ".join(f"{name} {value:.3f}" for name, value in event["dev"].items())
+            self._console.print(
+                f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}; {scores}",
                 markup=False,
             )
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import adhominem
 from adhominem.cautions import Caution, cautions_of
-from adhominem.encoders.runtime import Runtime
+from adhominem.encoders.protocol import Encoder
 from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
-from adhominem.models.calibration import read_calibration
-from adhominem.models.folder import Model, model_hash, read_models
+from adhominem.models.calibration import Scales, read_scales
+from adhominem.models.folder import AnyModel, Model, model_hash, read_models
+from adhominem.models.ngrams import NgramModel
 from adhominem.models.reference import Reference, read_reference
+from adhominem.models.shipped import DEFAULT_MODEL, model_folder
+from adhominem.models.styles import read_styles
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
-from adhominem.scoring.probability import ensemble_log_bayes_factor, probability_same_author
+from adhominem.scoring.population import Population
+from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.styles import Styles
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
@@ -29,14 +34,13 @@ from adhominem.text.pan import Pair
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from adhominem.encoders.device import DeviceRuntime
-
 FloatArray = npt.NDArray[np.float64]
+Levs = npt.NDArray[np.float32]
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
+_PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,22 @@ class Side:
     tokens: int
 
 
+@dataclass(frozen=True)
+class PopulationUse:
+    """The relevant population of a comparison, and what the comparison would be without it."""
+
+    texts: int
+    log10_bayes_factor_without: float
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How like the training texts the texts at hand are."""
+
+    kinds: dict[str, float]  # shares of each kind of training text in what they look like
+    unlikeness: float  # of the most unlike: 1 is farther from the mean than 99% of training texts
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verification:
     """How strong the evidence is that one person wrote both sides, and what to beware of."""
@@ -67,6 +87,8 @@ class Verification:
     prior_same_author: float
     decision: str
     reason: str
+    population: PopulationUse | None  # what it did to the Bayes factor
+    likeness: Likeness | None  # of the texts to those of training
     warnings: tuple[Caution, ...]
     model: str
     model_sha256: str  # of all that the number depends on
@@ -90,8 +112,8 @@ class Verifier:
 
     def __init__(
         self,
-        models: Sequence[Model],
-        calibration: Calibration | None = None,
+        models: Sequence[AnyModel],
+        scales: Scales | None = None,
         *,
         name: str = "",
         sha256: str = "",
@@ -101,18 +123,25 @@ class Verifier:
         if not models:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
-        self.calibration = calibration
+        self.scales = scales or Scales()
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
-        self._members = [
-            _Member(
-                model,
-                tokenizers.setdefault(
-                    model.config.data.normaliser, Tokenizer(model.config.data.normaliser)
-                ),
-                _runtime(model, threads, device),
-            )
-            for model in models
-        ]
+        self._members = []
+        for model in models:
+            normaliser = _normaliser(model)
+            tokenizer = tokenizers.get(normaliser)
+            if tokenizer is None:
+                tokenizer = tokenizers[normaliser] = Tokenizer(normaliser)
+            self._members.append(_Member(model, tokenizer, _encoder(model, threads, device)))
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """That of scores without a population."""
+        return self.scales.alone.calibration
+
+    @property
+    def members(self) -> list[str]:
+        """The names of the members' folders; of a single model, its own."""
+        return [member.name for member in self._members]
 
     @property
     def lev_size(self) -> int:
@@ -124,6 +153,7 @@ class Verifier:
         first: SideTexts,
         second: SideTexts,
         *,
+        population: Population | None = None,
         prior_same_author: float = 0.5,
         delta: float = 0.125,
         scale: VerbalScale | None = None,
@@ -132,13 +162,15 @@ class Verifier:
 
         `prior_same_author` is yours to state: the texts do not give it. Within 0.5 ± `delta` the
         probability is too close to call. Several texts of a side are weighed together by the
-        two-covariance model, not joined and not averaged.
+        two-covariance model, not joined and not averaged. A `population` is made of texts of the
+        same kind as those compared: see `population`.
         """
         scale = scale or VerbalScale()
         sides = [_exhibits(first, "first"), _exhibits(second, "second")]
         levs = [self.encode([exhibit.document for exhibit in side]) for side in sides]
-        raw = self.raw_score_sets(*levs)
-        factor = raw if self.calibration is None else float(self.calibration(raw))
+        calibration = self.scales.of(population).calibration
+        raw = self.raw_score_sets(levs[0], levs[1], population)
+        factor = raw if calibration is None else float(calibration(raw))
         log10 = factor / float(np.log(10))
         probability = float(probability_same_author(factor, prior_same_author))
         lead = self._members[0]
@@ -149,14 +181,14 @@ class Verifier:
             vocabulary=lead.vocabulary,
             strangeness=[lead.strangeness(part[0]) for part in map(self._split, levs)],
             reference=lead.reference,
-            calibrated=self.calibration is not None,
-            at_bound=self.calibration is not None and self.calibration.at_bound(raw),
+            calibrated=calibration is not None,
+            at_bound=calibration is not None and calibration.at_bound(raw),
             knows_topics=lead.knows_topics,
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)
         reason = decided.reason
-        if self.calibration is None and decided.decision is not Decision.UNDECIDED:
+        if calibration is None and decided.decision is not Decision.UNDECIDED:
             reason += ", by a model that is not calibrated"
         return Verification(
             log_bayes_factor=factor,
@@ -166,6 +198,8 @@ class Verifier:
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
             reason=reason,
+            population=None if population is None else self._population_use(population, levs),
+            likeness=self._likeness(levs),
             warnings=tuple(cautions),
             model=self.name,
             model_sha256=self.sha256,
@@ -179,9 +213,9 @@ class Verifier:
         documents: Sequence[str | Document],
         *,
         on_documents: Callable[[int], None] = lambda count: None,
-    ) -> FloatArray:
+    ) -> Levs:
         """(documents, lev_size): the LEVs of texts, each a string or a Document with its topic."""
-        parts = [np.zeros((0, self.lev_size))]
+        parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
         for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
             some = [_document(each) for each in documents[at : at + _DOCUMENTS_AT_ONCE]]
             tokenizers = {member.tokenizer for member in self._members}
@@ -193,85 +227,175 @@ class Verifier:
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> tuple[Levs, Levs]:
         """Twice (pairs, lev_size): the LEVs of the first and of the second documents."""
         documents = [document for pair in pairs for document in (pair.first, pair.second)]
         levs = self.encode(documents, on_documents=on_documents)
         return levs[0::2], levs[1::2]
 
-    def raw_score(self, first: FloatArray, second: FloatArray) -> FloatArray:
+    def population(
+        self,
+        documents: Sequence[str | Document],
+        *,
+        on_documents: Callable[[int], None] = lambda count: None,
+    ) -> Population:
+        """The relevant population: texts of the kind that is to be compared, by anybody.
+
+        Better many (50 or more), and none of the texts that are compared.
+        """
+        return Population.of(self.encode(documents, on_documents=on_documents))
+
+    def member_scores(
+        self, first: Levs, second: Levs, population: Population | None = None
+    ) -> FloatArray:
+        """(members, pairs): the log Bayes factor of each member by itself, not calibrated."""
+        if first.shape != second.shape:
+            raise OptionError(f"{first.shape} first LEVs, {second.shape} second ones")
+        centres = self._centres(population)
+        parts = []
+        for at in range(0, max(1, len(first)), _PAIRS_AT_ONCE):
+            some = slice(at, at + _PAIRS_AT_ONCE)
+            sides = zip(self._split(first[some]), self._split(second[some]), strict=True)
+            parts.append(
+                [
+                    member.score(one, other, centre)
+                    for member, (one, other), centre in zip(
+                        self._members, sides, centres, strict=True
+                    )
+                ]
+            )
+        return np.concatenate(parts, axis=1)
+
+    def raw_score(
+        self, first: Levs, second: Levs, population: Population | None = None
+    ) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of LEVs, not calibrated."""
-        parts = zip(self._members, self._split(first), self._split(second), strict=True)
-        return ensemble_log_bayes_factor([member.score(one, other) for member, one, other in parts])
+        return self.scales.of(population).raw(self.member_scores(first, second, population))
 
-    def score(self, first: FloatArray, second: FloatArray) -> FloatArray:
+    def score(self, first: Levs, second: Levs, population: Population | None = None) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of LEVs, calibrated if the model is."""
-        found = self.raw_score(first, second)
-        return found if self.calibration is None else self.calibration(found)
+        return self.scales.of(population)(self.member_scores(first, second, population))
 
-    def raw_score_sets(self, first: FloatArray, second: FloatArray) -> float:
+    def raw_score_sets(
+        self, first: Levs, second: Levs, population: Population | None = None
+    ) -> float:
         """The log Bayes factor of two sets of LEVs, one author a set, not calibrated."""
-        parts = zip(self._members, self._split(first), self._split(second), strict=True)
-        scores = [member.score_sets(one, other) for member, one, other in parts]
-        return float(ensemble_log_bayes_factor(scores)[0])
+        return float(self.scales.of(population).raw(self._set_scores(first, second, population))[0])
 
-    def score_sets(self, first: FloatArray, second: FloatArray) -> float:
+    def score_sets(self, first: Levs, second: Levs, population: Population | None = None) -> float:
         """The log Bayes factor of two sets of LEVs, calibrated if the model is."""
-        found = self.raw_score_sets(first, second)
-        return found if self.calibration is None else float(self.calibration(found))
+        return float(self.scales.of(population)(self._set_scores(first, second, population))[0])
 
-    def distance(self, first: FloatArray, second: FloatArray) -> FloatArray:
+    def _set_scores(
+        self, first: Levs, second: Levs, population: Population | None
+    ) -> list[FloatArray]:
+        """Of each member (1,)."""
+        sides = zip(self._split(first), self._split(second), strict=True)
+        return [
+            member.score_sets(one, other, centre)
+            for member, (one, other), centre in zip(
+                self._members, sides, self._centres(population), strict=True
+            )
+        ]
+
+    def _centres(self, population: Population | None) -> Sequence[Centre]:
+        """Each member's part of a population's mean."""
+        if population is None:
+            return [None] * len(self._members)
+        if len(population.lev_mean) != self.lev_size:
+            raise OptionError("the population was encoded by another model")
+        means = self._split(population.lev_mean[None])
+        return [(mean[0], population.texts) for mean in means]
+
+    def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
+        without = self.score_sets(levs[0], levs[1])
+        return PopulationUse(population.texts, without / float(np.log(10)))
+
+    def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
+        lead = self._members[0]
+        parts = np.concatenate([self._split(each)[0] for each in levs])
+        if lead.styles is None or lead.reference is None:
+            return None
+        shares = lead.styles.guess(parts)
+        order = np.argsort(-shares, kind="stable")
+        return Likeness(
+            {lead.styles.kinds[at]: round(float(shares[at]), 3) for at in order},
+            float(lead.strangeness(parts).max()),
+        )
+
+    def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first, second) / len(self._members)
 
-    def _split(self, levs: FloatArray) -> list[FloatArray]:
-        """Each member's part of the LEVs."""
+    def _split(self, levs: npt.NDArray[np.floating[Any]]) -> list[FloatArray]:
+        """Each member's part of the LEVs, to compute with."""
         sizes = [member.lev_size for member in self._members]
-        return np.split(levs, np.cumsum(sizes)[:-1], axis=1)
+        ends = np.cumsum(sizes)[:-1]
+        return [part.astype(np.float64) for part in np.split(levs, ends, axis=1)]
+
+
+Centre = tuple[FloatArray, int] | None  # a population's mean LEV, and of how many texts
 
 
 class _Member:
-    """One model: its tokenizer, its network, its two-covariance model."""
+    """One model: its tokenizer, its encoder, its two-covariance model."""
 
-    def __init__(
-        self, model: Model, tokenizer: Tokenizer, runtime: Runtime | DeviceRuntime
-    ) -> None:
+    def __init__(self, model: AnyModel, tokenizer: Tokenizer, encoder: Encoder) -> None:
+        self.name = model.folder.name
         self.tokenizer = tokenizer
-        self.lev_size = model.config.encoder.lev_size
         self.vocabulary = model.vocabulary
         self.reference: Reference | None = read_reference(model.folder)
-        self.knows_topics = model.config.data.knows_topics
-        self._runtime = runtime
-        self._two_covariance = model.two_covariance()
-        self._project = model.project
+        self.styles: Styles | None = read_styles(model.folder)
+        self._encoder = encoder
+        if isinstance(model, NgramModel):
+            self.lev_size, self.knows_topics = model.config.lev_size, False
+        else:
+            self.lev_size = model.config.encoder.lev_size
+            self.knows_topics = model.config.data.knows_topics
+            if self.styles is None:  # then the layer that was trained with the network
+                self._layer, self._project = model.two_covariance(), model.project
 
-    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> FloatArray:
+    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         topics = [
             prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
             for document in documents
         ]
-        return self._runtime.encode(tokens, topics).astype(np.float64)
+        return self._encoder.encode(tokens, topics)
 
-    def score(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        return self._two_covariance.log_bayes_factor(self._project(first), self._project(second))
+    def score(self, first: FloatArray, second: FloatArray, centre: Centre) -> FloatArray:
+        if self.styles is not None:
+            return self.styles.log_bayes_factor(first, second, centre)
+        sides = (self._moved(first, centre), self._moved(second, centre))
+        return self._layer.log_bayes_factor(*sides)
 
-    def score_sets(self, first: FloatArray, second: FloatArray) -> FloatArray:
+    def score_sets(self, first: FloatArray, second: FloatArray, centre: Centre) -> FloatArray:
         """(1,): of all documents of one side, and all of the other."""
-        return self._two_covariance.log_bayes_factor(
-            [self._project(first)], [self._project(second)]
-        )
+        if self.styles is not None:
+            return self.styles.log_bayes_factor_of_sets(first, second, centre)
+        sides = ([self._moved(first, centre)], [self._moved(second, centre)])
+        return self._layer.log_bayes_factor(*sides)
+
+    def _moved(self, levs: FloatArray, centre: Centre) -> FloatArray:
+        """What the layer sees of LEVs: with a population, its mean at the author mean."""
+        seen = self._project(levs)
+        if centre is None:
+            return seen
+        return seen - self._project(centre[0][None]) + self._layer.author_mean
 
     def strangeness(self, levs: FloatArray) -> FloatArray:
         """(documents,): above 1 is unlike the training texts."""
         return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
 
 
-def load(model: str | Path, *, threads: int = 1, device: str = "cpu") -> Verifier:
-    """The verifier of a model folder; on a `device` other than the CPU it needs torch."""
-    folder = Path(model)
+def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
+    """The verifier of a shipped model, by its name, or of a model folder.
+
+    On a `device` other than the CPU it needs torch.
+    """
+    folder = model_folder(model)
     return Verifier(
         read_models(folder),
-        read_calibration(folder),
+        read_scales(folder),
         name=folder.resolve().name,
         sha256=model_hash(folder),
         threads=threads,
@@ -279,11 +403,20 @@ def load(model: str | Path, *, threads: int = 1, device: str = "cpu") -> Verifie
     )
 
 
-def _runtime(model: Model, threads: int, device: str) -> Runtime | DeviceRuntime:
-    """The network on the CPU, in NumPy; elsewhere, by torch."""
-    data = model.config.data
-    if device == "cpu":
-        return Runtime(model.network_weights(), model.vocabulary, data.windows, threads)
+def _normaliser(model: AnyModel) -> Normaliser:
+    if isinstance(model, NgramModel):
+        return model.config.normaliser
+    return model.config.data.normaliser
+
+
+def _encoder(model: AnyModel, threads: int, device: str) -> Encoder:
+    """In NumPy; a network on a GPU by torch."""
+    if isinstance(model, NgramModel):
+        return model.encoder()
+    return model.encoder(threads) if device == "cpu" else _device_runtime(model, device)
+
+
+def _device_runtime(model: Model, device: str) -> Encoder:
     try:
         import torch
     except ImportError:
@@ -297,7 +430,7 @@ def _runtime(model: Model, threads: int, device: str) -> Runtime | DeviceRuntime
     return DeviceRuntime(
         model.network_weights(),
         model.vocabulary,
-        data.windows,
+        model.config.data.windows,
         model.config.encoder,
         torch.device(device),
     )

@@ -57,6 +57,7 @@ for _command in (
     corpora.split,
     corpora.pairs,
     models.train,
+    models.ensemble,
     models.calibrate,
 ):
     main.add_command(_command)

@@ -1,4 +1,4 @@
-"""The commands that make models: train, calibrate."""
+"""The commands that make models: train, ensemble, calibrate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ from adhominem.cli.shared import (
     help="A pair set to choose the best epoch by; may be given several times.",
 )
 @output_folder
-@click.option("--preset", default="pan20", show_default=True, help="pan20 (the paper's) or tiny.")
+@click.option(
+    "--preset",
+    default="pan20",
+    show_default=True,
+    help="pan20 (the paper's), tiny, ngrams or ngram-profile.",
+)
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
@@ -66,18 +71,21 @@ def train(
     """
     from contextlib import nullcontext
 
+    from adhominem.config import NGRAM_PRESETS, NgramConfig
     from adhominem.config import preset as find_preset
     from adhominem.models.folder import read_scores
     from adhominem.runs.train import open_inputs, train
     from adhominem.terminal import TrainingBar, print_json, print_table, silence
 
-    config = find_preset(preset).with_settings([f"training.seed={seed}", *settings])
+    chosen = NGRAM_PRESETS[preset] if preset in NGRAM_PRESETS else find_preset(preset)
+    config = chosen.with_settings([f"training.seed={seed}", *settings])
+    normaliser = config.normaliser if isinstance(config, NgramConfig) else config.data.normaliser
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
     skipped = skip_list() if speaks else []
     with (
         nullcontext() if speaks else silence(),
-        open_inputs(sources, dev, config, skipped) as (corpus, pairs),
-        TrainingBar(config.training.epochs, members) as bar,
+        open_inputs(sources, dev, normaliser, skipped) as (corpus, pairs),
+        TrainingBar(getattr(config.training, "epochs", 1), members) as bar,
     ):
         models = train(
             corpus,
@@ -102,7 +110,9 @@ def train(
             }
         )
     else:
-        measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")
+        measures: tuple[str, ...] = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")
+        if isinstance(config, NgramConfig):
+            measures = measures[:1]
         parts = [(f"member {i}: ", model.scores) for i, model in enumerate(models, start=1)]
         parts = [*(parts if members > 1 else []), ("", scores)]
         rows = [
@@ -115,6 +125,37 @@ def train(
 
 
 @click.command()
+@click.argument("members", nargs=-1, required=True, type=click.Path(path_type=Path))
+@output_folder
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path),
+    help="The prepared training corpus: networks get kinds of text from it.",
+)
+@json_option
+def ensemble(members: tuple[Path, ...], output: Path, corpus: Path | None, as_json: bool) -> None:
+    """Make one model of several MEMBERS, be they networks or n-gram models.
+
+    `adhominem calibrate` then fits how they are heard together.
+
+    \b
+        adhominem ensemble network ngrams -o both --corpus corpus
+    """
+    from adhominem.runs.ensemble import make_ensemble
+    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.text.corpus import PackedCorpus
+
+    packed = PackedCorpus.open(corpus) if corpus else None
+    with counting("fitting", 0) as on_documents:
+        made = make_ensemble(members, output, corpus=packed, on_documents=on_documents)
+    names = [path.name for path in sorted(made.iterdir()) if path.is_dir()]
+    if as_json:
+        print_json({"model": str(output), "members": names})
+    else:
+        print_table(str(output), ["member"], [[name] for name in names])
+
+
+@click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("pairs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -124,12 +165,20 @@ def train(
     show_default=True,
     help="The shape of the map from score to log Bayes factor.",
 )
+@click.option(
+    "--fusion",
+    type=click.Choice(["logistic", "mean"]),
+    default="logistic",
+    show_default=True,
+    help="How an ensemble's members are heard: by fitted weights, or by their mean probability.",
+)
 @json_option
-def calibrate(model: Path, pairs: tuple[Path, ...], kind: str, as_json: bool) -> None:
+def calibrate(model: Path, pairs: tuple[Path, ...], kind: str, fusion: str, as_json: bool) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
-    Fits a monotone map from the model's score to a log Bayes factor and the bounds beyond which
-    none is reported, and saves both in the model's folder.
+    Fits the way from the members' scores to a log Bayes factor and the bounds beyond which
+    none is reported, once without a population and once with each set's own texts as one, and
+    saves both in the model's folder.
 
     \b
         adhominem calibrate model calibration-pairs
@@ -143,23 +192,27 @@ def calibrate(model: Path, pairs: tuple[Path, ...], kind: str, as_json: bool) ->
     skipped = skip_list()
     sets = {path.name: read_all_pairs(path, skipped) for path in pairs}
     with counting("encoding", 2 * sum(map(len, sets.values()))) as on_documents:
-        report = calibrate_model(model, sets, kind=kind, on_documents=on_documents)
+        found = calibrate_model(model, sets, kind=kind, fusion=fusion, on_documents=on_documents)
     if as_json:
-        print_json({**asdict(report), "skipped": [str(error) for error in skipped]})
+        print_json({**asdict(found), "skipped": [str(error) for error in skipped]})
     else:
         measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
+        modes = (("without a population", found.alone), ("with one", found.population))
         print_table(
-            f"{model}: calibrated by {report.calibration.pairs:,} pairs of "
-            f"{report.authors:,} authors",
+            f"{model}: calibrated by {found.alone.calibration.pairs:,} pairs of "
+            f"{found.alone.authors:,} authors",
             ["", *measures],
             [
-                [title, *(f"{row[name]:.3f}" for name in measures)]
+                [f"{mode}, {title}", *(f"{row[name]:.3f}" for name in measures)]
+                for mode, report in modes
                 for title, row in (("before", report.before), ("after", report.after))
             ],
         )
-        low, high = report.calibration.lower_bound, report.calibration.upper_bound
-        click.echo(
-            f"No log10 Bayes factor below {low / log(10):.2f} or above {high / log(10):.2f} "
-            "will be reported. 'After' is of pairs whose authors the map has not seen."
-        )
+        for mode, report in modes:
+            low, high = report.calibration.lower_bound, report.calibration.upper_bound
+            click.echo(
+                f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "
+                f"{high / log(10):.2f} will be reported."
+            )
+        click.echo("'After' is of pairs whose authors the map has not seen.")
     finish(skipped)

@@ -67,22 +67,17 @@ def read_all_pairs(path: Path, skipped: list[InputError]) -> list[Pair]:
     return list(read_pairs(path, skipped=skipped))
 
 
-def need_model(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
-    """Say how to come by a model; click would only say that the option is missing."""
-    if value is None:
-        raise click.UsageError(
-            "no model was given: name the folder of one by --model, or by the environment variable "
-            "ADHOMINEM_MODEL. `adhominem train` makes one; `make demo` shows how."
-        )
-    return value
-
-
 model_option = click.option(
     "--model",
     envvar="ADHOMINEM_MODEL",
-    callback=need_model,
-    type=click.Path(path_type=Path),
-    help="A model's folder; or set ADHOMINEM_MODEL.",
+    default="general-en",
+    show_default=True,
+    help="A shipped model, or a model's folder; or set ADHOMINEM_MODEL.",
+)
+population_option = click.option(
+    "--population",
+    metavar="PATH",
+    help="Texts of the same kind by anybody: a folder, or a file of texts or pairs.",
 )
 device_option = click.option(
     "--device",

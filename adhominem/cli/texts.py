@@ -13,6 +13,7 @@ from adhominem.cli.shared import (
     jobs_option,
     json_option,
     model_option,
+    population_option,
     prior_option,
     skip_list,
     sources_argument,
@@ -29,6 +30,7 @@ from adhominem.cli.shared import (
 @click.option("--also-second", multiple=True, metavar="FILE", help="One more of the second side.")
 @click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about.")
 @click.option("--topic-second", default="", metavar="TEXT", help="What the second is about.")
+@population_option
 @device_option
 @prior_option
 @click.option(
@@ -45,11 +47,12 @@ from adhominem.cli.shared import (
 def verify(
     first: str,
     second: str,
-    model: Path,
+    model: str,
     also_first: tuple[str, ...],
     also_second: tuple[str, ...],
     topic_first: str,
     topic_second: str,
+    population: str | None,
     device: str,
     prior: float,
     delta: float,
@@ -62,9 +65,11 @@ def verify(
     author, or - for standard input.
 
     \b
-        adhominem verify letter.txt email.txt --model model
-        adhominem verify letter.txt known-letters/ --model model --prior 0.1
+        adhominem verify letter.txt email.txt
+        adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
+    from adhominem.runs.population import read_population
+    from adhominem.runs.workers import encoder
     from adhominem.scoring.verbal import VerbalScale
     from adhominem.terminal import print_json, print_verification
     from adhominem.text.exhibits import read_exhibits
@@ -72,9 +77,18 @@ def verify(
 
     if first == second == "-":
         raise click.UsageError("both sides are standard input; expected at most one")
-    result = load(model, device=device).verify(
+    verifier = load(model, device=device)
+    sides = (
         read_exhibits([first, *also_first], topic_first),
         read_exhibits([second, *also_second], topic_second),
+    )
+    relevant = None
+    if population is not None:
+        with encoder(model, verifier, jobs=1) as encode:
+            relevant = read_population(population, encode)
+    result = verifier.verify(
+        *sides,
+        population=relevant,
         prior_same_author=prior,
         delta=delta,
         scale=VerbalScale.read(scale) if scale else None,
@@ -103,6 +117,11 @@ def verify(
     show_default=True,
     help="pairs.jsonl, or problem folders.",
 )
+@click.option(
+    "--population",
+    metavar="PATH|input",
+    help="Texts of the same kind by anybody; `input`: the texts of the pairs themselves.",
+)
 @device_option
 @prior_option
 @click.option(
@@ -118,8 +137,9 @@ def predict(
     source: Path | None,
     given: Path | None,
     output: Path,
-    model: Path,
+    model: str,
     input_format: str,
+    population: str | None,
     device: str,
     prior: float,
     delta: float,
@@ -132,8 +152,8 @@ def predict(
     fields id, value and log_bayes_factor.
 
     \b
-        adhominem predict pairs.jsonl -o answers.jsonl --model model --jobs 2
-        adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER --model model
+        adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
+        adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
     from adhominem.cautions import UNCALIBRATED
     from adhominem.runs.predict import predict as answer_all
@@ -156,6 +176,7 @@ def predict(
             if input_format == "pan20"
             else problem_rows(path, on_bytes, labelled=False),
             output,
+            population=path if population == "input" else population,
             prior_same_author=prior,
             delta=delta,
             jobs=jobs,
@@ -169,6 +190,7 @@ def predict(
             {
                 "output": str(done.output),
                 "calibrated": done.calibrated,
+                "population_texts": done.population_texts,
                 "answers": done.answers,
                 "scored_now": done.scored,
                 "texts_encoded": done.encoded,
@@ -196,13 +218,13 @@ def predict(
 @model_option
 @jobs_option
 @json_option
-def encode(sources: tuple[Path, ...], output: Path, model: Path, jobs: int, as_json: bool) -> None:
+def encode(sources: tuple[Path, ...], output: Path, model: str, jobs: int, as_json: bool) -> None:
     """Turn every text into its linguistic embedding vector (LEV).
 
     The table has a row a text: corpus, author, topic, work, id and lev.
 
     \b
-        adhominem encode novels/ -o levs.parquet --model model
+        adhominem encode novels/ -o levs.parquet
     """
     from adhominem.runs.encode import encode as encode_all
     from adhominem.terminal import print_json, print_table, progress

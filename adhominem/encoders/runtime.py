@@ -58,6 +58,11 @@ class Runtime:
         lstm = self._window_lstm
         self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias)
 
+    @property
+    def lev_size(self) -> int:
+        """The size of a LEV."""
+        return len(self._lev_bias)
+
     def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Array:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)

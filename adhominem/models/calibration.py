@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.calibration import Calibration
+from adhominem.scoring.fusion import Fusion, Scale
+from adhominem.scoring.population import Population
 from adhominem.text.files import write_whole
 
-FORMAT = 1
+FORMAT = 2
+_BEFORE = 1  # one calibration, without a population, of an ensemble's mean
 _NAME = "calibration.json"
 
 
@@ -19,6 +22,7 @@ _NAME = "calibration.json"
 class CalibrationReport:
     """A calibration, what it was fitted to, and how good the Bayes factors are before and after."""
 
+    fusion: Fusion
     calibration: Calibration
     sets: tuple[str, ...]  # the pair sets
     same_author: int  # pairs
@@ -27,11 +31,40 @@ class CalibrationReport:
     after: dict[str, float]  # of pairs calibrated without them and without their authors
 
 
-def write_calibration(folder: Path, report: CalibrationReport, version: str) -> None:
+@dataclass(frozen=True)
+class Scales:
+    """What scores are worth: without a relevant population, and with one."""
+
+    alone: Scale = field(default_factory=Scale)
+    population: Scale | None = None
+
+    def of(self, population: Population | None) -> Scale:
+        """The scale for a comparison with this population, or without one.
+
+        A model that was not calibrated with populations is not calibrated then.
+        """
+        if population is None:
+            return self.alone
+        return self.population or Scale(self.alone.fusion)
+
+
+def write_calibration(
+    folder: Path, alone: CalibrationReport, population: CalibrationReport | None, version: str
+) -> None:
     """Put it into the model's folder, whole or not at all."""
     data = {
         "format": FORMAT,
         "adhominem": version,
+        "alone": _to_json(alone),
+        "population": population and _to_json(population),
+    }
+    with write_whole(folder / _NAME) as file:
+        file.write(json.dumps(data, indent=1) + "\n")
+
+
+def _to_json(report: CalibrationReport) -> dict[str, Any]:
+    return {
+        "fusion": report.fusion.to_json(),
         "calibration": report.calibration.to_json(),
         "sets": list(report.sets),
         "same_author": report.same_author,
@@ -39,24 +72,29 @@ def write_calibration(folder: Path, report: CalibrationReport, version: str) -> 
         "before": report.before,
         "after": report.after,
     }
-    with write_whole(folder / _NAME) as file:
-        file.write(json.dumps(data, indent=1) + "\n")
 
 
-def read_calibration(folder: Path) -> Calibration | None:
+def read_scales(folder: Path) -> Scales | None:
     """The calibration of a model; None where there is none."""
     path = folder / _NAME
     if not path.is_file():
         return None
     try:
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if data["format"] == _BEFORE:
+            return Scales(Scale(calibration=Calibration.from_json(data["calibration"])))
         if data["format"] != FORMAT:
             raise ModelError(
                 f"{path} has the format {data['format']!r}; this version reads {FORMAT}. "
                 "Upgrade AdHominem, or calibrate the model again."
             )
-        return Calibration.from_json(data["calibration"])
+        population = data["population"]
+        return Scales(_scale(data["alone"]), population and _scale(population))
     except (OSError, ValueError, KeyError, TypeError, OptionError) as error:
         raise ModelError(
             f"{path} is damaged ({type(error).__name__}: {error}); calibrate the model again"
         ) from None
+
+
+def _scale(data: dict[str, Any]) -> Scale:
+    return Scale(Fusion.from_json(data["fusion"]), Calibration.from_json(data["calibration"]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import log
 from typing import Any
 
-from adhominem.config import Config
+from adhominem.config import Config, NgramConfig
+from adhominem.encoders.ngrams import CHANNELS, NgramTable
 from adhominem.models.calibration import CalibrationReport
 from adhominem.text.vocabulary import Vocabulary
 
@@ -36,10 +37,6 @@ def model_card(
     best_epoch: int,
 ) -> str:
     """The README.md of a model folder."""
-    data = "\n".join(
-        f"| {row['name']} | {row['authors']:,} | {row['documents']:,} | {row['tokens']:,} |"
-        for row in corpus.get("corpora", [])
-    )
     encoder, training = config.encoder, config.training
     return f"""# An AdHominem model
 
@@ -50,7 +47,7 @@ them by a Bayes factor: how much more probable they are if one person wrote both
 
 | corpus | authors | documents | tokens |
 |---|---|---|---|
-{data}
+{_corpora(corpus)}
 
 Vocabulary: {len(vocabulary.token_types):,} token types, {len(vocabulary.characters)} characters, of
 these texts alone. The weights are those after epoch {best_epoch + 1} of at most {training.epochs},
@@ -62,6 +59,48 @@ with seed {training.seed}. All settings are in `config.json`, the course of trai
 {_table(scores)}
 
 {_LIMITS}"""
+
+
+def ngram_card(
+    config: NgramConfig, table: NgramTable, corpus: dict[str, Any], scores: dict[str, Any]
+) -> str:
+    """The README.md of an n-gram model's folder."""
+    counted = ", ".join(
+        f"{size:,} {name.replace('_', ' ')}"
+        for name, size in zip(CHANNELS, table.sizes, strict=True)
+    )
+    form = {
+        "projection": f"brought to {config.lev_size:,} dimensions by a learnt projection",
+        "profile": f"kept as they are, in {config.lev_size:,} dimensions",
+    }[config.form]
+    rows = "\n".join(f"| {name} | {row['auc']:.3f} |" for name, row in scores.items())
+    return f"""# An AdHominem n-gram model
+
+It counts n-grams ({counted}), weighs each by a learnt weight; the weighted counts are {form}.
+Texts are compared by how they depart from others of their kind, by a Bayes factor.
+
+## Trained on
+
+| corpus | authors | documents | tokens |
+|---|---|---|---|
+{_corpora(corpus)}
+
+All settings are in `config.json`, the course of training in `training.jsonl`.
+
+## AUC on dev, of the cosine with the set's own texts as the population
+
+| dev set | AUC |
+|---|---|
+{rows}
+
+{_LIMITS}"""
+
+
+def _corpora(corpus: dict[str, Any]) -> str:
+    return "\n".join(
+        f"| {row['name']} | {row['authors']:,} | {row['documents']:,} | {row['tokens']:,} |"
+        for row in corpus.get("corpora", [])
+    )
 
 
 def ensemble_card(members: list[str], scores: dict[str, Any]) -> str:
@@ -80,22 +119,29 @@ Its probability is the mean of its members' probabilities:
 {_LIMITS}"""
 
 
-def calibrated_card(card: str, report: CalibrationReport) -> str:
+def calibrated_card(card: str, alone: CalibrationReport, population: CalibrationReport) -> str:
     """The card of a model that has been calibrated since it was written."""
     before_limits = card.partition("## Limits")[0].partition("## Calibration")[0]
-    calibration = report.calibration
-    low, high = (bound / log(10) for bound in (calibration.lower_bound, calibration.upper_bound))
+    reports = (("without a population", alone), ("with one", population))
     rows = "\n".join(
-        f"| {title} | " + " | ".join(f"{row[name]:.3f}" for name in _CALIBRATION_MEASURES) + " |"
+        f"| {mode}, {title} | "
+        + " | ".join(f"{row[name]:.3f}" for name in _CALIBRATION_MEASURES)
+        + " |"
+        for mode, report in reports
         for title, row in (("before", report.before), ("after", report.after))
+    )
+    bounds = "; ".join(
+        f"{mode}, no log10 Bayes factor below {report.calibration.lower_bound / log(10):.2f} or "
+        f"above {report.calibration.upper_bound / log(10):.2f} is reported"
+        for mode, report in reports
     )
     return f"""{before_limits}## Calibration
 
-The map from the model's score to a log Bayes factor is {calibration.kind}. It was fitted to
-{calibration.pairs:,} pairs, {report.same_author:,} of them by the same author, of
-{report.authors:,} authors that the model was not trained on ({", ".join(report.sets)}). No log10
-Bayes factor below {low:.2f} or above {high:.2f} is reported. "After" is of pairs whose authors
-the map has not seen either.
+The map from the model's score to a log Bayes factor is {alone.calibration.kind}. It was fitted to
+{alone.calibration.pairs:,} pairs, {alone.same_author:,} of them by the same author, of
+{alone.authors:,} authors that the model was not trained on ({", ".join(alone.sets)}), once without
+a relevant population and once with each set's own texts as one. {bounds[0].upper()}{bounds[1:]}.
+"After" is of pairs whose authors the map has not seen either.
 
 | | {" | ".join(_CALIBRATION_MEASURES)} |
 |---|{"---|" * len(_CALIBRATION_MEASURES)}

@@ -27,7 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.config import Config
+from adhominem.encoders.runtime import Runtime
 from adhominem.errors import ModelError, OptionError
+from adhominem.models.ngrams import NGRAM_FILES, NGRAMS, NgramModel, read_ngram_model
+from adhominem.models.styles import STYLES
 from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.token_pattern import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
@@ -68,12 +71,20 @@ class Model:
             if name.startswith(prefix)
         }
 
+    def encoder(self, threads: int = 1) -> Runtime:
+        """The encoder, ready to run."""
+        windows = self.config.data.windows
+        return Runtime(self.network_weights(), self.vocabulary, windows, threads)
+
     def project(self, levs: FloatArray) -> FloatArray:
         """What the two-covariance model sees of LEVs (documents, lev_size)."""
         if not self.config.loss.projection_size:
             return levs
         weight, bias = (self.weights[f"projection.{name}"] for name in ("weight", "bias"))
         return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
+
+
+AnyModel = Model | NgramModel
 
 
 def write_model(
@@ -137,20 +148,21 @@ def model_hash(folder: str | Path) -> str:
     """The SHA-256 of all that a model's answers depend on."""
     digest = sha256()
     for member in member_folders(folder):
-        for name in ("config.json", "model.safetensors", "tokenizer.json"):
-            digest.update((member / name).read_bytes())
+        for name in ("config.json", "model.safetensors", "tokenizer.json", "ngrams.json", STYLES):
+            if (member / name).exists():
+                digest.update((member / name).read_bytes())
     calibration = Path(folder) / "calibration.json"
     digest.update(calibration.read_bytes() if calibration.exists() else b"")
     return digest.hexdigest()
 
 
-def read_models(folder: str | Path) -> list[Model]:
+def read_models(folder: str | Path) -> list[AnyModel]:
     """The model of a folder, or all members of an ensemble."""
     folder = Path(folder)
     description = _read_description(folder)
     try:
-        if description["kind"] == NETWORK:
-            return [_read_model(folder, description)]
+        if description["kind"] in (NETWORK, NGRAMS):
+            return [_read_single(folder, description)]
         if description["kind"] == ENSEMBLE:
             return [_read_member(folder / str(name)) for name in description["members"]]
         raise ValueError(f"config.json: a model of the kind {description['kind']!r}")
@@ -158,20 +170,25 @@ def read_models(folder: str | Path) -> list[Model]:
         raise _damaged(folder, f"{type(error).__name__}: {error}") from None
 
 
-def _read_member(folder: Path) -> Model:
-    description = _read_description(folder)
-    if description["kind"] != NETWORK:
+def _read_member(folder: Path) -> AnyModel:
+    return _read_single(folder, _read_description(folder))
+
+
+def _read_single(folder: Path, description: dict[str, Any]) -> AnyModel:
+    files = {NETWORK: _FILES, NGRAMS: NGRAM_FILES}.get(description["kind"])
+    if files is None:
         raise ValueError(f"config.json: the member {folder.name} is no single model")
-    return _read_model(folder, description)
+    for name in files:
+        if not (folder / name).is_file():
+            raise _damaged(folder, f"there is no {name} in it")
+    read = _read_model if description["kind"] == NETWORK else read_ngram_model
+    return read(folder, description)
 
 
 def _read_model(folder: Path, description: dict[str, Any]) -> Model:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    for name in _FILES:
-        if not (folder / name).is_file():
-            raise _damaged(folder, f"there is no {name} in it")
     config = Config.from_json(description["config"])
     try:
         weights = load_file(folder / "model.safetensors")

@@ -19,9 +19,9 @@ from adhominem.text.files import replaced_file
 from adhominem.text.readers import Source
 from adhominem.verifier import load
 
-FloatArray = npt.NDArray[np.float64]
+Lev = npt.NDArray[np.float32]
 
-Row = tuple[str, Document, FloatArray]  # the corpus, the text, its LEV
+Row = tuple[str, Document, Lev]  # the corpus, the text, its LEV
 
 _LABELS = ("corpus", "author", "topic", "work", "id")
 _DOCUMENTS_AT_ONCE = 512

@@ -12,9 +12,9 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.models.folder import model_hash
+from adhominem.runs.population import read_population
 from adhominem.runs.workers import Encode, encoder
+from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS, write_whole
@@ -33,10 +34,11 @@ from adhominem.text.readers import stop_or_skip
 from adhominem.verifier import Verifier, load
 
 FloatArray = npt.NDArray[np.float64]
+Levs = npt.NDArray[np.float32]
 Case = Pair | Problem
 
 _CASES_AT_ONCE = 256
-_MOST_KEPT = 300_000  # LEVs, the latest ones: some 150 MB at 60 numbers each
+_MOST_BYTES = 400_000_000  # of LEVs that are kept, the latest ones
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Predicted:
     encoded: int  # distinct texts that this run encoded
     output: Path
     calibrated: bool
+    population_texts: int  # 0: no population was used
 
 
 def predict(
@@ -55,6 +58,7 @@ def predict(
     cases: Iterable[Case | InputError],
     output: str | Path,
     *,
+    population: str | Path | None = None,
     prior_same_author: float = 0.5,
     delta: float = 0.0,
     jobs: int = 1,
@@ -63,6 +67,7 @@ def predict(
 ) -> Predicted:
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
+    `population` is where the texts of a relevant population lie: it may be the pairs' own file.
     Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored goes to `skipped`;
     without it, the first such thing is raised.
     """
@@ -71,16 +76,17 @@ def predict(
         raise OptionError(f"{output} exists already; remove it, or choose another name")
     if output.suffix.lower() in COMPRESSIONS:
         raise OptionError(f"answers are not packed; expected a name like {output.stem}")
-    settings = {
-        "model": model_hash(model),
-        "prior_same_author": prior_same_author,
-        "delta": delta,
-    }
     verifier = load(model, device=device)
-    with (
-        closing(_Partial(output, settings)) as partial,
-        encoder(model, verifier, jobs, device) as encode,
-    ):
+    with ExitStack() as stack:
+        encode = stack.enter_context(encoder(model, verifier, jobs, device))
+        relevant = None if population is None else read_population(population, encode)
+        settings = {
+            "model": verifier.sha256,
+            "prior_same_author": prior_same_author,
+            "delta": delta,
+            "population": None if relevant is None else _print_of(relevant),
+        }
+        partial = stack.enter_context(closing(_Partial(output, settings)))
         levs = _Levs(encode)
         before = partial.answers
         todo: Iterator[Case] = stop_or_skip(cases, skipped)
@@ -89,7 +95,7 @@ def predict(
                 raise partial.of_other_input()
         for some in _batches(todo):
             good, sides = levs.of(some, skipped)
-            factors = _scores(verifier, sides)
+            factors = _scores(verifier, sides, relevant)
             values = without_weak_answers(
                 probability_same_author(factors, prior_same_author), delta
             )
@@ -100,7 +106,8 @@ def predict(
         partial.answers - before,
         levs.encoded,
         output,
-        verifier.calibration is not None,
+        verifier.scales.of(relevant).calibration is not None,
+        0 if relevant is None else relevant.texts,
     )
 
 
@@ -120,16 +127,20 @@ def _batches(cases: Iterator[Case]) -> Iterator[list[Case]]:
         yield some
 
 
-def _scores(verifier: Verifier, sides: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
+def _scores(
+    verifier: Verifier, sides: list[tuple[Levs, Levs]], population: Population | None
+) -> FloatArray:
     """(cases,): pairs all at once, problems with several known texts one by one."""
     if all(len(first) == len(second) == 1 for first, second in sides):
-        size = verifier.lev_size
-        first, second = (
-            np.concatenate([np.zeros((0, size)), *(pair[side] for pair in sides)])
-            for side in (0, 1)
-        )
-        return verifier.score(first, second)
-    return np.array([verifier.score_sets(first, second) for first, second in sides])
+        none = np.zeros((0, verifier.lev_size), np.float32)
+        first, second = (np.concatenate([none, *(pair[side] for pair in sides)]) for side in (0, 1))
+        return verifier.score(first, second, population)
+    return np.array([verifier.score_sets(first, second, population) for first, second in sides])
+
+
+def _print_of(population: Population) -> str:
+    """Tells a population from others: its mean, but for what the last digits depend on."""
+    return sha256(np.float16(population.lev_mean).tobytes()).hexdigest()
 
 
 def _documents(case: Case) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
@@ -148,7 +159,7 @@ class _Levs:
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
-    ) -> tuple[list[Case], list[tuple[FloatArray, FloatArray]]]:
+    ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
         """The cases whose texts all could be encoded, and the LEVs of their two sides."""
         keys = {}
         new: dict[bytes, Document] = {}
@@ -178,9 +189,10 @@ class _Levs:
                 skipped.append(error)
                 continue
             good.append(case)
-            first, second = (np.array(side, dtype=np.float64) for side in found)
+            first, second = (np.array(side, dtype=np.float32) for side in found)
             sides.append((first, second))
-        while len(self._kept) > _MOST_KEPT:
+        size = max((lev.nbytes for lev in self._kept.values() if lev is not None), default=1)
+        while len(self._kept) * size > _MOST_BYTES:
             self._kept.popitem(last=False)
         return good, sides
 

@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 
 import adhominem
-from adhominem.config import Config
+from adhominem.config import Config, NgramConfig
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.dev import table_row
 from adhominem.models.card import ensemble_card
-from adhominem.models.folder import Model, read_models, write_ensemble
+from adhominem.models.folder import AnyModel, read_models, write_ensemble
 from adhominem.scoring.probability import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_output, write_folder
+from adhominem.text.normalisation import Normaliser
 
 # Looked for before the first step: the last ones are needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "onnx", "matplotlib")
@@ -36,12 +37,12 @@ def train(
     dev: Mapping[str, PackedCorpus],
     output: str | Path,
     *,
-    config: Config | None = None,
+    config: Config | NgramConfig | None = None,
     members: int = 1,
     device: str = "auto",
     resume: bool = False,
     on_event: Callable[[dict[str, Any]], None] = lambda event: None,
-) -> list[Model]:
+) -> list[AnyModel]:
     """Train a model, or an ensemble of several, and write its folder.
 
     `corpus` comes from `prepare`, each dev set from `prepare_pairs`. `on_event` hears of each
@@ -56,7 +57,14 @@ def train(
     config = config or Config()
     if members < 1:
         raise OptionError(f"members is {members}; expected 1 or more")
-    _check_data(corpus, dev, config)
+    if isinstance(config, NgramConfig):
+        if members > 1:
+            raise OptionError(
+                f"members is {members}; expected 1, since n-gram models differ little"
+            )
+        _check_data(corpus, dev, config.normaliser)
+        return _train_ngrams(corpus, dev, Path(output), config, device, resume, on_event)
+    _check_data(corpus, dev, config.data.normaliser)
     configs = [
         replace(config, training=replace(config.training, seed=config.training.seed + member))
         for member in range(members)
@@ -79,7 +87,28 @@ def train(
     return read_models(output)
 
 
-def _places(output: Path, configs: list[Config], resume: bool) -> tuple[bool, Path, Path]:
+def _train_ngrams(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: Path,
+    config: NgramConfig,
+    device: str,
+    resume: bool,
+    on_event: Callable[[dict[str, Any]], None],
+) -> list[AnyModel]:
+    from adhominem.runs.member import pick_device
+    from adhominem.runs.ngrams import train_ngrams
+
+    finished, output, work = _places(output, [config], resume)
+    if not finished:
+        train_ngrams(corpus, dev, output, work, config, pick_device(device), on_event)
+    shutil.rmtree(work, ignore_errors=True)
+    return read_models(output)
+
+
+def _places(
+    output: Path, configs: Sequence[Config | NgramConfig], resume: bool
+) -> tuple[bool, Path, Path]:
     """Whether the run was finished before, where its model goes, and where its work lies."""
     finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
     output = output.resolve() if finished else check_output(output)
@@ -91,16 +120,18 @@ def _places(output: Path, configs: list[Config], resume: bool) -> tuple[bool, Pa
     return finished, output, work
 
 
-def _is_of(output: Path, configs: list[Config]) -> bool:
+def _is_of(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
     """A run that was killed at the very end has left its model, whole, and some of its work."""
     try:
-        return [model.config for model in read_models(output)] == configs
+        return [model.config for model in read_models(output)] == list(configs)
     except ModelError:
         return False
 
 
-def _check_data(corpus: PackedCorpus, dev: Mapping[str, PackedCorpus], config: Config) -> None:
-    steps = list(config.data.normaliser.steps)
+def _check_data(
+    corpus: PackedCorpus, dev: Mapping[str, PackedCorpus], normaliser: Normaliser
+) -> None:
+    steps = list(normaliser.steps)
     for name, packed in {"the corpus": corpus, **dev}.items():
         used = packed.description.get("normalisation", steps)
         if used != steps:
@@ -150,13 +181,12 @@ def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> di
 
 @contextmanager
 def open_inputs(
-    sources: Sequence[Path], dev: Sequence[Path], config: Config, skipped: list[InputError]
+    sources: Sequence[Path], dev: Sequence[Path], normaliser: Normaliser, skipped: list[InputError]
 ) -> Iterator[tuple[PackedCorpus, dict[str, PackedCorpus]]]:
     """The corpus and the dev pairs to train with; what is not packed yet is packed for the run."""
     from adhominem.text.prepare import prepare, prepare_pairs
     from adhominem.text.readers import find_sources
 
-    normaliser = config.data.normaliser
     with TemporaryDirectory() as scratch:
         if len(sources) == 1 and is_packed(sources[0]):
             corpus = PackedCorpus.open(sources[0])

@@ -19,10 +19,10 @@ from adhominem.errors import AdHominemError, EmptyTextError
 from adhominem.text.document import Document
 from adhominem.verifier import Verifier, load
 
-FloatArray = npt.NDArray[np.float64]
+Lev = npt.NDArray[np.float32]
 
 # Documents to their LEVs, in order; or to why one has none.
-Encode = Callable[[Sequence[Document]], Iterator[FloatArray | EmptyTextError]]
+Encode = Callable[[Sequence[Document]], Iterator[Lev | EmptyTextError]]
 
 
 @contextmanager
@@ -41,11 +41,11 @@ def encoder(
         jobs, get_context("spawn"), initializer=_start_worker, initargs=(str(model), device)
     ) as pool:
 
-        def encode(documents: Sequence[Document]) -> Iterator[FloatArray | EmptyTextError]:
+        def encode(documents: Sequence[Document]) -> Iterator[Lev | EmptyTextError]:
             # Long ones first, dealt out: the shares take about equally long.
             order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
             shares = [order[first::jobs] for first in range(jobs)]
-            found: dict[int, FloatArray | EmptyTextError] = {}
+            found: dict[int, Lev | EmptyTextError] = {}
             dealt = [share for share in shares if share]
             try:
                 futures = [pool.submit(_work, [documents[at] for at in share]) for share in dealt]
@@ -60,9 +60,7 @@ def encoder(
         yield encode
 
 
-def _encode_all(
-    verifier: Verifier, documents: Sequence[Document]
-) -> list[FloatArray | EmptyTextError]:
+def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Lev | EmptyTextError]:
     """The LEV of each document, or why it has none."""
     if not documents:
         return []
@@ -93,5 +91,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(documents: Sequence[Document]) -> list[FloatArray | EmptyTextError]:
+def _work(documents: Sequence[Document]) -> list[Lev | EmptyTextError]:
     return _encode_all(_worker, documents)

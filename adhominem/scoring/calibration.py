@@ -87,9 +87,15 @@ class Calibration:
 
 
 def calibrate(
-    scores: npt.ArrayLike, same_author: npt.ArrayLike, kind: str = "logistic"
+    scores: npt.ArrayLike,
+    same_author: npt.ArrayLike,
+    kind: str = "logistic",
+    weight: FloatArray | None = None,
 ) -> Calibration:
-    """Fit the map and find its bounds. Both classes must occur."""
+    """Fit the map and find its bounds. Both classes must occur.
+
+    A logistic map may weigh pairs (pairs,): within each class, only their ratios matter.
+    """
     values, same = np.asarray(scores, dtype=np.float64), np.asarray(same_author, dtype=bool)
     if kind not in KINDS:
         raise OptionError(f"the calibration is {kind!r}; expected {' or '.join(KINDS)}")
@@ -104,7 +110,8 @@ def calibrate(
         )
     if not np.isfinite(values).all():
         raise OptionError("some scores are no finite numbers; expected log Bayes factors")
-    knots, factors = _line(values, same) if kind == "logistic" else _steps(values, same)
+    weight = np.ones(len(values)) if weight is None else weight
+    knots, factors = _line(values, same, weight) if kind == "logistic" else _steps(values, same)
     free = Calibration(
         kind=kind,
         scores=tuple(knots.tolist()),
@@ -117,13 +124,16 @@ def calibrate(
     return replace(free, lower_bound=lower, upper_bound=upper)
 
 
-def _line(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _line(
+    scores: FloatArray, same_author: BoolArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Logistic regression, each class counting half: its log odds are a log Bayes factor."""
     centre, scale = scores.mean(), scores.std()
     if scale <= 1e-12 * np.abs(scores).max():  # all the same but for rounding: they tell nothing
         return np.array([-1.0, 1.0]), np.zeros(2)
     design = np.stack([np.ones_like(scores), (scores - centre) / scale], axis=1)  # (pairs, 2)
-    weight = np.where(same_author, 0.5 / same_author.sum(), 0.5 / (~same_author).sum())  # (pairs,)
+    same, different = weight[same_author].sum(), weight[~same_author].sum()
+    weight = np.where(same_author, 0.5 * weight / same, 0.5 * weight / different)  # (pairs,)
     ridge = np.diag([0.0, _RIDGE / len(scores)])
     beta = np.zeros(2)
     for _ in range(100):  # Newton's method

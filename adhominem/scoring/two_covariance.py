@@ -102,6 +102,23 @@ class TwoCovariance:
             raise OptionError("within_author_factor is singular") from None
         return model
 
+    @classmethod
+    def from_diagonal(
+        cls, author_mean: npt.ArrayLike, projection: npt.ArrayLike, spread: npt.ArrayLike
+    ) -> TwoCovariance:
+        """A model from its diagonal form, as a fitted one holds it."""
+        model = cls()
+        model.author_mean = np.asarray(author_mean, dtype=np.float64)
+        model.projection = np.asarray(projection, dtype=np.float64)
+        model.spread = np.maximum(np.asarray(spread, dtype=np.float64), _SMALLEST)
+        size = len(model.author_mean)
+        if model.projection.shape != (size, size) or model.spread.shape != (size,):
+            raise OptionError(
+                f"mean {model.author_mean.shape}, projection {model.projection.shape}, spread "
+                f"{model.spread.shape}: expected (n,), (n, n) and (n,)"
+            )
+        return model
+
     def _set(self, mean: FloatArray, between: FloatArray, within: FloatArray) -> None:
         """Diagonalise: with W = CC' and B = FF', the singular values of C^-1 F are the roots."""
         rotation, roots, _ = np.linalg.svd(np.linalg.solve(within, between))
@@ -181,7 +198,11 @@ class TwoCovariance:
             raise OptionError("a side without documents; expected at least one")
         if not np.isfinite(sums).all():
             raise OptionError("a LEV is not finite")
-        return counts, (sums - counts[:, None] * self.author_mean) @ self.projection.T
+        return counts, self._diagonal(sums - counts[:, None] * self.author_mean)
+
+    def _diagonal(self, deviations: FloatArray) -> FloatArray:
+        """Sums of deviations from the author mean, in diagonal coordinates."""
+        return deviations @ self.projection.T
 
     def posterior(self, levs: npt.ArrayLike) -> Posterior:
         """The style of the author of these LEVs, (documents, lev_size)."""

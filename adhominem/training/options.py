@@ -113,3 +113,35 @@ class TrainingOptions:
         """The learning rate after so many epochs."""
         done = min(1.0, epoch / self.decay_epochs)
         return self.learning_rate + done * (self.final_learning_rate - self.learning_rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramTrainingOptions:
+    """The learning of an n-gram encoder."""
+
+    weight_steps: int = 2_000
+    weight_rate: float = 0.01
+    companion: int = 512  # dimensions of the projection learnt beside the weights; 0: none
+    companion_rate: float = 0.001
+    projection_steps: int = 1_500
+    projection_rate: float = 0.0002
+    dropout: float = 0.5  # of the weighted n-grams, while the projection is learnt
+    batch_authors: int = 256
+    cut: float = 0.5  # share of texts that are cut at random
+    shortest: int = 200  # tokens that a cut leaves
+    longest: int = 4_000  # tokens that are read of a text
+    sample: int = 3_000  # texts of a corpus that the starting values come from
+    look_every: int = 250  # steps between two looks at dev
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if name in ("dropout", "cut"):
+                if not 0 <= value <= 1 or (name == "dropout" and value == 1):
+                    raise OptionError(f"{name} is {value}; expected a share")
+            elif value < 0 or (value == 0 and name not in ("seed", "companion")):
+                raise OptionError(f"{name} is {value}; expected above 0")
+        if self.shortest > self.longest:
+            raise OptionError(
+                f"shortest is {self.shortest}, longest {self.longest}; expected no more than that"
+            )

@@ -1,0 +1,252 @@
+"""What the n-gram encoder counts in a text: four channels of n-grams, each a range of columns.
+
+    characters      character n-grams inside tokens, with marks for a token's beginning and end
+    tokens          the most frequent token types
+    bigrams         two neighbouring tokens; all but the most frequent types are masked
+    shaped_bigrams  the same, where a masked token shows its shape: its first letter's case and
+                    its ending ("Cly", "wng", "#"), a poor man's part of speech
+
+Masking hides what a text is about, as the network's vocabulary does. Counting is NumPy and a
+dictionary: neither torch nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+
+IntArray = npt.NDArray[np.int64]
+Array = npt.NDArray[np.float32]
+
+START, END = "\x02", "\x03"
+CHANNELS = ("characters", "tokens", "bigrams", "shaped_bigrams")
+_LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
+_MOST_TYPES = 500_000  # that are remembered
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramOptions:
+    """How many n-grams of each channel are counted: the most frequent ones."""
+
+    longest: int = 4  # characters in an n-gram
+    characters: int = 40_000
+    tokens: int = 5_000
+    bigrams: int = 15_000
+    shaped_bigrams: int = 30_000
+    unmasked: int = 400  # token types that bigrams show
+    shapes: int = 1_000  # unmasked types and shapes together
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1:
+                raise OptionError(f"{name} is {value}; expected 1 or more")
+        if self.unmasked > self.tokens:
+            raise OptionError(
+                f"{self.unmasked} unmasked types of {self.tokens} tokens; expected no more"
+            )
+
+
+def shape(token: str) -> str:
+    """The shape of a token: what is left of it when its topic is hidden."""
+    if token[:1].isdigit():
+        return "#"
+    if not token[:1].isalpha():
+        return f"~{token[:1]}"
+    case = "U" if len(token) > 1 and token.isupper() else "C" if token[0].isupper() else "w"
+    signs = "".join(sign for sign in "-'" if sign in token)
+    return f"{case}{signs}{token.lower()[-2:]}"
+
+
+def spell(token: str, longest: int) -> Iterator[str]:
+    """The character n-grams of a token."""
+    marked = f"{START}{token[:_LONGEST_TOKEN]}{END}"
+    for size in range(1, longest + 1):
+        for at in range(len(marked) - size + 1):
+            gram = marked[at : at + size]
+            if gram not in (START, END):
+                yield gram
+
+
+@dataclass(frozen=True)
+class TypeNgrams:
+    """What one token type gives to each channel."""
+
+    characters: IntArray  # columns, one for each n-gram of its letters
+    token: int  # its column, or -1
+    masked: int  # its symbol in bigrams; 0 is the mask
+    shaped: int  # its symbol in shaped bigrams; 0 is a rare shape
+
+
+@dataclass(frozen=True)
+class NgramTable:
+    """Which n-grams are counted, and the column of each."""
+
+    longest: int
+    characters: tuple[str, ...]
+    tokens: tuple[str, ...]  # the most frequent first
+    unmasked: int  # the first so many of the tokens
+    symbols: tuple[str, ...]  # unmasked types and shapes
+    bigrams: IntArray  # (bigrams,): first symbol * (1 + unmasked) + second
+    shaped_bigrams: IntArray  # (shaped_bigrams,): first * (1 + symbols) + second
+    _grams: Mapping[str, int] = field(init=False, repr=False)
+    _tokens: Mapping[str, int] = field(init=False, repr=False)
+    _symbols: Mapping[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, strings in (
+            ("_grams", self.characters),
+            ("_tokens", self.tokens),
+            ("_symbols", self.symbols),
+        ):
+            object.__setattr__(self, name, {each: at for at, each in enumerate(strings)})
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Columns of each channel."""
+        return tuple(len(getattr(self, channel)) for channel in CHANNELS)
+
+    @property
+    def channels(self) -> list[slice]:
+        """The columns of each channel."""
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        return [slice(begin, end) for begin, end in pairwise(ends)]
+
+    def of_type(self, token: str) -> TypeNgrams:
+        """What this token type gives to each channel."""
+        found = [self._grams.get(gram, -1) for gram in spell(token, self.longest)]
+        at = self._tokens.get(token, -1)
+        unmasked = 0 <= at < self.unmasked
+        return TypeNgrams(
+            characters=np.array([gram for gram in found if gram >= 0], dtype=np.int64),
+            token=at,
+            masked=at + 1 if unmasked else 0,
+            shaped=self._symbols.get(token if unmasked else shape(token), -1) + 1,
+        )
+
+    def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:
+        """For both kinds of bigrams: symbols, the column of every two symbols, the first column.
+
+        The column of two symbols, (symbols ** 2,), counts from the channel's first; -1 is none.
+        """
+        found = []
+        for kinds, codes, channel in (
+            (1 + self.unmasked, self.bigrams, self.channels[2]),
+            (1 + len(self.symbols), self.shaped_bigrams, self.channels[3]),
+        ):
+            columns = np.full(kinds**2, -1, dtype=np.int64)
+            columns[codes] = np.arange(len(codes))
+            found.append((kinds, columns, channel.start))
+        return tuple(found)
+
+    @classmethod
+    def build(
+        cls,
+        types: Sequence[str],
+        tokens: npt.NDArray[np.unsignedinteger[Any]],
+        documents: IntArray,
+        options: NgramOptions,
+    ) -> NgramTable:
+        """The most frequent n-grams of some texts.
+
+        `tokens` are the types of all tokens in a row, `documents` whose they are.
+        """
+        counts = np.bincount(tokens, minlength=len(types))
+        order = np.argsort(-counts, kind="stable")
+        order = order[counts[order] > 0]
+        frequent = [types[at] for at in order[: options.tokens]]
+        unmasked = set(frequent[: options.unmasked])
+        grams: Counter[str] = Counter()
+        shapes: Counter[str] = Counter()
+        for at in order:
+            for gram in spell(types[at], options.longest):
+                grams[gram] += int(counts[at])
+            shapes[types[at] if types[at] in unmasked else shape(types[at])] += int(counts[at])
+        start = cls(
+            longest=options.longest,
+            characters=_most_common(grams, options.characters),
+            tokens=tuple(frequent),
+            unmasked=len(unmasked),
+            symbols=_most_common(shapes, options.shapes),
+            bigrams=np.zeros(0, np.int64),
+            shaped_bigrams=np.zeros(0, np.int64),
+        )
+        known = [start.of_type(kind) for kind in types]
+        inside = documents[1:] == documents[:-1]  # neighbours of one document
+        pairs = []
+        for symbols, kinds, size in (
+            ([each.masked for each in known], 1 + start.unmasked, options.bigrams),
+            ([each.shaped for each in known], 1 + len(start.symbols), options.shaped_bigrams),
+        ):
+            row = np.array(symbols, dtype=np.int64)[tokens]
+            found = np.bincount((row[:-1] * kinds + row[1:])[inside], minlength=kinds**2)
+            found[0] = 0  # two masks say nothing
+            best = np.argsort(-found, kind="stable")[:size]
+            pairs.append(best[found[best] > 0])
+        return cls(
+            start.longest,
+            start.characters,
+            start.tokens,
+            start.unmasked,
+            start.symbols,
+            bigrams=pairs[0],
+            shaped_bigrams=pairs[1],
+        )
+
+
+class NgramCounter:
+    """Counts the n-grams of texts; what a token type gives is worked out once."""
+
+    def __init__(self, table: NgramTable) -> None:
+        self.table = table
+        self._bigrams = table.bigram_columns()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._types: list[TypeNgrams] = []
+
+    def count(self, tokens: Sequence[str]) -> Array:
+        """(columns,): how often each n-gram occurs in a tokenized text."""
+        if len(self._types) > _MOST_TYPES:
+            self._forget()
+        numbers, types, table = self._numbers, self._types, self.table
+        row = []
+        for token in tokens:
+            number = numbers.get(token)
+            if number is None:
+                number = numbers[token] = len(types)
+                types.append(table.of_type(token))
+            row.append(number)
+        kinds, inverse, times = np.unique(row, return_inverse=True, return_counts=True)
+        known = [types[kind] for kind in kinds]
+        characters, own, *_ = table.channels
+        counts = np.zeros(sum(table.sizes), dtype=np.float32)
+        grams = [each.characters for each in known]
+        counts[characters] = np.bincount(
+            np.concatenate(grams),
+            np.repeat(times, [len(each) for each in grams]),
+            minlength=characters.stop,
+        )
+        columns = np.array([each.token for each in known])
+        counts[own.start + columns[columns >= 0]] = times[columns >= 0]
+        for symbols, (size, pairs, first) in zip(
+            ([each.masked for each in known], [each.shaped for each in known]),
+            self._bigrams,
+            strict=True,
+        ):
+            symbol = np.array(symbols)[inverse]
+            found = pairs[symbol[:-1] * size + symbol[1:]]
+            np.add.at(counts, first + found[found >= 0], 1)
+        return counts
+
+
+def _most_common(counts: Counter[str], size: int) -> tuple[str, ...]:
+    return tuple(each for each, _ in counts.most_common(size))

@@ -1,0 +1,30 @@
+"""The models that come with the package, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adhominem.errors import ModelError
+
+DEFAULT_MODEL = "general-en"
+_SHIPPED = Path(__file__).parent / "shipped"
+
+
+def shipped_models() -> list[str]:
+    """The names of the models that come with the package."""
+    if not _SHIPPED.is_dir():
+        return []
+    return sorted(path.parent.name for path in _SHIPPED.glob("*/config.json"))
+
+
+def model_folder(model: str | Path) -> Path:
+    """The folder of a model: a folder that is there, or the name of a shipped model."""
+    folder = Path(model)
+    if not folder.exists() and str(model) in shipped_models():
+        return _SHIPPED / str(model)
+    if not folder.exists():
+        raise ModelError(
+            f"there is no model folder {folder}, and no shipped model of this name; "
+            f"expected a folder, or one of: {', '.join(shipped_models()) or '(none)'}"
+        )
+    return folder

@@ -1,0 +1,61 @@
+"""The kinds of text and the two-covariance model behind them, in a model's folder.
+
+styles.safetensors   the centre of each kind of training text; the two-covariance model
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from adhominem.errors import ModelError
+from adhominem.scoring.isotropic import IsotropicTwoCovariance
+from adhominem.scoring.styles import Styles
+from adhominem.scoring.two_covariance import TwoCovariance
+
+STYLES = "styles.safetensors"
+
+
+def write_styles(folder: Path, styles: Styles) -> None:
+    """Put them into the model's folder."""
+    from safetensors.numpy import save
+
+    model = styles.two_covariance
+    arrays = {"centres": styles.centres.astype(np.float32)}
+    if isinstance(model, IsotropicTwoCovariance):
+        arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
+    else:
+        for name in ("author_mean", "projection", "spread"):
+            arrays[name] = getattr(model, name).astype(np.float32)
+    data = save(arrays, metadata={"kinds": json.dumps(styles.kinds)})
+    (folder / STYLES).write_bytes(data)
+
+
+def read_styles(folder: Path) -> Styles | None:
+    """Those of a model; None where it has none."""
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / STYLES
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, "numpy") as file:
+            kinds = tuple(map(str, json.loads(file.metadata()["kinds"])))
+            arrays = {name: file.get_tensor(name).astype(np.float64) for name in file.keys()}  # noqa: SIM118
+        centres = arrays["centres"]
+        if "isotropic" in arrays:
+            share, independent = arrays["isotropic"].tolist()
+            model: TwoCovariance = IsotropicTwoCovariance(centres.shape[1], share, independent)
+        else:
+            model = TwoCovariance.from_diagonal(
+                arrays["author_mean"], arrays["projection"], arrays["spread"]
+            )
+        if len(kinds) != len(centres) or model.lev_size != centres.shape[1]:
+            raise ValueError(f"{len(kinds)} kinds, centres {centres.shape}")
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"the model in {folder} is damaged ({STYLES}: {error}); fetch or train it again"
+        ) from None
+    return Styles(kinds, centres, model)

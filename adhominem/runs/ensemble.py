@@ -1,0 +1,106 @@
+"""Several models to one: an ensemble whose members may be of different kinds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import adhominem
+from adhominem.errors import OptionError
+from adhominem.models.card import ensemble_card
+from adhominem.models.folder import AnyModel, read_models, write_ensemble
+from adhominem.models.styles import STYLES, write_styles
+from adhominem.scoring.styles import Styles
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.files import check_output, write_folder
+
+IntArray = npt.NDArray[np.int64]
+
+_DOCUMENTS = 2_500  # of a corpus, that kinds and two-covariance model are fitted to
+_BYTES = 600_000_000  # of LEVs at once, where a LEV is large
+_AT_ONCE = 200
+
+# What a member needs to be heard; not its graph for other programs, nor its curves.
+_KEPT = (
+    "README.md",
+    "config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "ngrams.json",
+    "encoder.onnx",
+    "reference.safetensors",
+    "training_authors.txt",
+    "training.jsonl",
+    STYLES,
+)
+
+
+def make_ensemble(
+    members: Sequence[str | Path],
+    output: str | Path,
+    *,
+    corpus: PackedCorpus | None = None,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> Path:
+    """Copy the members into one folder.
+
+    With the training `corpus`, each gets the kinds of text as it sees them, and a two-covariance
+    model of what is left without the kind.
+    """
+    output = check_output(Path(output))
+    models = [model for folder in members for model in read_models(folder)]
+    if not models:
+        raise OptionError("an ensemble without members; expected at least one")
+    names = _names([model.folder for model in models])
+    with write_folder(output) as folder:
+        for model, name in zip(models, names, strict=True):
+            (folder / name).mkdir()
+            for kept in _KEPT:
+                if (model.folder / kept).is_file():
+                    shutil.copy(model.folder / kept, folder / name / kept)
+            if corpus is not None:
+                write_styles(folder / name, fit_styles(model, corpus, on_documents))
+        write_ensemble(folder, names, {}, ensemble_card(names, {}), adhominem.__version__)
+    return output
+
+
+def fit_styles(
+    model: AnyModel, corpus: PackedCorpus, on_documents: Callable[[int], None]
+) -> Styles:
+    """The kinds of text as a model sees them, and the two-covariance model of the rest."""
+    labels = corpus.labels
+    kinds = np.unique(labels.corpus)
+    encoder = model.encoder()
+    most = min(_DOCUMENTS, _BYTES // (4 * encoder.lev_size * len(kinds)))
+    documents = np.concatenate([whole_authors(corpus, each, most) for each in kinds])
+    parts = []
+    for at in range(0, len(documents), _AT_ONCE):
+        some = documents[at : at + _AT_ONCE]
+        tokens = [[corpus.types[kind] for kind in corpus.document(int(each))] for each in some]
+        parts.append(encoder.encode(tokens, [[] for _ in some]))
+        on_documents(len(some))
+    return Styles.fit(
+        np.concatenate(parts),
+        labels.author[documents],
+        labels.corpus[documents],
+        labels.corpus_names,
+    )
+
+
+def whole_authors(corpus: PackedCorpus, kind: int, most: int, seed: int = 0) -> IntArray:
+    """Up to so many documents of one of the corpora, those of an author together."""
+    labels = corpus.labels
+    documents = np.flatnonzero(labels.corpus == kind)
+    order = np.random.default_rng(seed).permutation(len(labels.author_names))
+    return documents[np.argsort(order[labels.author[documents]], kind="stable")][:most]
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) == len(names):
+        return names
+    return [f"member-{number}" for number in range(1, len(names) + 1)]

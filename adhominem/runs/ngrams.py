@@ -1,0 +1,187 @@
+"""The training of an n-gram model, from packed texts to its folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+import adhominem
+from adhominem.config import NgramConfig
+from adhominem.encoders.ngram_encoder import eight_bits, shared_dimensions
+from adhominem.encoders.ngrams import NgramTable
+from adhominem.models.authors import write_training_authors
+from adhominem.models.card import ngram_card
+from adhominem.models.folder import FORMAT
+from adhominem.models.ngrams import Weights, write_ngram_model
+from adhominem.models.reference import Reference, write_reference
+from adhominem.models.styles import write_styles
+from adhominem.runs.ensemble import whole_authors
+from adhominem.runs.journal import Event
+from adhominem.scoring.styles import Styles
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.files import replaced_file, write_folder
+from adhominem.training.ngrams import NgramTrainer
+
+_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
+_STYLE_DOCUMENTS = 4_000  # of a corpus, that the two-covariance model is fitted to
+
+Array = npt.NDArray[np.float32]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def train_ngrams(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: Path,
+    work: Path,
+    config: NgramConfig,
+    device: torch.device,
+    on_event: Callable[[Event], None],
+) -> None:
+    """Learn and write the model. A run that was stopped goes on with the stage it was in."""
+    run = _Run(corpus, dev, work, config, device, on_event)
+    weights = run.learn()
+    levs, documents = run.training_levs(weights)
+    with write_folder(output) as folder:
+        run.write(folder, weights, levs, documents)
+
+
+class _Run:
+    def __init__(
+        self,
+        corpus: PackedCorpus,
+        dev: Mapping[str, PackedCorpus],
+        work: Path,
+        config: NgramConfig,
+        device: torch.device,
+        on_event: Callable[[Event], None],
+    ) -> None:
+        self.corpus, self.config, self.device, self.folder = corpus, config, device, work
+        work.mkdir(parents=True, exist_ok=True)
+        documents = np.repeat(np.arange(len(corpus)), corpus.lengths)
+        self.table = NgramTable.build(
+            corpus.types, np.asarray(corpus.tokens), documents, config.ngrams
+        )
+        self._log = work / "log.jsonl"
+        self._on_event = on_event
+        self.trainer = NgramTrainer(
+            corpus, dev, self.table, config.training, device, self._step, self._look
+        )
+
+    def _step(self, stage: str, step: int, loss: float) -> None:
+        training = self.config.training
+        steps = {"weights": training.weight_steps, "projection": training.projection_steps}[stage]
+        self._on_event(
+            {"event": "step", "stage": stage, "step": step, "steps": steps, "loss": loss}
+        )
+
+    def _look(self, stage: str, step: int, aucs: dict[str, float]) -> None:
+        event = {
+            "event": "look",
+            "stage": stage,
+            "step": step,
+            "dev_auc": float(np.mean(list(aucs.values()))),
+            "dev": aucs,
+        }
+        with open(self._log, "a", encoding="utf-8") as file:
+            file.write(json.dumps(event) + "\n")
+        self._on_event(event)
+
+    def learn(self) -> Weights:
+        """The arrays of the model."""
+        weights = self._stage("weights", self.trainer.learn_weights)
+        if self.config.form == "profile":
+            importance = self._importance(torch.from_numpy(weights).to(self.device))
+            dimension, sign = shared_dimensions(
+                importance, self.config.lev_size, self.config.training.seed
+            )
+            return {"weights": weights, "dimension": dimension, "sign": sign}
+        size = self.config.lev_size
+        projection = self._stage(
+            "projection",
+            lambda: self.trainer.learn_projection(torch.from_numpy(weights).to(self.device), size),
+        )
+        whole, scale = eight_bits(projection)
+        return {"weights": weights, "projection": whole, "projection_scale": scale}
+
+    def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array:
+        """What a stage gives, kept on disk: after a stop it need not be done again."""
+        path = self.folder / f"{name}.npy"
+        if not path.exists():
+            found = learn().float().cpu().numpy()
+            with replaced_file(path) as partial, open(partial, "wb") as file:
+                np.save(file, found)
+        return np.asarray(np.load(path))
+
+    def _importance(self, weights: torch.Tensor) -> FloatArray:
+        """(columns,): the variance of each weighted n-gram within corpora."""
+        total = torch.zeros_like(weights)
+        for sample in self.trainer.samples(self.config.training.sample):
+            values = torch.cat(list(self.trainer.weighed(sample, weights)))
+            total += (values - values.mean(0)).square().sum(0)
+        return total.double().cpu().numpy()
+
+    def training_levs(self, weights: Weights) -> tuple[Array, IntArray]:
+        """The LEVs of some training texts, and which texts: whole authors of each corpus."""
+        corpora = np.unique(self.corpus.labels.corpus)
+        documents = np.concatenate(
+            [whole_authors(self.corpus, each, _STYLE_DOCUMENTS) for each in corpora]
+        )
+        on_device = {
+            name: torch.from_numpy(value).to(self.device) for name, value in weights.items()
+        }
+        size = self.config.lev_size
+        parts = []
+        for values in self.trainer.weighed(documents, on_device["weights"].float()):
+            if "projection" in on_device:
+                projection = on_device["projection"] * on_device["projection_scale"][:, None]
+                levs = values @ projection
+            else:
+                levs = torch.zeros(len(values), size, device=self.device)
+                levs.index_add_(1, on_device["dimension"].long(), values * on_device["sign"])
+            parts.append(levs.cpu().numpy())
+        return np.concatenate(parts), documents
+
+    def write(self, folder: Path, weights: Weights, levs: Array, documents: IntArray) -> None:
+        """The model's folder."""
+        labels, corpus = self.corpus.labels, self.corpus
+        styles = Styles.fit(
+            levs, labels.author[documents], labels.corpus[documents], labels.corpus_names
+        )
+        looks = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
+        last = [look for look in looks if look["stage"] == looks[-1]["stage"]] if looks else []
+        best: Event = max(last, key=lambda look: float(look["dev_auc"]), default={"dev": {}})
+        scores = {name: {"auc": value} for name, value in best["dev"].items()}
+        write_ngram_model(
+            folder,
+            config=self.config,
+            table=self.table,
+            weights=weights,
+            scores=scores,
+            card=ngram_card(self.config, self.table, corpus.description, scores),
+            version=adhominem.__version__,
+            format_number=FORMAT,
+        )
+        write_styles(folder, styles)
+        write_training_authors(folder, labels.author_names)
+        if self.config.form == "projection":
+            write_reference(folder, self._reference(levs, documents))
+        shutil.copy(self._log, folder / "training.jsonl")
+
+    def _reference(self, levs: Array, documents: IntArray) -> Reference:
+        some = np.random.default_rng(0).permutation(len(levs))[:_REFERENCE_DOCUMENTS]
+        known = set(self.table.tokens)
+        unknown = np.array([kind not in known for kind in self.corpus.types])
+        shares = [float(unknown[self.corpus.document(int(at))].mean()) for at in documents[some]]
+        return Reference.of(
+            levs[some].astype(np.float64),
+            np.array(shares),
+            self.corpus.lengths[documents[some]],
+        )

@@ -1,0 +1,45 @@
+"""The relevant population from files: texts of the kind at hand, of any layout that can be read."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from adhominem.errors import EmptyTextError, InputError
+from adhominem.runs.workers import Encode
+from adhominem.scoring.population import Population
+from adhominem.text.document import Document
+from adhominem.text.readers import read_documents
+
+_MOST_TEXTS = 1_000  # more would hardly move the mean
+_AT_ONCE = 200
+
+
+def read_population(
+    path: str | Path,
+    encode: Encode,
+    *,
+    seed: int = 0,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> Population:
+    """The population of all texts at a path, or of so many of them drawn at random.
+
+    Texts that cannot be read or have no word in them are left out.
+    """
+    rng = np.random.default_rng(seed)
+    kept: list[tuple[float, int, Document]] = []
+    unread: list[InputError] = []
+    for at, document in enumerate(read_documents(path, author_required=False, skipped=unread)):
+        heapq.heappush(kept, (rng.random(), at, document))
+        if len(kept) > _MOST_TEXTS:
+            heapq.heappop(kept)
+    documents = [document for _, _, document in sorted(kept, key=lambda each: each[1])]
+    levs = []
+    for at in range(0, len(documents), _AT_ONCE):
+        some = documents[at : at + _AT_ONCE]
+        levs += [lev for lev in encode(some) if not isinstance(lev, EmptyTextError)]
+        on_documents(len(some))
+    return Population.of(np.array(levs))

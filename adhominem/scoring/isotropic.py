@@ -1,0 +1,64 @@
+"""The two-covariance model of LEVs of unit length in very many dimensions.
+
+With thousands of dimensions there are too few authors to estimate a covariance matrix. What can be
+estimated is how alike two texts of one author are on the whole, and in how many independent
+directions texts of different authors vary. So both covariances are multiples of the identity,
+scaled as if there were only that many dimensions: the Bayes factor of two texts is then a straight
+line in their cosine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+from adhominem.scoring.two_covariance import FloatArray, TwoCovariance
+
+_LEAST_SHARE = 1e-3  # of the variance that is between authors, or within
+_MOST_COMPARED = 3_000  # texts: some million pairs of different authors
+
+
+class IsotropicTwoCovariance(TwoCovariance):
+    """Two covariances that are multiples of the identity."""
+
+    def __init__(self, lev_size: int, between_share: float, independent: float) -> None:
+        """`between_share` of the variance is between authors; `independent` directions vary."""
+        super().__init__()
+        if not (0 < between_share < 1 and independent > 0):
+            raise OptionError(
+                f"between_share {between_share}, independent {independent}; expected a share "
+                "and a positive number"
+            )
+        self.between_share, self.independent = between_share, independent
+        self.author_mean = np.zeros(lev_size)
+        self.spread = np.full(lev_size, (1 - between_share) / between_share)
+        self._scale = float(np.sqrt(independent / (1 - between_share)))
+
+    @classmethod
+    def of(cls, styles: npt.ArrayLike, authors: npt.ArrayLike) -> IsotropicTwoCovariance:
+        """From texts (documents, lev_size) of unit length with known authors."""
+        rows, names = np.asarray(styles, dtype=np.float32), np.asarray(authors)
+        some = np.random.default_rng(0).permutation(len(rows))[:_MOST_COMPARED]
+        cosines = rows[some] @ rows[some].T  # (documents, documents)
+        other = names[some][:, None] != names[some]
+        _, index, counts = np.unique(names, return_inverse=True, return_counts=True)
+        sums = np.zeros((len(counts), rows.shape[1]))
+        np.add.at(sums, index, rows)
+        several = counts > 1
+        if not several.any() or not other.any():
+            raise OptionError("expected two authors or more, and one of them with two documents")
+        n = counts[several]
+        alike = (np.square(sums[several]).sum(axis=1) - n) / (n * (n - 1))  # mean cosine
+        share = float(np.clip(alike.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
+        return cls(rows.shape[1], share, float(1 / np.var(cosines[other])))
+
+    def _diagonal(self, deviations: FloatArray) -> FloatArray:
+        return deviations * self._scale
+
+    def _evidence(self, count: FloatArray, total: FloatArray) -> FloatArray:
+        spread = self.spread[0]
+        squares = np.square(total).sum(axis=1)
+        return np.asarray(
+            0.5 * (squares / (spread + count) - self.independent * np.log1p(count / spread))
+        )

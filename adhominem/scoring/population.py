@@ -1,0 +1,30 @@
+"""The relevant population: texts of the kind at hand, by anybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import OptionError
+
+_FEWEST = 5  # texts: fewer say hardly anything of a kind
+
+
+@dataclass(frozen=True)
+class Population:
+    """Where the LEVs of such texts lie on average; no author need be known."""
+
+    texts: int
+    lev_mean: npt.NDArray[np.float64]  # (lev_size,)
+
+    @classmethod
+    def of(cls, levs: npt.NDArray[np.floating]) -> Population:
+        """From the LEVs (documents, lev_size) of the population's texts."""
+        if len(levs) < _FEWEST:
+            raise OptionError(
+                f"the population has {len(levs)} texts; expected {_FEWEST} or more, and better 50, "
+                "of the kind of text at hand"
+            )
+        return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64))
