@@ -12,20 +12,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from adhominem.config import Config, preset
+    from adhominem.config import Config, NgramConfig, preset
     from adhominem.errors import AdHominemError, AdHominemWarning, InputError
     from adhominem.evaluation.answers import load_answers, load_truth, write_answers
     from adhominem.evaluation.leaks import check_leaks
     from adhominem.evaluation.measures import evaluate
+    from adhominem.models.shipped import shipped_models
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
     from adhominem.pairs.split import SplitOptions, split
     from adhominem.runs.calibrate import calibrate_model
     from adhominem.runs.encode import encode
+    from adhominem.runs.ensemble import make_ensemble
     from adhominem.runs.predict import predict
     from adhominem.runs.table import table
     from adhominem.runs.train import train
     from adhominem.scoring.calibration import Calibration, calibrate
+    from adhominem.scoring.population import Population
     from adhominem.scoring.two_covariance import TwoCovariance
     from adhominem.scoring.verbal import VerbalScale
     from adhominem.text.corpus import PackedCorpus
@@ -47,9 +50,11 @@ _HOMES = {
     "Document": "text.document",
     "Exhibit": "text.exhibits",
     "InputError": "errors",
+    "NgramConfig": "config",
     "Normaliser": "text.normalisation",
     "PackedCorpus": "text.corpus",
     "PairOptions": "pairs.epochs",
+    "Population": "scoring.population",
     "SplitOptions": "pairs.split",
     "Tokenizer": "text.tokenizer",
     "TwoCovariance": "scoring.two_covariance",
@@ -70,6 +75,7 @@ _HOMES = {
     "load": "verifier",
     "load_answers": "evaluation.answers",
     "load_truth": "evaluation.answers",
+    "make_ensemble": "runs.ensemble",
     "predict": "runs.predict",
     "prepare": "text.prepare",
     "prepare_pairs": "text.prepare",
@@ -78,6 +84,7 @@ _HOMES = {
     "read_exhibits": "text.exhibits",
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
+    "shipped_models": "models.shipped",
     "split": "pairs.split",
     "table": "runs.table",
     "train": "runs.train",
@@ -93,9 +100,11 @@ __all__ = [
     "Document",
     "Exhibit",
     "InputError",
+    "NgramConfig",
     "Normaliser",
     "PackedCorpus",
     "PairOptions",
+    "Population",
     "SplitOptions",
     "Tokenizer",
     "TwoCovariance",
@@ -117,6 +126,7 @@ __all__ = [
     "load",
     "load_answers",
     "load_truth",
+    "make_ensemble",
     "predict",
     "prepare",
     "prepare_pairs",
@@ -125,6 +135,7 @@ __all__ = [
     "read_exhibits",
     "read_pairs",
     "read_problems",
+    "shipped_models",
     "split",
     "table",
     "train",

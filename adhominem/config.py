@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Self
 
@@ -188,8 +188,20 @@ NGRAM_PRESETS = {
 def preset(name: str) -> Config:
     """The network's preset of this name."""
     if name not in PRESETS:
-        raise OptionError(f"there is no preset '{name}'; expected one of: {', '.join(PRESETS)}")
+        raise _no_preset(name, PRESETS)
     return PRESETS[name]
+
+
+def any_preset(name: str) -> Config | NgramConfig:
+    """The preset of this name, be it of a network or of an n-gram model."""
+    presets: dict[str, Config | NgramConfig] = {**PRESETS, **NGRAM_PRESETS}
+    if name not in presets:
+        raise _no_preset(name, presets)
+    return presets[name]
+
+
+def _no_preset(name: str, known: Iterable[str]) -> OptionError:
+    return OptionError(f"there is no preset '{name}'; expected one of: {', '.join(known)}")
 
 
 def _known(place: Any, name: str, path: str) -> Any:

@@ -156,6 +156,17 @@ def print_verification(result: dict[str, Any]) -> None:
         f"if it was {prior:g} before the texts"
     )
     console.print(f"Decision  [bold]{result['decision']}[/bold]: {escape(result['reason'])}")
+    if population := result["population"]:
+        console.print(
+            f"Population  {population['texts']:,} texts; without it the log10 Bayes factor would "
+            f"be {population['log10_bayes_factor_without']:+.2f}"
+        )
+    elif likeness := result["likeness"]:
+        kind, share = next(iter(likeness["kinds"].items()))
+        console.print(
+            f"No population was given: of the training texts these are most like {escape(kind)} "
+            f"({share:.0%}), and {_unlikeness(likeness['unlikeness'])}"
+        )
     for side in ("first", "second"):
         for document in result[side]["documents"]:
             console.print(
@@ -168,6 +179,12 @@ def print_verification(result: dict[str, Any]) -> None:
     )
     for warning in result["warnings"]:
         complain(f"warning: {warning['message']}")
+
+
+def _unlikeness(value: float) -> str:
+    if value > 1:
+        return f"{value:.1f} times as far from them as nearly all training texts"
+    return f"as far from them as usual ({value:.1f} of the limit)"
 
 
 class TrainingBar:

@@ -23,9 +23,10 @@ from adhominem.models.styles import read_styles
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
+from adhominem.scoring.fusion import Scores
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.styles import Styles
+from adhominem.scoring.styles import Centre, Styles
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
@@ -144,6 +145,12 @@ class Verifier:
         return [member.name for member in self._members]
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of text that the model was trained on, if it knows of any."""
+        styles = self._members[0].styles
+        return () if styles is None else styles.kinds
+
+    @property
     def lev_size(self) -> int:
         """The size of a LEV; that of an ensemble is its members' LEVs in a row."""
         return sum(member.lev_size for member in self._members)
@@ -179,7 +186,7 @@ class Verifier:
             sides,
             tokens,
             vocabulary=lead.vocabulary,
-            strangeness=[lead.strangeness(part[0]) for part in map(self._split, levs)],
+            strangeness=[lead.strangeness(side) for side in self._split(levs)[0]],
             reference=lead.reference,
             calibrated=calibration is not None,
             at_bound=calibration is not None and calibration.at_bound(raw),
@@ -245,67 +252,76 @@ class Verifier:
         """
         return Population.of(self.encode(documents, on_documents=on_documents))
 
-    def member_scores(
-        self, first: Levs, second: Levs, population: Population | None = None
-    ) -> FloatArray:
-        """(members, pairs): the log Bayes factor of each member by itself, not calibrated."""
-        if first.shape != second.shape:
-            raise OptionError(f"{first.shape} first LEVs, {second.shape} second ones")
-        centres = self._centres(population)
-        parts = []
-        for at in range(0, max(1, len(first)), _PAIRS_AT_ONCE):
-            some = slice(at, at + _PAIRS_AT_ONCE)
-            sides = zip(self._split(first[some]), self._split(second[some]), strict=True)
-            parts.append(
-                [
-                    member.score(one, other, centre)
-                    for member, (one, other), centre in zip(
-                        self._members, sides, centres, strict=True
-                    )
-                ]
+    def scores(
+        self,
+        first: Sequence[Levs] | Levs,
+        second: Sequence[Levs] | Levs,
+        population: Population | None = None,
+        *,
+        unknown_kind: str = "",
+    ) -> Scores:
+        """What each member says by itself of pairs of LEVs, or of pairs of sets of LEVs.
+
+        `unknown_kind` is a kind of text that the model shall not know of: how sure may it be then?
+        """
+        if len(first) != len(second):
+            raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
+        sides = [self._split(side) for side in (first, second)]
+        members = [
+            member.score(one, other, centre, unknown_kind)
+            for member, one, other, centre in zip(
+                self._members, *sides, self._centres(population), strict=True
             )
-        return np.concatenate(parts, axis=1)
+        ]
+        lead = self._members[0]
+        context = lead.context(sides[0][0], sides[1][0], self._centres(population)[0], unknown_kind)
+        return Scores(np.array(members), context)
 
     def raw_score(
         self, first: Levs, second: Levs, population: Population | None = None
     ) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of LEVs, not calibrated."""
-        return self.scales.of(population).raw(self.member_scores(first, second, population))
+        return self._in_parts(self.scales.of(population).raw, first, second, population)
 
     def score(self, first: Levs, second: Levs, population: Population | None = None) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of LEVs, calibrated if the model is."""
-        return self.scales.of(population)(self.member_scores(first, second, population))
+        return self._in_parts(self.scales.of(population), first, second, population)
 
     def raw_score_sets(
         self, first: Levs, second: Levs, population: Population | None = None
     ) -> float:
         """The log Bayes factor of two sets of LEVs, one author a set, not calibrated."""
-        return float(self.scales.of(population).raw(self._set_scores(first, second, population))[0])
+        scores = self.scores([first], [second], population)
+        return float(self.scales.of(population).raw(scores)[0])
 
     def score_sets(self, first: Levs, second: Levs, population: Population | None = None) -> float:
         """The log Bayes factor of two sets of LEVs, calibrated if the model is."""
-        return float(self.scales.of(population)(self._set_scores(first, second, population))[0])
+        scores = self.scores([first], [second], population)
+        return float(self.scales.of(population)(scores)[0])
 
-    def _set_scores(
-        self, first: Levs, second: Levs, population: Population | None
-    ) -> list[FloatArray]:
-        """Of each member (1,)."""
-        sides = zip(self._split(first), self._split(second), strict=True)
-        return [
-            member.score_sets(one, other, centre)
-            for member, (one, other), centre in zip(
-                self._members, sides, self._centres(population), strict=True
-            )
-        ]
+    def _in_parts(
+        self,
+        scale: Callable[[Scores], FloatArray],
+        first: Levs,
+        second: Levs,
+        population: Population | None,
+    ) -> FloatArray:
+        if first.shape != second.shape:
+            raise OptionError(f"{first.shape} first LEVs, {second.shape} second ones")
+        parts = [np.zeros(0)]
+        for at in range(0, len(first), _PAIRS_AT_ONCE):
+            some = slice(at, at + _PAIRS_AT_ONCE)
+            parts.append(scale(self.scores(first[some], second[some], population)))
+        return np.concatenate(parts)
 
-    def _centres(self, population: Population | None) -> Sequence[Centre]:
+    def _centres(self, population: Population | None) -> Sequence[Centre | None]:
         """Each member's part of a population's mean."""
         if population is None:
             return [None] * len(self._members)
         if len(population.lev_mean) != self.lev_size:
             raise OptionError("the population was encoded by another model")
-        means = self._split(population.lev_mean[None])
-        return [(mean[0], population.texts) for mean in means]
+        means = self._split([population.lev_mean[None]])
+        return [(mean[0][0], population.texts) for mean in means]
 
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
         without = self.score_sets(levs[0], levs[1])
@@ -313,7 +329,7 @@ class Verifier:
 
     def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
         lead = self._members[0]
-        parts = np.concatenate([self._split(each)[0] for each in levs])
+        parts = np.concatenate(self._split(levs)[0])
         if lead.styles is None or lead.reference is None:
             return None
         shares = lead.styles.guess(parts)
@@ -327,14 +343,19 @@ class Verifier:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first, second) / len(self._members)
 
-    def _split(self, levs: npt.NDArray[np.floating[Any]]) -> list[FloatArray]:
-        """Each member's part of the LEVs, to compute with."""
-        sizes = [member.lev_size for member in self._members]
-        ends = np.cumsum(sizes)[:-1]
-        return [part.astype(np.float64) for part in np.split(levs, ends, axis=1)]
-
-
-Centre = tuple[FloatArray, int] | None  # a population's mean LEV, and of how many texts
+    def _split(
+        self, sides: Sequence[npt.NDArray[np.floating[Any]]] | npt.NDArray[np.floating[Any]]
+    ) -> list[list[FloatArray]]:
+        """For each member its part of the LEVs (documents, lev_size) of each side."""
+        ends = np.cumsum([member.lev_size for member in self._members])[:-1]
+        parts: list[list[FloatArray]] = [[] for _ in self._members]
+        for side in sides:
+            levs = np.atleast_2d(side)
+            if levs.shape[1] != self.lev_size:
+                raise OptionError(f"LEVs of {levs.shape[1]} numbers; expected {self.lev_size}")
+            for part, own in zip(parts, np.split(levs, ends, axis=1), strict=True):
+                part.append(own.astype(np.float64))
+        return parts
 
 
 class _Member:
@@ -362,20 +383,35 @@ class _Member:
         ]
         return self._encoder.encode(tokens, topics)
 
-    def score(self, first: FloatArray, second: FloatArray, centre: Centre) -> FloatArray:
+    def score(
+        self,
+        first: Sequence[FloatArray],
+        second: Sequence[FloatArray],
+        centre: Centre | None,
+        unknown_kind: str,
+    ) -> FloatArray:
+        """(pairs,): the log Bayes factors of pairs of sets of LEVs."""
         if self.styles is not None:
-            return self.styles.log_bayes_factor(first, second, centre)
-        sides = (self._moved(first, centre), self._moved(second, centre))
-        return self._layer.log_bayes_factor(*sides)
+            styles = self.styles.without(unknown_kind)
+            return styles.log_bayes_factor(first, second, centre)
+        return self._layer.log_bayes_factor(
+            [self._moved(levs, centre) for levs in first],
+            [self._moved(levs, centre) for levs in second],
+        )
 
-    def score_sets(self, first: FloatArray, second: FloatArray, centre: Centre) -> FloatArray:
-        """(1,): of all documents of one side, and all of the other."""
-        if self.styles is not None:
-            return self.styles.log_bayes_factor_of_sets(first, second, centre)
-        sides = ([self._moved(first, centre)], [self._moved(second, centre)])
-        return self._layer.log_bayes_factor(*sides)
+    def context(
+        self,
+        first: Sequence[FloatArray],
+        second: Sequence[FloatArray],
+        centre: Centre | None,
+        unknown_kind: str,
+    ) -> FloatArray:
+        """(contexts, pairs): what a score is worth; nothing is known of it without styles."""
+        if self.styles is None:
+            return np.zeros((0, len(first)))
+        return self.styles.without(unknown_kind).context(first, second, centre)
 
-    def _moved(self, levs: FloatArray, centre: Centre) -> FloatArray:
+    def _moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
         """What the layer sees of LEVs: with a population, its mean at the author mean."""
         seen = self._project(levs)
         if centre is None:

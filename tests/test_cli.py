@@ -402,7 +402,11 @@ def test_train_without_dev_and_with_resume(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--preset", "huge"], "there is no preset 'huge'; expected one of: pan20, tiny"),
+        (
+            ["--preset", "huge"],
+            "there is no preset 'huge'; expected one of: pan20, general, tiny, ngrams, "
+            "ngram-profile, tiny-ngrams",
+        ),
         (["--set", "encoder.size=3"], "there is no setting 'encoder.size'; expected one of: "),
         (["--set", "lev_size"], "'lev_size' is no setting; expected one like encoder.lev_size=80"),
         (["--set", "training.patience=0"], "patience is 0; expected 1 or more"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.config import PRESETS, Config, preset
+from adhominem.config import NGRAM_PRESETS, PRESETS, Config, any_preset, preset
 from adhominem.encoders.options import EncoderOptions
 from adhominem.errors import OptionError
 from adhominem.text.normalisation import STEPS, Normaliser
@@ -231,8 +231,14 @@ def test_the_paper_is_the_default_and_has_the_published_sizes() -> None:
 
 
 def test_a_preset_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(OptionError, match=r"no preset 'pan99'; expected one of: .*pan20.*tiny"):
+    with pytest.raises(OptionError, match=r"no preset 'pan99'; expected one of: .*pan20.*tiny$"):
         preset("pan99")
+    with pytest.raises(OptionError, match=r"no preset 'pan99'; expected one of: .*tiny, .*ngrams"):
+        any_preset("pan99")
+    with pytest.raises(OptionError, match="no preset 'ngrams'"):  # of a network
+        preset("ngrams")
+    for name, config in {**PRESETS, **NGRAM_PRESETS}.items():
+        assert any_preset(name) is config
 
 
 @pytest.mark.parametrize(

@@ -396,19 +396,20 @@ def test_a_library_that_is_missing_is_named_before_any_work(
 def test_raw_texts_are_packed_as_prepare_packs_them(
     small_data: SmallData, small_config: Config
 ) -> None:
-    with open_inputs([small_data.texts], [small_data.pairs], small_config, []) as (corpus, dev):
+    normaliser = small_config.data.normaliser
+    with open_inputs([small_data.texts], [small_data.pairs], normaliser, []) as (corpus, dev):
         np.testing.assert_array_equal(corpus.tokens, small_data.corpus.tokens)
         (name,) = dev
         assert name == "pairs"
         np.testing.assert_array_equal(dev[name].tokens, small_data.dev["dev"].tokens)
     with (
         pytest.raises(OptionError, match="one of them prepared"),
-        open_inputs([small_data.texts, small_data.corpus_folder], [], small_config, []),
+        open_inputs([small_data.texts, small_data.corpus_folder], [], normaliser, []),
     ):
         pass
     with (
         pytest.raises(OptionError, match="two dev sets are named 'pairs'"),
-        open_inputs([small_data.texts], [small_data.pairs] * 2, small_config, []),
+        open_inputs([small_data.texts], [small_data.pairs] * 2, normaliser, []),
     ):
         pass
 

@@ -23,7 +23,10 @@ from adhominem import Calibration, Document, TwoCovariance, Verifier, load
 from adhominem.cli import main
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.models.calibration import Scales
 from adhominem.models.folder import write_ensemble
+from adhominem.models.shipped import DEFAULT_MODEL
+from adhominem.scoring.fusion import Scale
 from adhominem.scoring.probability import ensemble_probability, probability_same_author
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
@@ -31,7 +34,7 @@ from adhominem.text.exhibits import Exhibit
 KEYS = {
     *("log_bayes_factor", "log10_bayes_factor", "verbal"),
     *("probability_same_author", "prior_same_author", "decision", "reason"),
-    *("warnings", "model", "first", "second"),
+    *("population", "likeness", "warnings", "model", "first", "second"),
     "model_sha256",
     "version",
 }
@@ -193,8 +196,8 @@ def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_several_texts
         )
 
     bare = Verifier([small_run.model]).verify(KNOWN[0], QUESTIONED)
-    wide = Verifier([small_run.model], calibration(-99, 99))
-    tight = Verifier([small_run.model], calibration(-1e-9, 1e-9))
+    wide = Verifier([small_run.model], Scales(Scale(calibration=calibration(-99, 99))))
+    tight = Verifier([small_run.model], Scales(Scale(calibration=calibration(-1e-9, 1e-9))))
     assert "uncalibrated" in codes(bare)
     one = wide.verify(KNOWN[0], QUESTIONED)
     assert not {"uncalibrated", "calibrated_on_single_texts", "at_bound"} & {*codes(one)}
@@ -276,13 +279,17 @@ def run(*arguments: object, status: int = 0, given: bytes | None = None) -> Resu
 @pytest.fixture
 def desk(small_run: SmallRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with all that the examples in the help speak of; one stands in it."""
-    (tmp_path / "model").symlink_to(small_run.folder)
+    for name in ("model", DEFAULT_MODEL):  # a folder goes before a shipped model of its name
+        (tmp_path / name).symlink_to(small_run.folder)
     (tmp_path / "letter.txt").write_text(QUESTIONED, "utf-8")
     (tmp_path / "email.txt").write_text(KNOWN[0], "utf-8")
-    for folder in ("known-letters", "INPUT_FOLDER", "novels"):
+    for folder in ("known-letters", "other-letters", "INPUT_FOLDER", "novels"):
         (tmp_path / folder).mkdir()
     for number, text in enumerate(KNOWN):
         (tmp_path / "known-letters" / f"{number}.txt").write_text(text, "utf-8")
+    for number in range(6):
+        text = made_up(("other", number))
+        (tmp_path / "other-letters" / f"{number}.txt").write_text(text, "utf-8")
     write_rows(tmp_path / "novels" / "texts.jsonl", made_up_rows(2, 2, "n"))
     pairs = "".join(
         json.dumps({"id": f"p{number}", "fandoms": ["", ""], "pair": [text, QUESTIONED]}) + "\n"
@@ -301,7 +308,10 @@ def examples_in(command: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("command", ["verify", "predict"])
-def test_the_examples_of_the_help_run(desk: Path, command: str) -> None:
+def test_the_examples_of_the_help_run(
+    desk: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADHOMINEM_MODEL", raising=False)
     examples = examples_in(command)
     assert len(examples) >= 2
     for example in examples:
@@ -416,7 +426,6 @@ def test_what_cannot_work_ends_with_1_and_one_line(
     "arguments",
     [
         ["verify", "letter.txt"],
-        ["verify", "letter.txt", "email.txt"],
         ["verify", "letter.txt", "email.txt", "--model", "model", "--prior", "0"],
         ["verify", "letter.txt", "email.txt", "--model", "model", "--delta", "0.5"],
         ["predict", "-o", "answers.jsonl", "--model", "model"],

@@ -31,7 +31,7 @@ from adhominem.cli.shared import (
     "--preset",
     default="pan20",
     show_default=True,
-    help="pan20 (the paper's), tiny, ngrams or ngram-profile.",
+    help="pan20 (the paper's), general, tiny, ngrams or ngram-profile.",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
@@ -71,14 +71,12 @@ def train(
     """
     from contextlib import nullcontext
 
-    from adhominem.config import NGRAM_PRESETS, NgramConfig
-    from adhominem.config import preset as find_preset
+    from adhominem.config import NgramConfig, any_preset
     from adhominem.models.folder import read_scores
     from adhominem.runs.train import open_inputs, train
     from adhominem.terminal import TrainingBar, print_json, print_table, silence
 
-    chosen = NGRAM_PRESETS[preset] if preset in NGRAM_PRESETS else find_preset(preset)
-    config = chosen.with_settings([f"training.seed={seed}", *settings])
+    config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     normaliser = config.normaliser if isinstance(config, NgramConfig) else config.data.normaliser
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
     skipped = skip_list() if speaks else []
@@ -186,12 +184,14 @@ def calibrate(model: Path, pairs: tuple[Path, ...], kind: str, fusion: str, as_j
     from dataclasses import asdict
     from math import log
 
-    from adhominem.runs.calibrate import calibrate_model
+    from adhominem.runs.calibrate import LENGTHS, calibrate_model
     from adhominem.terminal import counting, print_json, print_table
 
     skipped = skip_list()
     sets = {path.name: read_all_pairs(path, skipped) for path in pairs}
-    with counting("encoding", 2 * sum(map(len, sets.values()))) as on_documents:
+    with counting(
+        "encoding", 2 * (1 + len(LENGTHS)) * sum(map(len, sets.values()))
+    ) as on_documents:
         found = calibrate_model(model, sets, kind=kind, fusion=fusion, on_documents=on_documents)
     if as_json:
         print_json({**asdict(found), "skipped": [str(error) for error in skipped]})

@@ -83,9 +83,10 @@ def verify(
         read_exhibits([second, *also_second], topic_second),
     )
     relevant = None
+    skipped = skip_list()
     if population is not None:
         with encoder(model, verifier, jobs=1) as encode:
-            relevant = read_population(population, encode)
+            relevant = read_population(population, encode, skipped=skipped)
     result = verifier.verify(
         *sides,
         population=relevant,
@@ -97,6 +98,7 @@ def verify(
         print_json(result.to_json())
     else:
         print_verification(result.to_json())
+    finish(skipped)
 
 
 @click.command()

@@ -20,6 +20,7 @@ _MEASURES = {
     "distance_auc": "distance AUC",
 }
 _CALIBRATION_MEASURES = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
+_NO_DEV = "There was no dev set: nothing is known of how good it is."
 _LIMITS = """\
 ## Limits
 
@@ -74,6 +75,7 @@ def ngram_card(
         "profile": f"kept as they are, in {config.lev_size:,} dimensions",
     }[config.form]
     rows = "\n".join(f"| {name} | {row['auc']:.3f} |" for name, row in scores.items())
+    shown = f"| dev set | AUC |\n|---|---|\n{rows}" if scores else _NO_DEV
     return f"""# An AdHominem n-gram model
 
 It counts n-grams ({counted}), weighs each by a learnt weight; the weighted counts are {form}.
@@ -89,9 +91,7 @@ All settings are in `config.json`, the course of training in `training.jsonl`.
 
 ## AUC on dev, of the cosine with the set's own texts as the population
 
-| dev set | AUC |
-|---|---|
-{rows}
+{shown}
 
 {_LIMITS}"""
 
@@ -106,17 +106,15 @@ def _corpora(corpus: dict[str, Any]) -> str:
 def ensemble_card(members: list[str], scores: dict[str, Any]) -> str:
     """The README.md of an ensemble's folder."""
     listed = "\n".join(f"- [{name}]({name}/README.md)" for name in members)
+    table = f"## Scores on dev\n\n{_table(scores)}\n\n" if scores else ""
     return f"""# An ensemble of {len(members)} AdHominem models
 
-Its probability is the mean of its members' probabilities:
+Unless it is calibrated, its probability is the mean of its members' probabilities; by calibration
+they get weights.
 
 {listed}
 
-## Scores on dev
-
-{_table(scores)}
-
-{_LIMITS}"""
+{table}{_LIMITS}"""
 
 
 def calibrated_card(card: str, alone: CalibrationReport, population: CalibrationReport) -> str:
@@ -157,7 +155,7 @@ with a prior, which the texts do not give.
 
 def _table(scores: dict[str, Any]) -> str:
     if not scores:
-        return "There was no dev set: nothing is known of how good it is."
+        return _NO_DEV
     rows = "\n".join(
         f"| {name} | " + " | ".join(f"{row[key]:.3f}" for key in _MEASURES if key in row) + " |"
         for name, row in scores.items()

@@ -44,7 +44,6 @@ class NgramModel:
         """The frequent token types: by them another language is recognised."""
         return Vocabulary(self.table.tokens, (), 1)
 
-
     def encoder(self) -> NgramEncoder:
         """The encoder, ready to run."""
         config = self.config

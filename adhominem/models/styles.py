@@ -24,6 +24,12 @@ def write_styles(folder: Path, styles: Styles) -> None:
 
     model = styles.two_covariance
     arrays = {"centres": styles.centres.astype(np.float32)}
+    if styles.whitening is not None:
+        # Half the size: it only says how far texts are from what is known. Columns of length 1
+        # and their lengths apart, within the range of sixteen bits.
+        lengths = np.linalg.norm(styles.whitening, axis=0)
+        arrays["whitening"] = (styles.whitening / lengths).astype(np.float16)
+        arrays["whitening_lengths"] = lengths.astype(np.float32)
     if isinstance(model, IsotropicTwoCovariance):
         arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
     else:
@@ -58,4 +64,7 @@ def read_styles(folder: Path) -> Styles | None:
         raise ModelError(
             f"the model in {folder} is damaged ({STYLES}: {error}); fetch or train it again"
         ) from None
-    return Styles(kinds, centres, model)
+    whitening = arrays.get("whitening")
+    if whitening is not None:
+        whitening = whitening * arrays["whitening_lengths"]
+    return Styles(kinds, centres, model, whitening)

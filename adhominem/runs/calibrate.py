@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, islice
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +21,21 @@ from adhominem.models.calibration import CalibrationReport, write_calibration
 from adhominem.models.card import calibrated_card
 from adhominem.models.folder import member_folders
 from adhominem.models.shipped import model_folder
-from adhominem.scoring.calibration import calibrate
-from adhominem.scoring.fusion import Fusion, Scale, fit_fusion, group_weights
+from adhominem.scoring.calibration import calibrate, empirical_bounds
+from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.files import write_whole
 from adhominem.text.pan import Pair
-from adhominem.verifier import Verifier, load
+from adhominem.verifier import load
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+LENGTHS = (600, 300, 150)  # words that the model is calibrated for, beside whole texts
 _FOLDS = 5
 _FEWEST = 30  # pairs of each kind: fewer fix no map
+_FEWEST_SHORTENED = 10  # pairs of a set with long texts: fewer are left out
 
 
 def calibrate_model(
@@ -41,34 +44,73 @@ def calibrate_model(
     *,
     kind: str = "logistic",
     fusion: str = "logistic",
+    lengths: Sequence[int] = LENGTHS,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> CalibrationReports:
     """Fit the way from the members' scores to a log Bayes factor, and save it in the folder.
 
-    Once for scores without a population, once for those with each set's own texts as one. The
-    sets count by the root of their pairs. The `fusion` of an ensemble's members is logistic, or
-    the mean of their probabilities.
+    Once for scores without a population, once for those with each set's own texts as one. Beside
+    the whole texts, their first so many words are used: short texts must not make the model
+    surer than it may be. Without a population, each set is also scored as if its kind of text
+    (the training corpus of its name) were unknown. All these parts count by the root of their
+    pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities.
     """
     folder = model_folder(folder)
     verifier = load(folder)
-    pairs = [pair for each in sets.values() for pair in each]
-    same = _labels(pairs)
-    authors = _authors(pairs)
+    everything = [pair for each in sets.values() for pair in each]
+    _labels(everything)
+    authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
-    groups = np.repeat(np.arange(len(sets)), [len(each) for each in sets.values()])
-    data = _Data(same, authors, group_weights(groups, same), kind, fusion)
-    scores = [set_scores(verifier, each, on_documents=on_documents) for each in sets.values()]
-    alone, population = (
-        data.report(np.concatenate([each[mode] for each in scores], axis=1), tuple(sets))
-        for mode in (0, 1)
+    alone, population = [], []
+    begin = 0
+    for name, pairs in sets.items():
+        own = authors[begin : begin + len(pairs)]
+        begin += len(pairs)
+        for words in (None, *lengths):
+            chosen = [at for at, pair in enumerate(pairs) if words is None or _is_long(pair, words)]
+            if len(chosen) < _FEWEST_SHORTENED and words is not None:
+                continue
+            part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
+            first, second = verifier.encode_pairs(part, on_documents=on_documents)
+            relevant = Population.of(np.concatenate([first, second]))
+            same = _labels(part, fewest=0)
+            whole = words is None
+            population.append(
+                _Part(verifier.scores(first, second, relevant), same, own[chosen], whole)
+            )
+            alone.append(_Part(verifier.scores(first, second), same, own[chosen], whole))
+            if name in verifier.kinds:
+                scores = verifier.scores(first, second, unknown_kind=name)
+                alone.append(_Part(scores, same, own[chosen], whole=False))
+    reports = CalibrationReports(
+        *(_Data(parts, kind, fusion).report(tuple(sets)) for parts in (alone, population))
     )
-    write_calibration(folder, alone, population, adhominem.__version__)
+    write_calibration(folder, reports.alone, reports.population, adhominem.__version__)
     card = folder / "README.md"
     if card.is_file():
-        text = calibrated_card(card.read_text("utf-8"), alone, population)
+        text = calibrated_card(card.read_text("utf-8"), reports.alone, reports.population)
         with write_whole(card) as file:
             file.write(text)
-    return CalibrationReports(alone, population)
+    return reports
+
+
+def shortened(pair: Pair, words: int) -> Pair:
+    """The same pair with the first so many words of each text."""
+    return replace(
+        pair,
+        first=replace(pair.first, text=first_words(pair.first.text, words)),
+        second=replace(pair.second, text=first_words(pair.second.text, words)),
+    )
+
+
+def _is_long(pair: Pair, words: int) -> bool:
+    return all(len(each.text.split()) > words for each in (pair.first, pair.second))
+
+
+def first_words(text: str, words: int) -> str:
+    """The beginning of a text, up to so many words."""
+    ends = islice(re.finditer(r"\S+", text), words - 1, words)
+    return next((text[: found.end()] for found in ends), text)
 
 
 @dataclass(frozen=True)
@@ -79,50 +121,60 @@ class CalibrationReports:
     population: CalibrationReport
 
 
-def set_scores(
-    verifier: Verifier,
-    pairs: Sequence[Pair],
-    *,
-    on_documents: Callable[[int], None] = lambda count: None,
-) -> tuple[FloatArray, FloatArray]:
-    """Twice (members, pairs): without a population, and with the set's own texts as one."""
-    first, second = verifier.encode_pairs(pairs, on_documents=on_documents)
-    population = Population.of(np.concatenate([first, second]))
-    alone = verifier.member_scores(first, second)
-    return alone, verifier.member_scores(first, second, population)
-
-
 @dataclass(frozen=True)
-class _Data:
-    """The pairs that a scale is fitted to, apart from their scores."""
+class _Part:
+    """Pairs that were scored under one condition."""
 
+    scores: Scores
     same_author: BoolArray
     authors: npt.NDArray[np.str_]  # (pairs, 2)
-    weight: FloatArray
-    kind: str
-    fusion: str
+    whole: bool  # as the model is used, not shortened and not as if of an unknown kind
 
-    def report(self, scores: FloatArray, sets: tuple[str, ...]) -> CalibrationReport:
-        """Fit to the scores (members, pairs)."""
-        everything = np.ones(len(self.same_author), dtype=bool)
-        scale = self.fit(scores, everything)
+
+class _Data:
+    """All that a scale is fitted to."""
+
+    def __init__(self, parts: Sequence[_Part], kind: str, fusion: str) -> None:
+        sizes = [len(part.same_author) for part in parts]
+        groups = np.repeat(np.arange(len(parts)), sizes)
+        self.kind, self.fusion = kind, fusion
+        self.same_author = np.concatenate([part.same_author for part in parts])
+        self.authors = np.concatenate([part.authors for part in parts])  # (pairs, 2)
+        self.weight = group_weights(groups, self.same_author)
+        self.scores = Scores.joined([part.scores for part in parts])
+        self.whole = np.repeat([part.whole for part in parts], sizes)
+
+    def report(self, sets: tuple[str, ...]) -> CalibrationReport:
+        """The scale, and what it is worth for authors it has not seen."""
+        scale = self.fit(np.ones(len(self.scores), dtype=bool))
+        same = self.same_author[self.whole]
         assert scale.calibration is not None
         return CalibrationReport(
             fusion=scale.fusion,
             calibration=scale.calibration,
             sets=sets,
-            same_author=int(self.same_author.sum()),
+            same_author=int(same.sum()),
             authors=len(np.unique(self.authors)),
-            before=_measures(Fusion()(scores), self.same_author),
-            after=_measures(self.crossed(scores), self.same_author),
+            before=_measures(Fusion()(self.scores[self.whole]), same),
+            after=_measures(self.crossed()[self.whole], same),
         )
 
-    def fit(self, scores: FloatArray, chosen: BoolArray) -> Scale:
-        some, same, weight = scores[:, chosen], self.same_author[chosen], self.weight[chosen]
-        fused = Fusion() if len(some) == 1 else fit_fusion(some, same, self.fusion, weight)
-        return Scale(fused, calibrate(fused(some), same, self.kind, weight))
+    def fit(self, chosen: BoolArray) -> Scale:
+        """The scale of some of the pairs."""
+        scores, same, weight = self.scores[chosen], self.same_author[chosen], self.weight[chosen]
+        if len(scores.members) == 1 and not len(scores.context):  # then there is nothing to fuse
+            fused = Fusion()
+        else:
+            fused = fit_fusion(scores, same, self.fusion, weight)
+        values = fused(scores)
+        map_ = calibrate(values, same, self.kind, weight)
+        # A pair is there several times, shortened; the bounds are what the pairs support, once.
+        whole = self.whole[chosen]
+        lower, upper = empirical_bounds(map_.unbounded(values[whole]), same[whole])
+        pairs = int(whole.sum())
+        return Scale(fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs))
 
-    def crossed(self, scores: FloatArray) -> FloatArray:
+    def crossed(self) -> FloatArray:
         """(pairs,): each scored by a scale that has seen neither the pair nor its authors.
 
         The authors are dealt into folds; the scale for a pair is fitted to all pairs that have no
@@ -131,12 +183,12 @@ class _Data:
         names, numbers = np.unique(self.authors, return_inverse=True)
         fold = np.random.default_rng(0).permutation(len(names)) % _FOLDS
         folds = fold[numbers.reshape(self.authors.shape)]  # (pairs, 2)
-        found = np.zeros(scores.shape[1])
+        found = np.zeros(len(self.scores))
         for two in combinations_with_replacement(range(_FOLDS), 2):
-            tested = (np.sort(folds, axis=1) == two).all(axis=1)
+            tested = np.asarray((np.sort(folds, axis=1) == two).all(axis=1))
             others = np.asarray(~np.isin(folds, two).any(axis=1))
             if tested.any():
-                found[tested] = self.fit(scores, others)(scores[:, tested])
+                found[tested] = self.fit(others)(self.scores[tested])
         return found
 
 
@@ -145,16 +197,16 @@ def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str,
     return measure(answers_from("", value, log_bayes_factor, same_author))
 
 
-def _labels(pairs: Sequence[Pair]) -> BoolArray:
+def _labels(pairs: Sequence[Pair], fewest: int = _FEWEST) -> BoolArray:
     unlabelled = sum(pair.same_author is None for pair in pairs)
     if unlabelled:
         raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
     same = np.array([pair.same_author for pair in pairs], dtype=bool)
     counts = int(same.sum()), int((~same).sum())
-    if min(counts) < _FEWEST:
+    if min(counts) < fewest:
         raise OptionError(
             f"{counts[0]:,} pairs by the same author and {counts[1]:,} by different authors; "
-            f"expected {_FEWEST} of each or more"
+            f"expected {fewest} of each or more"
         )
     return same
 

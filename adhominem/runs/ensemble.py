@@ -24,7 +24,7 @@ _DOCUMENTS = 2_500  # of a corpus, that kinds and two-covariance model are fitte
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
 
-# What a member needs to be heard; not its graph for other programs, nor its curves.
+# What a member needs to be heard, and to be understood; not its curves.
 _KEPT = (
     "README.md",
     "config.json",

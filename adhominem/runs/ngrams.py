@@ -15,6 +15,8 @@ import adhominem
 from adhominem.config import NgramConfig
 from adhominem.encoders.ngram_encoder import eight_bits, shared_dimensions
 from adhominem.encoders.ngrams import NgramTable
+from adhominem.errors import CheckpointError
+from adhominem.evaluation.ranking import auc
 from adhominem.models.authors import write_training_authors
 from adhominem.models.card import ngram_card
 from adhominem.models.folder import FORMAT
@@ -25,7 +27,7 @@ from adhominem.runs.ensemble import whole_authors
 from adhominem.runs.journal import Event
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.files import replaced_file, write_folder
+from adhominem.text.files import replaced_file, write_folder, write_whole
 from adhominem.training.ngrams import NgramTrainer
 
 _REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
@@ -65,15 +67,24 @@ class _Run:
     ) -> None:
         self.corpus, self.config, self.device, self.folder = corpus, config, device, work
         work.mkdir(parents=True, exist_ok=True)
+        settings = {"config": config.to_json(), "corpus": corpus.description}
+        _check_settings(work / "settings.json", json.dumps(settings, sort_keys=True))
         documents = np.repeat(np.arange(len(corpus)), corpus.lengths)
         self.table = NgramTable.build(
             corpus.types, np.asarray(corpus.tokens), documents, config.ngrams
         )
         self._log = work / "log.jsonl"
+        self._log.touch()  # without dev there are no looks
         self._on_event = on_event
         self.trainer = NgramTrainer(
-            corpus, dev, self.table, config.training, device, self._step, self._look
+            corpus, dev, self.table, config.training, device, auc, self._step, self._look
         )
+
+    def _forget_looks(self, stage: str) -> None:
+        """Of a stage that was stopped and begins again."""
+        lines = self._log.read_text("utf-8").splitlines(keepends=True)
+        with write_whole(self._log) as file:
+            file.writelines(line for line in lines if json.loads(line)["stage"] != stage)
 
     def _step(self, stage: str, step: int, loss: float) -> None:
         training = self.config.training
@@ -115,6 +126,7 @@ class _Run:
         """What a stage gives, kept on disk: after a stop it need not be done again."""
         path = self.folder / f"{name}.npy"
         if not path.exists():
+            self._forget_looks(name)
             found = learn().float().cpu().numpy()
             with replaced_file(path) as partial, open(partial, "wb") as file:
                 np.save(file, found)
@@ -185,3 +197,14 @@ class _Run:
             np.array(shares),
             self.corpus.lengths[documents[some]],
         )
+
+
+def _check_settings(path: Path, settings: str) -> None:
+    """Whether what lies there is of this very run."""
+    if path.exists() and path.read_text("utf-8") != settings:
+        raise CheckpointError(
+            f"{path.parent} holds an unfinished run with other settings or another corpus; go on "
+            "with the same ones, or remove it"
+        )
+    with write_whole(path) as file:
+        file.write(settings)

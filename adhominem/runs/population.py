@@ -23,16 +23,17 @@ def read_population(
     encode: Encode,
     *,
     seed: int = 0,
+    skipped: list[InputError] | None = None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Population:
     """The population of all texts at a path, or of so many of them drawn at random.
 
-    Texts that cannot be read or have no word in them are left out.
+    Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
+    thing is raised.
     """
     rng = np.random.default_rng(seed)
     kept: list[tuple[float, int, Document]] = []
-    unread: list[InputError] = []
-    for at, document in enumerate(read_documents(path, author_required=False, skipped=unread)):
+    for at, document in enumerate(read_documents(path, author_required=False, skipped=skipped)):
         heapq.heappush(kept, (rng.random(), at, document))
         if len(kept) > _MOST_TEXTS:
             heapq.heappop(kept)
@@ -40,6 +41,12 @@ def read_population(
     levs = []
     for at in range(0, len(documents), _AT_ONCE):
         some = documents[at : at + _AT_ONCE]
-        levs += [lev for lev in encode(some) if not isinstance(lev, EmptyTextError)]
+        for lev in encode(some):
+            if not isinstance(lev, EmptyTextError):
+                levs.append(lev)
+            elif skipped is None:
+                raise lev
+            else:
+                skipped.append(lev)
         on_documents(len(some))
     return Population.of(np.array(levs))

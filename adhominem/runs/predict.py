@@ -79,7 +79,7 @@ def predict(
     verifier = load(model, device=device)
     with ExitStack() as stack:
         encode = stack.enter_context(encoder(model, verifier, jobs, device))
-        relevant = None if population is None else read_population(population, encode)
+        relevant = None if population is None else _population(population, encode, skipped)
         settings = {
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
@@ -138,6 +138,15 @@ def _scores(
     return np.array([verifier.score_sets(first, second, population) for first, second in sides])
 
 
+def _population(path: str | Path, encode: Encode, skipped: list[InputError] | None) -> Population:
+    """What cannot be read of it is listed, once, even if it is the input itself."""
+    unread: list[InputError] = []
+    population = read_population(path, encode, skipped=None if skipped is None else unread)
+    if skipped is not None:
+        skipped += unread
+    return population
+
+
 def _print_of(population: Population) -> str:
     """Tells a population from others: its mean, but for what the last digits depend on."""
     return sha256(np.float16(population.lev_mean).tobytes()).hexdigest()
@@ -191,7 +200,7 @@ class _Levs:
             good.append(case)
             first, second = (np.array(side, dtype=np.float32) for side in found)
             sides.append((first, second))
-        size = max((lev.nbytes for lev in self._kept.values() if lev is not None), default=1)
+        size = next((lev.nbytes for lev in self._kept.values() if lev is not None), 1)
         while len(self._kept) * size > _MOST_BYTES:
             self._kept.popitem(last=False)
         return good, sides

@@ -6,6 +6,7 @@ the end the model moves to OUTPUT. A run that was killed goes on with `resume`.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -99,6 +100,8 @@ def _train_ngrams(
     from adhominem.runs.member import pick_device
     from adhominem.runs.ngrams import train_ngrams
 
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise OptionError("n-gram models are trained by one process; start it without torchrun")
     finished, output, work = _places(output, [config], resume)
     if not finished:
         train_ngrams(corpus, dev, output, work, config, pick_device(device), on_event)

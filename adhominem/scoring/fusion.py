@@ -1,4 +1,9 @@
-"""Many scores to one: how the members of an ensemble are heard, and what the result is worth."""
+"""Many scores to one: how the members of an ensemble are heard, and what the result is worth.
+
+Besides the members' scores there is their *context*: how noisy the LEVs of a pair are, and how
+unlike the training texts it is. Where these are high, texts of two authors look more alike, or
+those of one less; by how much the scores are then off is fitted, too.
+"""
 
 from __future__ import annotations
 
@@ -19,33 +24,61 @@ FUSIONS = ("mean", "logistic")
 _RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
 
 
+@dataclass(frozen=True)
+class Scores:
+    """What is known of some pairs before it becomes one number each."""
+
+    members: FloatArray  # (members, pairs): the log Bayes factor of each member
+    context: FloatArray  # (contexts, pairs): see `scoring.styles`; or (0, pairs)
+
+    def __getitem__(self, chosen: slice | BoolArray) -> Scores:
+        return Scores(self.members[:, chosen], self.context[:, chosen])
+
+    def __len__(self) -> int:
+        return int(self.members.shape[1])
+
+    @staticmethod
+    def joined(parts: list[Scores]) -> Scores:
+        """Those of several sets of pairs in a row."""
+        return Scores(
+            np.concatenate([part.members for part in parts], axis=1),
+            np.concatenate([part.context for part in parts], axis=1),
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fusion:
     """The members' log Bayes factors as one.
 
-    mean      the mean of the members' probabilities (the paper's), each first scaled by its weight
-              and moved by its constant
-    logistic  their weighted sum and a constant
+    mean      the mean of the members' probabilities (the paper's), each made honest by itself
+    logistic  their weighted sum
+
+    Each row of weights has a constant, a weight for each member and one for each context. For
+    `mean` there is a row for each member, for `logistic` there is one; without any, members
+    are taken as they are.
     """
 
     kind: str = "mean"
-    weights: tuple[float, ...] = ()  # of the members; none: all are 1
-    constants: tuple[float, ...] = ()  # of the members (mean), or one (logistic); none: 0
+    weights: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in FUSIONS:
             raise OptionError(f"the fusion is {self.kind!r}; expected {' or '.join(FUSIONS)}")
+        if self.kind == "logistic" and len(self.weights) != 1:
+            raise OptionError(f"a logistic fusion with {len(self.weights)} rows; expected 1")
 
-    def __call__(self, members: npt.ArrayLike) -> FloatArray:
-        """(pairs,): one score from those of the members, (members, pairs)."""
-        scores = np.asarray(members, dtype=np.float64)
-        if self.weights and len(self.weights) != len(scores):
-            raise OptionError(f"{len(self.weights)} weights for {len(scores)} members")
-        weighted = scores * np.array(self.weights)[:, None] if self.weights else scores
-        constants = np.array(self.constants)[:, None] if self.constants else 0.0
-        if self.kind == "mean":
-            return ensemble_log_bayes_factor(list(weighted + constants))
-        return np.asarray((weighted.sum(axis=0, keepdims=True) + constants)[0])
+    def __call__(self, scores: Scores) -> FloatArray:
+        """(pairs,): one log Bayes factor for each pair."""
+        if not self.weights:
+            return ensemble_log_bayes_factor(list(scores.members))
+        design = _design(scores)  # (1 + members + contexts, pairs)
+        weights = np.array(self.weights)
+        if weights.shape[1] != len(design):
+            raise OptionError(
+                f"weights for {weights.shape[1] - 1} scores; there are {len(design) - 1}"
+            )
+        found = weights @ design  # (rows, pairs)
+        return ensemble_log_bayes_factor(list(found)) if self.kind == "mean" else found[0]
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
@@ -54,8 +87,8 @@ class Fusion:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Fusion:
         """The fusion that `to_json` wrote."""
-        numbers = {name: tuple(map(float, data[name])) for name in ("weights", "constants")}
-        return cls(kind=str(data["kind"]), **numbers)
+        rows = tuple(tuple(map(float, row)) for row in data["weights"])
+        return cls(kind=str(data["kind"]), weights=rows)
 
 
 @dataclass(frozen=True)
@@ -65,69 +98,75 @@ class Scale:
     fusion: Fusion = field(default_factory=Fusion)
     calibration: Calibration | None = None
 
-    def raw(self, members: npt.ArrayLike) -> FloatArray:
+    def raw(self, scores: Scores) -> FloatArray:
         """(pairs,): fused, not calibrated."""
-        return self.fusion(members)
+        return self.fusion(scores)
 
-    def __call__(self, members: npt.ArrayLike) -> FloatArray:
+    def __call__(self, scores: Scores) -> FloatArray:
         """(pairs,): fused, and calibrated if there is a calibration."""
-        found = self.raw(members)
+        found = self.raw(scores)
         return found if self.calibration is None else self.calibration(found)
 
 
 def fit_fusion(
-    members: npt.ArrayLike,
+    scores: Scores,
     same_author: BoolArray,
     kind: str = "logistic",
     weight: FloatArray | None = None,
 ) -> Fusion:
-    """Fit to the scores (members, pairs) of pairs with known truth, each with a weight.
+    """Fit to pairs with known truth, each with a weight (pairs,).
 
     No member may count against its own evidence: one that would is left out.
     """
-    scores = np.asarray(members, dtype=np.float64)
-    weight = np.ones(len(same_author)) if weight is None else weight
-    if kind == "mean":  # each member is made honest by itself
-        singles = [_logistic(row[None], same_author, weight) for row in scores]
-        return Fusion(
-            kind="mean",
-            weights=tuple(float(beta[1]) for beta in singles),
-            constants=tuple(float(beta[0]) for beta in singles),
-        )
     if kind not in FUSIONS:
         raise OptionError(f"the fusion is {kind!r}; expected {' or '.join(FUSIONS)}")
-    used = list(range(len(scores)))
+    weight = np.ones(len(same_author)) if weight is None else weight
+    members = range(len(scores.members))
+    heard = [[member] for member in members] if kind == "mean" else [list(members)]
+    rows = tuple(tuple(_fit(scores, same_author, weight, some).tolist()) for some in heard)
+    return Fusion(kind=kind, weights=rows)
+
+
+def _fit(
+    scores: Scores, same_author: BoolArray, weight: FloatArray, heard: list[int]
+) -> FloatArray:
+    """(1 + members + contexts,): the weights of a fusion that hears some members only."""
+    design = _design(scores)
+    last = 1 + len(scores.members)
     while True:
-        beta = _logistic(scores[used], same_author, weight)
-        worst = int(np.argmin(beta[1:]))
-        if beta[1 + worst] >= 0:
+        columns = [0, *(1 + member for member in heard), *range(last, len(design))]
+        beta = _logistic(design[columns], same_author, weight)
+        of_members = beta[1 : 1 + len(heard)]
+        if not len(of_members) or of_members.min() >= 0:
             break
-        if len(used) == 1:
-            beta[1:] = 0
-            break
-        del used[worst]
-    weights = np.zeros(len(scores))
-    weights[used] = beta[1:]
-    return Fusion(kind="logistic", weights=tuple(weights.tolist()), constants=(float(beta[0]),))
+        heard = [member for member, value in zip(heard, of_members, strict=True) if value >= 0]
+    found = np.zeros(len(design))
+    found[columns] = beta
+    return found
 
 
-def _logistic(scores: FloatArray, same_author: BoolArray, weight: FloatArray) -> FloatArray:
-    """(1 + members,): logistic regression in which both classes count half; the constant first."""
-    centre = scores.mean(axis=1, keepdims=True)
-    scale = np.maximum(scores.std(axis=1, keepdims=True), 1e-12)
-    design = np.concatenate([np.ones((1, scores.shape[1])), (scores - centre) / scale]).T
+def _design(scores: Scores) -> FloatArray:
+    """(1 + members + contexts, pairs): a row of ones, the scores, the contexts."""
+    return np.concatenate([np.ones((1, len(scores))), scores.members, scores.context])
+
+
+def _logistic(design: FloatArray, same_author: BoolArray, weight: FloatArray) -> FloatArray:
+    """(rows,): logistic regression on rows of which the first is 1; both classes count half."""
+    centre = design[1:].mean(axis=1, keepdims=True)
+    scale = np.maximum(design[1:].std(axis=1, keepdims=True), 1e-12)
+    rows = np.concatenate([design[:1], (design[1:] - centre) / scale])
     w = np.where(
         same_author,
         0.5 * weight / weight[same_author].sum(),
         0.5 * weight / weight[~same_author].sum(),
     )
-    ridge = _RIDGE * np.eye(design.shape[1])
+    ridge = _RIDGE * np.eye(len(rows))
     ridge[0, 0] = 0
-    beta = np.zeros(design.shape[1])
+    beta = np.zeros(len(rows))
     for _ in range(100):  # Newton's method
-        p = probability_same_author(design @ beta)
-        gradient = design.T @ (w * (p - same_author)) + ridge @ beta
-        hessian = (design.T * (w * p * (1 - p))) @ design + ridge
+        p = probability_same_author(beta @ rows)
+        gradient = rows @ (w * (p - same_author)) + ridge @ beta
+        hessian = (rows * (w * p * (1 - p))) @ rows.T + ridge
         step = np.linalg.solve(hessian + 1e-12 * np.eye(len(beta)), gradient)
         longest = float(np.abs(step).max())
         beta -= step * min(1.0, 5.0 / max(longest, 1e-300))

@@ -22,12 +22,12 @@ from torch.nn import functional
 
 from adhominem.encoders.ngrams import NgramTable
 from adhominem.errors import OptionError
-from adhominem.evaluation.ranking import auc
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import UNKNOWN_LABEL
 from adhominem.training.options import NgramTrainingOptions
 
 IntArray = npt.NDArray[np.int64]
+Measure = Callable[[npt.ArrayLike, npt.ArrayLike], float]  # of scores and of who is the same author
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
@@ -118,10 +118,11 @@ class NgramTrainer:
         table: NgramTable,
         options: NgramTrainingOptions,
         device: torch.device,
+        auc: Measure,
         on_step: Callable[[str, int, float], None] = lambda stage, step, loss: None,
         on_look: Callable[[str, int, dict[str, float]], None] = lambda stage, step, aucs: None,
     ) -> None:
-        self.options, self.device = options, device
+        self.options, self.device, self._auc = options, device, auc
         self.channels = table.channels
         self.data = DeviceNgrams(corpus, table, device)
         self.dev = {
@@ -327,7 +328,7 @@ class NgramTrainer:
             )
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
-            found[name] = auc(cosine.cpu().numpy(), pairs.same_author)
+            found[name] = self._auc(cosine.cpu().numpy(), pairs.same_author)
         return found
 
     def _scale(self) -> torch.nn.Parameter:

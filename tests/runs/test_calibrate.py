@@ -8,16 +8,17 @@ from pathlib import Path
 from shutil import copytree
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
 from conftest import SmallRun, made_up_rows, write_rows
 
-from adhominem import Document, find_sources, load, read_pairs, write_pair_set
+from adhominem import Document, Population, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import AdHominemWarning, ModelError, OptionError
 from adhominem.models.authors import trained_on
-from adhominem.runs.calibrate import calibrate_model, cross_calibrated
-from adhominem.scoring.calibration import calibrate
+from adhominem.runs.calibrate import _Data, _Part, calibrate_model
+from adhominem.scoring.fusion import Scores
 from adhominem.text.pan import Pair
 
 
@@ -39,43 +40,66 @@ def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(
     model: Path, pairs: Path
 ) -> None:
     before = load(model, threads=1)
-    report = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
+    reports = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
     after = load(model, threads=1)
     assert before.calibration is None
-    assert after.calibration == report.calibration
+    assert after.calibration == reports.alone.calibration
     levs = before.encode_pairs(list(read_pairs(pairs)))
-    raw = before.score(*levs)
-    np.testing.assert_array_equal(after.raw_score(*levs), raw)
-    np.testing.assert_array_equal(after.score(*levs), report.calibration(raw))
-    assert report.calibration.lower_bound <= after.score(*levs).min()
-    assert after.score(*levs).max() <= report.calibration.upper_bound
+    own_texts = Population.of(np.concatenate(levs))
+    for population, report in ((None, reports.alone), (own_texts, reports.population)):
+        assert before.scales.of(population).calibration is None
+        assert after.scales.of(population).calibration == report.calibration
+        raw = before.score(*levs, population)
+        np.testing.assert_array_equal(after.raw_score(*levs, population), raw)
+        found = after.score(*levs, population)
+        np.testing.assert_array_equal(found, report.calibration(raw))
+        assert report.calibration.lower_bound <= found.min()
+        assert found.max() <= report.calibration.upper_bound
+    assert not np.allclose(after.score(*levs), after.score(*levs, own_texts))
 
 
 def test_calibration_makes_the_evidence_cheaper_for_authors_it_has_not_seen(
     model: Path, pairs: Path
 ) -> None:
-    report = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
-    assert report.after["cllr"] <= report.before["cllr"] + 0.02
-    assert report.after["cllr"] < 1.02
-    assert report.authors == 40
-    assert report.sets == ("pairs",)
+    reports = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
+    for report in (reports.alone, reports.population):
+        assert report.after["cllr"] <= report.before["cllr"] + 0.02
+        assert report.after["cllr"] < 1.02
+        assert report.authors == 40
+        assert report.sets == ("pairs",)
 
 
 @pytest.mark.parametrize("kind", ["logistic", "isotonic"])
-def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(kind: str) -> None:
+@pytest.mark.parametrize(("members", "fusion"), [(1, "logistic"), (2, "logistic"), (2, "mean")])
+def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
+    kind: str, members: int, fusion: str
+) -> None:
     rng = np.random.default_rng(0)
     authors = rng.integers(0, 25, (300, 2)).astype(str)
     authors[:150, 1] = authors[:150, 0]
     same = authors[:, 0] == authors[:, 1]
-    scores = rng.normal(size=300) + same
-    found = cross_calibrated(scores, same, authors, kind)
+    scores = Scores(rng.normal(size=(members, 300)) + same, np.zeros((0, 300)))
+
+    def data(labels: npt.NDArray[np.bool_]) -> _Data:
+        pairs = [
+            Pair(
+                id=str(at),
+                first=Document(text="it", author=first),
+                second=Document(text="was", author=second),
+                same_author=bool(label),
+            )
+            for at, ((first, second), label) in enumerate(zip(authors, labels, strict=True))
+        ]
+        return _Data([_Part(pairs, scores)], kind, fusion)
+
+    found = data(same).crossed()
     # whatever is said of one author's pairs, the maps for that author's pairs stay the same
     touched = (authors == authors[0, 0]).any(axis=1)
-    other = np.where(touched, ~same, same)
-    again = cross_calibrated(scores, other, authors, kind)
-    np.testing.assert_array_equal(found[touched], again[touched])
-    assert not np.array_equal(found, calibrate(scores, same, kind)(scores))
-    assert np.corrcoef(found, scores)[0, 1] > 0.8
+    again = data(np.where(touched, ~same, same)).crossed()
+    np.testing.assert_allclose(found[touched], again[touched], rtol=1e-9)
+    assert not np.allclose(found[~touched], again[~touched], rtol=1e-3)
+    assert not np.allclose(found, data(same).fit(np.ones(300, dtype=bool))(scores), rtol=1e-3)
+    assert np.corrcoef(found, scores.members.sum(axis=0))[0, 1] > 0.8
 
 
 def test_authors_of_the_training_texts_are_refused(small_run: SmallRun, model: Path) -> None:
@@ -131,22 +155,41 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
     for text, problem in (
         (whole[:100], "damaged"),
         (whole.replace('"logistic"', '"magic"'), "damaged"),
-        (whole.replace('"format": 1', '"format": 2'), "Upgrade"),
+        (whole.replace('"format": 2', '"format": 3'), "Upgrade"),
     ):
         (model / "calibration.json").write_text(text, "utf-8")
         with pytest.raises(ModelError, match=problem):
             load(model, threads=1)
 
 
+def test_a_calibration_of_the_first_format_holds_without_a_population_only(
+    model: Path, pairs: Path
+) -> None:
+    calibration = calibrate_model(model, {"pairs": list(read_pairs(pairs))}).alone.calibration
+    before = {"format": 1, "adhominem": "0.1.0", "calibration": calibration.to_json()}
+    (model / "calibration.json").write_text(json.dumps(before), "utf-8")
+    verifier = load(model, threads=1)
+    assert verifier.calibration == calibration
+    levs = verifier.encode_pairs(list(read_pairs(pairs)))
+    population = Population.of(np.concatenate(levs))
+    np.testing.assert_array_equal(
+        verifier.score(*levs, population), verifier.raw_score(*levs, population)
+    )
+
+
 def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -> None:
     done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    assert told["calibration"]["kind"] == "logistic"
-    assert set(told["before"]) == set(told["after"])
+    for mode in ("alone", "population"):
+        assert told[mode]["calibration"]["kind"] == "logistic"
+        assert set(told[mode]["before"]) == set(told[mode]["after"])
     done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--kind", "isotonic"])
     assert done.exit_code == 0, done.output
-    assert "No log10 Bayes factor below" in done.stdout
-    calibration = load(model, threads=1).calibration
-    assert calibration is not None
-    assert calibration.kind == "isotonic"
+    for mode in ("Without a population", "With one"):
+        assert f"{mode}: no log10 Bayes factor below" in done.stdout
+    scales = load(model, threads=1).scales
+    for scale in (scales.alone, scales.population):
+        assert scale is not None
+        assert scale.calibration is not None
+        assert scale.calibration.kind == "isotonic"

@@ -171,7 +171,7 @@ def test_with_little_memory_texts_are_encoded_again_and_the_answers_are_the_same
     encoded: Counter[tuple[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_KEPT", 4)
+    monkeypatch.setattr(module, "_MOST_BYTES", 4 * 4 * verifier.lev_size)  # 4 LEVs
     kept: list[int] = []
     real = module._Levs.of
 
