@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo train-demo test lint bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
+
+train-demo: $(VENV)/installed
+	$(BIN)/python examples/train.py
 
 test: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile

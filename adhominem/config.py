@@ -96,7 +96,7 @@ class NgramConfig(Settings):
     normaliser: Normaliser = field(default_factory=Normaliser)
     ngrams: NgramOptions = field(default_factory=NgramOptions)
     form: str = "projection"
-    lev_size: int = 512
+    lev_size: int = 768
     training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
 
     def __post_init__(self) -> None:
@@ -122,8 +122,6 @@ PRESETS = {
             hidden_topics=1.0,
         ),
         encoder=EncoderOptions(
-            window_lstm_size=96,
-            document_lstm_size=96,
             lev_size=128,
             cnn_dropout=0.0,
             lstm_dropout=0.0,
@@ -132,12 +130,13 @@ PRESETS = {
         ),
         loss=LossOptions(in_batch_negatives=1.0),
         training=TrainingOptions(
-            epochs=40,
+            epochs=36,
             batch_pairs=160,
             learning_rate=0.0012,
             final_learning_rate=0.0001,
-            decay_epochs=40,
+            decay_epochs=36,
             max_windows=28,
+            patience=36,
             masks="document",
         ),
     ),
@@ -170,8 +169,12 @@ PRESETS = {
 
 
 NGRAM_PRESETS = {
-    "ngrams": NgramConfig(),
-    "ngram-profile": NgramConfig(form="profile", lev_size=32_768),
+    "ngrams": NgramConfig(
+        ngrams=NgramOptions(characters=10_000, tokens=2_500, bigrams=5_000, shaped_bigrams=2_500),
+    ),
+    "ngram-profile": NgramConfig(
+        form="profile", lev_size=32_768, training=NgramTrainingOptions(weight_steps=1_400)
+    ),
     # For tests: seconds on a laptop.
     "tiny-ngrams": NgramConfig(
         ngrams=NgramOptions(

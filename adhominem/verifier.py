@@ -259,22 +259,25 @@ class Verifier:
         population: Population | None = None,
         *,
         unknown_kind: str = "",
+        unknown_nearest: int = 0,
     ) -> Scores:
         """What each member says by itself of pairs of LEVs, or of pairs of sets of LEVs.
 
-        `unknown_kind` is a kind of text that the model shall not know of: how sure may it be then?
+        `unknown_kind` is a kind of text that the model shall not know of, nor of so many most
+        like it: how sure may it be then?
         """
         if len(first) != len(second):
             raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
+        unknown = (unknown_kind, unknown_nearest)
         sides = [self._split(side) for side in (first, second)]
         members = [
-            member.score(one, other, centre, unknown_kind)
+            member.score(one, other, centre, unknown)
             for member, one, other, centre in zip(
                 self._members, *sides, self._centres(population), strict=True
             )
         ]
         lead = self._members[0]
-        context = lead.context(sides[0][0], sides[1][0], self._centres(population)[0], unknown_kind)
+        context = lead.context(sides[0][0], sides[1][0], self._centres(population)[0], unknown)
         return Scores(np.array(members), context)
 
     def raw_score(
@@ -388,11 +391,11 @@ class _Member:
         first: Sequence[FloatArray],
         second: Sequence[FloatArray],
         centre: Centre | None,
-        unknown_kind: str,
+        unknown: tuple[str, int],
     ) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs."""
         if self.styles is not None:
-            styles = self.styles.without(unknown_kind)
+            styles = self.styles.without(*unknown)
             return styles.log_bayes_factor(first, second, centre)
         return self._layer.log_bayes_factor(
             [self._moved(levs, centre) for levs in first],
@@ -404,12 +407,12 @@ class _Member:
         first: Sequence[FloatArray],
         second: Sequence[FloatArray],
         centre: Centre | None,
-        unknown_kind: str,
+        unknown: tuple[str, int],
     ) -> FloatArray:
         """(contexts, pairs): what a score is worth; nothing is known of it without styles."""
         if self.styles is None:
             return np.zeros((0, len(first)))
-        return self.styles.without(unknown_kind).context(first, second, centre)
+        return self.styles.without(*unknown).context(first, second, centre)
 
     def _moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
         """What the layer sees of LEVs: with a population, its mean at the author mean."""

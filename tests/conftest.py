@@ -12,8 +12,9 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from adhominem.config import Config
+    from adhominem.config import Config, NgramConfig
     from adhominem.models.folder import Model
+    from adhominem.models.ngrams import NgramModel
     from adhominem.text.corpus import PackedCorpus
 
 # A busy machine is no reason to fail: what takes long shows in `pytest --durations`.
@@ -154,3 +155,126 @@ def quick_export(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         member, "export_onnx", lambda network, example, path: path.write_bytes(b"no graph")
     )
+
+
+# The n-gram models' part: texts of two kinds, of authors who are hard to tell apart.
+
+FUNCTION_WORDS = """the of and to a in that it is was I he for with on as but at by his not this
+    which from or her had have be so are if all my no when there one me what up"""
+KINDS = {
+    "letters": "dear Smith kindly received answer Thursday twenty-four humbly mother's obliged",
+    "notes": "GPU router 1984 settings firmware broken-down reboot user's 3.5 quickly",
+}
+
+
+def rich_rows(kind: str, authors: int, documents: int, name: str = "") -> list[dict[str, str]]:
+    """Texts of a kind, each with words of its own; an author's habits are slight."""
+    found = []
+    for author in range(authors):
+        habits = random.Random(f"{kind} {name} {author}")
+        liking = [habits.lognormvariate(0, 0.35) for _ in FUNCTION_WORDS.split()]
+        comma, bang = habits.uniform(0.1, 0.2), habits.uniform(0.1, 0.4)
+        for number in range(documents):
+            rng = random.Random(f"{kind} {name} {author} {number}")
+            stem = rng.choice("bdfgkmnprt") + rng.choice("aeiou")
+            about = KINDS[kind].split() + [f"{stem}{end}" for end in ("ling", "ly", "s", "er")]
+            words: list[str] = []
+            for _ in range(rng.randint(12, 40)):
+                sentence = rng.choices(FUNCTION_WORDS.split(), liking, k=rng.randint(4, 9))
+                sentence += rng.choices(about, k=2)
+                rng.shuffle(sentence)
+                sentence[0] = sentence[0].capitalize()
+                words += [word + "," * (rng.random() < comma) for word in sentence]
+                words.append("!" if rng.random() < bang else ".")
+            found.append(
+                {
+                    "author": f"{kind}{name}{author}",
+                    # of the first and the second text no work is known, two others are of one
+                    "work": f"work {max(number, 3)}" if number > 1 else "",
+                    "id": f"{kind}{name}{author}/{number}",
+                    "text": " ".join(words),
+                }
+            )
+    return found
+
+
+NGRAM_SETTINGS = (  # so few columns that the rarer n-grams are left out
+    "ngrams.characters=700",
+    "ngrams.tokens=70",
+    "ngrams.bigrams=150",
+    "ngrams.shaped_bigrams=250",
+    "ngrams.unmasked=25",
+    "ngrams.shapes=50",
+    "lev_size=12",
+    "training.companion=16",
+    "training.batch_authors=8",
+    "training.shortest=30",
+    "training.longest=300",
+    "training.weight_rate=0.03",
+)
+
+
+@pytest.fixture(scope="session")
+def rich_data(tmp_path_factory: pytest.TempPathFactory) -> SmallData:
+    """Texts of two kinds; pairs of other authors of one of them."""
+    from adhominem import PackedCorpus, find_sources, prepare, prepare_pairs, write_pair_set
+
+    folder = tmp_path_factory.mktemp("rich")
+    (folder / "texts").mkdir()
+    for kind in KINDS:
+        write_rows(folder / "texts" / f"{kind}.jsonl", rich_rows(kind, 14, 5))
+    others = write_rows(folder / "others.jsonl", rich_rows("letters", 24, 4, "-dev-"))
+    write_pair_set(find_sources(others), folder / "pairs")
+    prepare(find_sources(folder / "texts"), folder / "corpus")
+    prepare_pairs(folder / "pairs", folder / "dev")
+    return SmallData(
+        folder / "texts",
+        folder / "pairs",
+        folder / "corpus",
+        folder / "dev",
+        PackedCorpus.open(folder / "corpus"),
+        {"dev": PackedCorpus.open(folder / "dev")},
+    )
+
+
+@pytest.fixture(scope="session")
+def ngram_config() -> NgramConfig:
+    from adhominem.config import NGRAM_PRESETS
+
+    return NGRAM_PRESETS["tiny-ngrams"].with_settings(NGRAM_SETTINGS)
+
+
+@dataclass(frozen=True)
+class NgramRun:
+    """A finished run."""
+
+    folder: Path
+    model: NgramModel
+    events: list[dict[str, Any]]
+    data: SmallData
+    config: NgramConfig
+
+
+@pytest.fixture(scope="session")
+def ngram_run(
+    rich_data: SmallData, ngram_config: NgramConfig, tmp_path_factory: pytest.TempPathFactory
+) -> NgramRun:
+    """An n-gram model, trained once."""
+    import torch
+
+    from adhominem import train
+    from adhominem.models.ngrams import NgramModel
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("ngrams") / "ngrams"
+    events: list[dict[str, Any]] = []
+    (model,) = train(
+        rich_data.corpus,
+        rich_data.dev,
+        folder,
+        config=ngram_config,
+        device="cpu",
+        on_event=events.append,
+    )
+    assert isinstance(model, NgramModel)
+    return NgramRun(folder, model, events, rich_data, ngram_config)

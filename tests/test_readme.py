@@ -1,5 +1,6 @@
 """The README's commands and its Python, as a newcomer would run them."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -24,22 +25,33 @@ def run(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def run_example(folder: Path, call: str) -> None:
+    """A function of examples/train.py, in the folder."""
+    path = f"import sys; sys.path.insert(0, {str(ROOT / 'examples')!r})"
+    run(folder, "-c", f"{path}; from pathlib import Path; import train; train.{call}")
+
+
 @pytest.fixture(scope="module")
 def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the demo's texts, in which every `$ adhominem` of the README has run."""
+    """A folder with the examples' texts, in which every `$ adhominem` of the README has run."""
     folder = tmp_path_factory.mktemp("readme")
-    write = "from pathlib import Path; import demo; demo.write_addresses(Path('addresses.jsonl'))"
-    run(folder, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'examples')!r}); {write}")
+    run_example(folder, "write_addresses(Path('addresses.jsonl'))")
+    addresses = [
+        json.loads(line)["text"]
+        for line in (folder / "addresses.jsonl").read_text("utf-8").splitlines()[:10]
+    ]
+    (folder / "first.txt").write_text(addresses[0], "utf-8")
+    (folder / "second.txt").write_text(addresses[1], "utf-8")
+    (folder / "similar-texts").mkdir()
+    for number, text in enumerate(addresses[2:]):
+        (folder / "similar-texts" / f"{number}.txt").write_text(text, "utf-8")
     lines = [line for block in blocks("console") for line in block.splitlines()]
     commands = [line[2:] for line in lines if line.startswith("$ adhominem ")]
     assert len(commands) >= 3
     for command in commands:
         run(folder, "-m", *shlex.split(command, comments=True))
-        if command.startswith("adhominem split"):  # texts to compare: what the demo takes
-            cases = "from pathlib import Path; import demo; demo.write_cases(Path('.'))"
-            run(
-                folder, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'examples')!r}); {cases}"
-            )
+        if command.startswith("adhominem split"):  # texts to compare: what the example takes
+            run_example(folder, "write_cases(Path('.'))")
     return folder
 
 
@@ -72,7 +84,7 @@ def test_a_python_example_prints_what_its_comments_say(after_the_commands: Path,
 
 def test_every_make_target_of_the_readme_exists() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    for target in re.findall(r"`make (\w+)`|\$ make (\w+)", README):
+    for target in re.findall(r"`make ([\w-]+)`|\$ make ([\w-]+)", README):
         assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE)
 
 
@@ -84,8 +96,23 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_learns_to_tell_presidents_apart_that_it_has_not_seen(tmp_path: Path) -> None:
+def test_the_demo_compares_two_pairs_with_the_shipped_model(tmp_path: Path) -> None:
     printed = run(tmp_path, str(ROOT / "examples" / "demo.py"))
+    commands = re.findall(r"^\$ (.*)$", printed, flags=re.MULTILINE)
+    same = "adhominem verify 1808-Jefferson-1.txt 1801-Jefferson-1.txt"
+    different = "adhominem verify 1808-Jefferson-1.txt 1809-Madison-1.txt"
+    population = " --population others"
+    assert commands == [same, different, same + population, different + population]
+    assert len(re.findall(r"^log10 Bayes factor  [+-]\d", printed, flags=re.MULTILINE)) == 4
+    assert printed.count("Population  50 texts") == 2
+    written = {path.name for path in (tmp_path / ".demo" / "others").iterdir()}
+    assert len(written) == 50
+    assert not any("Jefferson" in name or "Madison" in name for name in written)
+
+
+@pytest.mark.slow
+def test_the_example_learns_to_tell_presidents_apart_that_it_has_not_seen(tmp_path: Path) -> None:
+    printed = run(tmp_path, str(ROOT / "examples" / "train.py"))
     assert "249 addresses by 43 presidents" in printed
     assert re.search(r"epoch 2: \d+ by the same author, \d+ by different authors", printed)
     (dev_auc,) = re.findall(r"^ *dev-pairs +(0\.\d+)", printed, flags=re.MULTILINE)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("truth", type=click.Path(path_type=Path))
-@click.argument("answers", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("answers", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder for figures and a page."
 )
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
     "--pairs",
     type=click.Path(path_type=Path),
     help="The texts (pairs.jsonl): measures by topic and by length, too.",
+)
+@click.option(
+    "--model",
+    help="A shipped model or a model's folder, to answer the pairs of --pairs itself.",
+)
+@click.option(
+    "--population",
+    metavar="PATH|input",
+    help="For --model: texts of the same kind; `input`: the texts of the pairs themselves.",
 )
 @click.option(
     "--training",
@@ -54,6 +63,8 @@ def evaluate(
     answers: tuple[Path, ...],
     output: Path | None,
     pairs: Path | None,
+    model: str | None,
+    population: str | None,
     training: Path | None,
     missing_as_unanswered: bool,
     bootstrap: int,
@@ -67,8 +78,11 @@ def evaluate(
 
     \b
         adhominem evaluate truth.jsonl answers.jsonl -o report
+        adhominem evaluate dev/ --pairs dev/ --model general-en --population input
     """
+    from contextlib import ExitStack
     from dataclasses import asdict
+    from tempfile import TemporaryDirectory
 
     from adhominem.evaluation.answers import load_systems, load_truth
     from adhominem.evaluation.groups import read_groups
@@ -81,8 +95,18 @@ def evaluate(
         output = check_output(output)
     elif training is not None:
         raise click.UsageError("--training is for the page; expected -o FOLDER with it")
+    if model is None and not answers:
+        raise click.UsageError("there is nothing to measure: give ANSWERS, or --model with --pairs")
+    if model is None and population is not None:
+        raise click.UsageError("--population is for a model; expected --model with it")
     labels = load_truth(truth)
-    systems = load_systems(answers, labels, missing_as_unanswered=missing_as_unanswered)
+    with ExitStack() as stack:
+        if model is not None:
+            if pairs is None:
+                raise click.UsageError("--model needs the texts: give them by --pairs")
+            scratch = Path(stack.enter_context(TemporaryDirectory()))
+            answers = (*answers, _answers_of(model, pairs, population, scratch))
+        systems = load_systems(answers, labels, missing_as_unanswered=missing_as_unanswered)
     groups = read_groups(pairs, labels) if pairs else None
     with counting("bootstrap", bootstrap * len(systems)) as on_resample:
         found = [
@@ -132,6 +156,24 @@ def evaluate(
         )
     if output is not None:
         click.echo(f"Figures and a page: {output / 'index.html'}")
+
+
+def _answers_of(model: str, pairs: Path, population: str | None, folder: Path) -> Path:
+    """A model's own answers, in a file of its name."""
+    from adhominem.runs.predict import predict
+    from adhominem.terminal import progress
+    from adhominem.text.pan import pair_rows
+    from adhominem.text.readers import find_sources
+
+    output = folder / f"{Path(model).name}{', population' if population else ''}.jsonl"
+    with progress("answering", sum(source.size() for source in find_sources(pairs))) as on_bytes:
+        predict(
+            model,
+            pair_rows(pairs, on_bytes=on_bytes, labelled=False),
+            output,
+            population=pairs if population == "input" else population,
+        )
+    return output
 
 
 def _with_interval(evaluation: Evaluation, name: str) -> str:

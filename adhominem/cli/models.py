@@ -130,8 +130,11 @@ def train(
     type=click.Path(path_type=Path),
     help="The prepared training corpus: networks get kinds of text from it.",
 )
+@click.option("--about", type=click.Path(path_type=Path), help="A file: how the model card begins.")
 @json_option
-def ensemble(members: tuple[Path, ...], output: Path, corpus: Path | None, as_json: bool) -> None:
+def ensemble(
+    members: tuple[Path, ...], output: Path, corpus: Path | None, about: Path | None, as_json: bool
+) -> None:
     """Make one model of several MEMBERS, be they networks or n-gram models.
 
     `adhominem calibrate` then fits how they are heard together.
@@ -145,7 +148,13 @@ def ensemble(members: tuple[Path, ...], output: Path, corpus: Path | None, as_js
 
     packed = PackedCorpus.open(corpus) if corpus else None
     with counting("fitting", 0) as on_documents:
-        made = make_ensemble(members, output, corpus=packed, on_documents=on_documents)
+        made = make_ensemble(
+            members,
+            output,
+            corpus=packed,
+            about=about.read_text("utf-8") if about else "",
+            on_documents=on_documents,
+        )
     names = [path.name for path in sorted(made.iterdir()) if path.is_dir()]
     if as_json:
         print_json({"model": str(output), "members": names})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import log
+from pathlib import Path
 from typing import Any
 
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams import CHANNELS, NgramTable
 from adhominem.models.calibration import CalibrationReport
+from adhominem.text.files import write_whole
 from adhominem.text.vocabulary import Vocabulary
 
 _MEASURES = {
@@ -103,11 +105,14 @@ def _corpora(corpus: dict[str, Any]) -> str:
     )
 
 
-def ensemble_card(members: list[str], scores: dict[str, Any]) -> str:
-    """The README.md of an ensemble's folder."""
+def ensemble_card(members: list[str], scores: dict[str, Any], about: str = "") -> str:
+    """The README.md of an ensemble's folder; `about` stands at its beginning."""
     listed = "\n".join(f"- [{name}]({name}/README.md)" for name in members)
     table = f"## Scores on dev\n\n{_table(scores)}\n\n" if scores else ""
-    return f"""# An ensemble of {len(members)} AdHominem models
+    about = about.strip() or f"# An ensemble of {len(members)} AdHominem models"
+    return f"""{about}
+
+## Members
 
 Unless it is calibrated, its probability is the mean of its members' probabilities; by calibration
 they get weights.
@@ -151,6 +156,30 @@ The Bayes factor is honest for texts like those of the calibration. On other kin
 be too sure. It is evidence to be weighed, not a verdict, and becomes a probability only together
 with a prior, which the texts do not give.
 """
+
+
+def card_with(folder: Path, accuracy: str, lengths: str) -> None:
+    """Put tables of how good a model is into its card, before its limits."""
+    path = folder / "README.md"
+    head, limits, tail = path.read_text("utf-8").partition("## Limits")
+    head = head.partition("## Accuracy")[0]
+    text = f"""{head}## Accuracy
+
+By `benchmarks/accuracy.py`, on authors that the model was not trained on, nor calibrated with.
+Every pair is answered, with even priors; "population" means: with the set's own texts as the
+relevant population. A Cllr of 1 is what saying nothing costs.
+
+{accuracy}
+
+### By length
+
+The first so many words of both texts; the means over all sets that have such texts.
+
+{lengths}
+
+{limits}{tail}"""
+    with write_whole(path) as file:
+        file.write(text)
 
 
 def _table(scores: dict[str, Any]) -> str:

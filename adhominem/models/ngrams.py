@@ -25,6 +25,10 @@ from adhominem.text.vocabulary import Vocabulary
 NGRAMS = "ngrams"
 NGRAM_FILES = ("config.json", "ngrams.json", "model.safetensors", "styles.safetensors")
 _STRINGS = ("characters", "tokens", "symbols")
+_ARRAYS = {
+    "projection": ("weights", "projection", "projection_scale"),
+    "profile": ("weights", "dimension", "sign"),
+}
 
 Weights = dict[str, npt.NDArray[np.generic]]
 
@@ -101,10 +105,25 @@ def read_ngram_model(folder: Path, description: dict[str, Any]) -> NgramModel:
         bigrams=weights.pop("bigrams").astype(np.int64),
         shaped_bigrams=weights.pop("shaped_bigrams").astype(np.int64),
     )
+    weights = {name: weights[name] for name in _ARRAYS[config.form]}
+    _check(table, weights, config)
+    return NgramModel(config, table, weights, dict(description["scores"]), folder)
+
+
+def _check(table: NgramTable, weights: Weights, config: NgramConfig) -> None:
+    """Whether files that came together belong together."""
     columns = sum(table.sizes)
     for name, value in weights.items():
         if len(value) != columns:
             raise ValueError(f"model.safetensors: {name} has {len(value)} rows of {columns}")
-    if config.form == "projection" and weights["projection"].shape[1] != config.lev_size:
+    if "projection" in weights and weights["projection"].shape[1] != config.lev_size:
         raise ValueError(f"model.safetensors: a projection to {weights['projection'].shape[1]}")
-    return NgramModel(config, table, weights, dict(description["scores"]), folder)
+    limits = [
+        ("bigrams", table.bigrams, (1 + table.unmasked) ** 2),
+        ("shaped_bigrams", table.shaped_bigrams, (1 + len(table.symbols)) ** 2),
+    ]
+    if "dimension" in weights:
+        limits.append(("dimension", weights["dimension"].astype(np.int64), config.lev_size))
+    for name, numbers, limit in limits:
+        if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= limit:
+            raise ValueError(f"model.safetensors: {name} with numbers not from 0 to {limit - 1}")

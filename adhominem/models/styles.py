@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adhominem.errors import ModelError
+from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import TwoCovariance
@@ -23,7 +23,10 @@ def write_styles(folder: Path, styles: Styles) -> None:
     from safetensors.numpy import save
 
     model = styles.two_covariance
-    arrays = {"centres": styles.centres.astype(np.float32)}
+    arrays = {
+        "centres": styles.centres.astype(np.float32),
+        "usual": np.array([styles.usual], np.float32),
+    }
     if styles.whitening is not None:
         # Half the size: it only says how far texts are from what is known. Columns of length 1
         # and their lengths apart, within the range of sixteen bits.
@@ -50,7 +53,7 @@ def read_styles(folder: Path) -> Styles | None:
         with safe_open(path, "numpy") as file:
             kinds = tuple(map(str, json.loads(file.metadata()["kinds"])))
             arrays = {name: file.get_tensor(name).astype(np.float64) for name in file.keys()}  # noqa: SIM118
-        centres = arrays["centres"]
+        centres, usual = arrays["centres"], float(arrays["usual"][0])
         if "isotropic" in arrays:
             share, independent = arrays["isotropic"].tolist()
             model: TwoCovariance = IsotropicTwoCovariance(centres.shape[1], share, independent)
@@ -60,11 +63,13 @@ def read_styles(folder: Path) -> Styles | None:
             )
         if len(kinds) != len(centres) or model.lev_size != centres.shape[1]:
             raise ValueError(f"{len(kinds)} kinds, centres {centres.shape}")
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        whitening = arrays.get("whitening")
+        if whitening is not None:
+            if whitening.shape != 2 * (centres.shape[1],):
+                raise ValueError(f"centres {centres.shape}, whitening {whitening.shape}")
+            whitening = whitening * arrays["whitening_lengths"]
+    except (SafetensorError, OptionError, OSError, LookupError, TypeError, ValueError) as error:
         raise ModelError(
             f"the model in {folder} is damaged ({STYLES}: {error}); fetch or train it again"
         ) from None
-    whitening = arrays.get("whitening")
-    if whitening is not None:
-        whitening = whitening * arrays["whitening_lengths"]
-    return Styles(kinds, centres, model, whitening)
+    return Styles(kinds, centres, model, usual, whitening)

@@ -32,7 +32,7 @@ from adhominem.verifier import load
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-LENGTHS = (600, 300, 150)  # words that the model is calibrated for, beside whole texts
+LENGTHS = (500, 200)  # words that the model is calibrated for, beside whole texts
 _FOLDS = 5
 _FEWEST = 30  # pairs of each kind: fewer fix no map
 _FEWEST_SHORTENED = 10  # pairs of a set with long texts: fewer are left out
@@ -52,8 +52,9 @@ def calibrate_model(
     Once for scores without a population, once for those with each set's own texts as one. Beside
     the whole texts, their first so many words are used: short texts must not make the model
     surer than it may be. Without a population, each set is also scored as if its kind of text
-    (the training corpus of its name) were unknown. All these parts count by the root of their
-    pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities.
+    (the training corpus of its name) were unknown, with other kinds like it and without. All
+    these parts count by the root of their pairs. The `fusion` of an ensemble's members is
+    logistic, or the mean of their probabilities.
     """
     folder = model_folder(folder)
     verifier = load(folder)
@@ -79,9 +80,12 @@ def calibrate_model(
                 _Part(verifier.scores(first, second, relevant), same, own[chosen], whole)
             )
             alone.append(_Part(verifier.scores(first, second), same, own[chosen], whole))
-            if name in verifier.kinds:
-                scores = verifier.scores(first, second, unknown_kind=name)
-                alone.append(_Part(scores, same, own[chosen], whole=False))
+            if name in verifier.kinds:  # twice: once with kinds that are like it, once without
+                for nearest in (0, len(verifier.kinds) // 2):
+                    scores = verifier.scores(
+                        first, second, unknown_kind=name, unknown_nearest=nearest
+                    )
+                    alone.append(_Part(scores, same, own[chosen], whole=False))
     reports = CalibrationReports(
         *(_Data(parts, kind, fusion).report(tuple(sets)) for parts in (alone, population))
     )

@@ -44,12 +44,13 @@ def make_ensemble(
     output: str | Path,
     *,
     corpus: PackedCorpus | None = None,
+    about: str = "",
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Path:
     """Copy the members into one folder.
 
     With the training `corpus`, each gets the kinds of text as it sees them, and a two-covariance
-    model of what is left without the kind.
+    model of what is left without the kind. `about` is the beginning of the model card.
     """
     output = check_output(Path(output))
     models = [model for folder in members for model in read_models(folder)]
@@ -64,7 +65,7 @@ def make_ensemble(
                     shutil.copy(model.folder / kept, folder / name / kept)
             if corpus is not None:
                 write_styles(folder / name, fit_styles(model, corpus, on_documents))
-        write_ensemble(folder, names, {}, ensemble_card(names, {}), adhominem.__version__)
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
     return output
 
 

@@ -81,10 +81,13 @@ class _Run:
         )
 
     def _forget_looks(self, stage: str) -> None:
-        """Of a stage that was stopped and begins again."""
+        """Of a stage that was stopped and begins again; a crash may have left half a line."""
         lines = self._log.read_text("utf-8").splitlines(keepends=True)
+        kept = [
+            line for line in lines if line.endswith("\n") and json.loads(line)["stage"] != stage
+        ]
         with write_whole(self._log) as file:
-            file.writelines(line for line in lines if json.loads(line)["stage"] != stage)
+            file.writelines(kept)
 
     def _step(self, stage: str, step: int, loss: float) -> None:
         training = self.config.training

@@ -1,8 +1,8 @@
 """Many scores to one: how the members of an ensemble are heard, and what the result is worth.
 
-Besides the members' scores there is their *context*: how noisy the LEVs of a pair are, and how
-unlike the training texts it is. Where these are high, texts of two authors look more alike, or
-those of one less; by how much the scores are then off is fitted, too.
+Besides the members' scores there is their *context*: how unlike the training texts a pair is. Where
+it is high, texts of two authors look more alike; by how much the scores are then too high is
+fitted, too.
 """
 
 from __future__ import annotations
@@ -162,14 +162,22 @@ def _logistic(design: FloatArray, same_author: BoolArray, weight: FloatArray) ->
     )
     ridge = _RIDGE * np.eye(len(rows))
     ridge[0, 0] = 0
+
+    def cost(beta: FloatArray) -> float:
+        odds = np.where(same_author, -1, 1) * (beta @ rows)
+        return float(w @ np.logaddexp(0, odds) + 0.5 * beta @ ridge @ beta)
+
     beta = np.zeros(len(rows))
-    for _ in range(100):  # Newton's method
+    for _ in range(100):  # Newton's method; a step that would overshoot is made shorter
         p = probability_same_author(beta @ rows)
         gradient = rows @ (w * (p - same_author)) + ridge @ beta
         hessian = (rows * (w * p * (1 - p))) @ rows.T + ridge
         step = np.linalg.solve(hessian + 1e-12 * np.eye(len(beta)), gradient)
         longest = float(np.abs(step).max())
-        beta -= step * min(1.0, 5.0 / max(longest, 1e-300))
+        size = min(1.0, 5.0 / max(longest, 1e-300))
+        while size > 1e-6 and cost(beta - size * step) > cost(beta) + 1e-12:
+            size /= 2
+        beta -= size * step
         if longest < 1e-10:
             break
     slopes = beta[1:] / scale[:, 0]

@@ -5,9 +5,8 @@ to the centre of its kind and brought to unit length; what is left is the author
 the mean of a *relevant population*, texts of that kind by anybody. Where none is given, it is
 guessed from the kinds of text that the model was trained on.
 
-Two more numbers say how much a score is worth, the *context* of a comparison:
+One more number says how much a score is worth, the *context* of a comparison:
 
-    noise    the logarithm of how far the texts are from the centre: short texts are far
     novelty  how far the texts as a whole are from the nearest kind of training text; texts of a
              kind that the model does not know resemble each other, whoever wrote them
 """
@@ -30,6 +29,7 @@ _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
 _LARGEST_WHITENED = 2_048  # dimensions that novelty is measured in
 _SHRINKAGE = 0.5  # of the covariance within kinds to a multiple of the identity
 _SHARPNESS = 1.0  # of the guess
+_SHORT = 0.05  # share of training texts that are nearer to their centre than is usual
 _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
 
 
@@ -40,6 +40,7 @@ class Styles:
     kinds: tuple[str, ...]
     centres: FloatArray  # (kinds, lev_size): the mean LEV of each
     two_covariance: TwoCovariance
+    usual: float  # how far nearly all training texts are from their centre, at least
     whitening: FloatArray | None = None  # (lev_size, lev_size): of the variation within kinds
 
     @classmethod
@@ -54,7 +55,8 @@ class Styles:
         present = np.unique(corpora)
         centres = np.array([levs[corpora == each].mean(axis=0) for each in present], np.float64)
         rest = levs - centres[np.searchsorted(present, corpora)]
-        styles = unit(rest)
+        usual = float(np.quantile(np.linalg.norm(rest, axis=1), _SHORT))
+        styles = unit(rest, usual)
         model: TwoCovariance
         if levs.shape[1] > _LARGEST_FULL:
             model = IsotropicTwoCovariance.of(styles, authors)
@@ -63,15 +65,19 @@ class Styles:
             model = TwoCovariance(max_iterations=30).fit(styles[several], authors[several])
         kinds = tuple(names[each] for each in present)
         small = levs.shape[1] <= _LARGEST_WHITENED
-        return cls(kinds, centres, model, _whitening(rest) if small else None)
+        return cls(kinds, centres, model, usual, _whitening(rest) if small else None)
 
-    def without(self, kind: str) -> Styles:
-        """The same as if this kind of text had not been known; the only one stays."""
-        if self.kinds == (kind,) or kind not in self.kinds:
+    def without(self, kind: str, nearest: int = 0) -> Styles:
+        """The same as if this kind of text, and so many most like it, had not been known.
+
+        The last kind stays.
+        """
+        if kind not in self.kinds:
             return self
-        kept = [each != kind for each in self.kinds]
-        names = tuple(each for each in self.kinds if each != kind)
-        return replace(self, kinds=names, centres=self.centres[kept])
+        own = self.centres[self.kinds.index(kind)]
+        far = np.argsort(-np.square(self.centres - own).sum(axis=1), kind="stable")
+        kept = np.sort(far[: max(1, len(far) - 1 - nearest)])
+        return replace(self, kinds=tuple(self.kinds[at] for at in kept), centres=self.centres[kept])
 
     def guess(self, levs: FloatArray) -> FloatArray:
         """(kinds,): how much each kind of training text takes part in the centre of these LEVs.
@@ -107,7 +113,7 @@ class Styles:
         for pair in zip(first, second, strict=True):
             centre = self.centre(np.concatenate(pair), population)
             for side, levs in zip(sides, pair, strict=True):
-                side.append(unit(levs - centre))
+                side.append(unit(levs - centre, self.usual))
         return self.two_covariance.log_bayes_factor(*sides)
 
     def context(
@@ -116,15 +122,11 @@ class Styles:
         second: Sequence[FloatArray],
         population: Centre | None = None,
     ) -> FloatArray:
-        """(2, pairs): noise and novelty; with a population, no kind of text is novel."""
-        found = np.zeros((2, len(first)))
-        for at, pair in enumerate(zip(first, second, strict=True)):
-            levs = np.concatenate(pair)
-            rest = levs - self.centre(levs, population)
-            found[0, at] = 0.5 * np.log(max(np.square(rest).sum(axis=1).mean(), 1e-300))
-            if population is None:
-                found[1, at] = self.novelty(levs)
-        return found
+        """(1, pairs): the novelty of each; with a population, no kind of text is novel."""
+        if population is not None:
+            return np.zeros((1, len(first)))
+        pairs = zip(first, second, strict=True)
+        return np.array([[self.novelty(np.concatenate(pair)) for pair in pairs]]).reshape(1, -1)
 
     def novelty(self, levs: FloatArray) -> float:
         """How far these texts as a whole are from the nearest kind, in standard deviations."""
@@ -135,10 +137,14 @@ class Styles:
         return float(np.sqrt(nearest * len(levs) / levs.shape[1]))
 
 
-def unit(levs: npt.NDArray[np.floating]) -> FloatArray:
-    """(documents, lev_size): brought to length 1; a LEV of nothing stays nothing."""
+def unit(levs: npt.NDArray[np.floating], usual: float = 0.0) -> FloatArray:
+    """(documents, lev_size): brought to length 1, but not stretched if shorter than usual.
+
+    A very long text is near the centre, since its noise averages out. At full length it would
+    count for more than texts of the usual size, by which the scores are judged, can show.
+    """
     lengths = np.linalg.norm(levs, axis=1, keepdims=True)
-    return np.asarray(levs / np.maximum(lengths, 1e-12))
+    return np.asarray(levs / np.maximum(lengths, max(usual, 1e-12)))
 
 
 def _whitening(rest: npt.NDArray[np.floating]) -> FloatArray:

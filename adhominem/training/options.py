@@ -119,19 +119,19 @@ class TrainingOptions:
 class NgramTrainingOptions:
     """The learning of an n-gram encoder."""
 
-    weight_steps: int = 2_000
+    weight_steps: int = 800
     weight_rate: float = 0.01
     companion: int = 512  # dimensions of the projection learnt beside the weights; 0: none
     companion_rate: float = 0.001
-    projection_steps: int = 1_500
-    projection_rate: float = 0.0002
-    dropout: float = 0.5  # of the weighted n-grams, while the projection is learnt
+    projection_steps: int = 1_200
+    projection_rate: float = 0.0003
+    dropout: float = 0.05  # of the weighted n-grams, while the projection is learnt
     batch_authors: int = 256
     cut: float = 0.5  # share of texts that are cut at random
     shortest: int = 200  # tokens that a cut leaves
     longest: int = 4_000  # tokens that are read of a text
     sample: int = 3_000  # texts of a corpus that the starting values come from
-    look_every: int = 250  # steps between two looks at dev
+    look_every: int = 200  # steps between two looks at dev
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -1,0 +1,174 @@
+"""How good a model is on every dev set, beside its members and the baselines.
+
+    python benchmarks/accuracy.py [CORPORA] [--model general-en] [--card]
+
+CORPORA holds train/NAME.jsonl.xz (for the baselines) and dev/NAME/. For every dev set it prints
+AUC, c@1, overall (2020), Cllr and Cllr_min of each baseline, of each member of the model by itself,
+and of the model, without a relevant population and with the set's own texts as one. Pairs are
+answered with even priors, all of them. A member by itself is calibrated if its own folder says how.
+
+A second table is by length: the first so many words of both texts of each pair that has as many.
+`--card` puts both tables into the model's README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from baselines import training_pairs
+from measure import DEFAULT_CORPORA
+
+import adhominem
+from adhominem.evaluation.answers import answers_from
+from adhominem.evaluation.baselines import BASELINES, run_baseline
+from adhominem.evaluation.measures import measure
+from adhominem.models.card import card_with
+from adhominem.models.folder import member_folders
+from adhominem.models.shipped import model_folder
+from adhominem.runs.calibrate import shortened
+from adhominem.scoring.population import Population
+from adhominem.scoring.probability import probability_same_author
+from adhominem.text.pan import Pair
+from adhominem.text.readers import read_pairs
+from adhominem.verifier import Verifier
+
+MEASURES = {
+    "auc": "AUC",
+    "c@1": "c@1",
+    "overall_2020": "overall",
+    "cllr": "Cllr",
+    "cllr_min": "Cllr_min",
+}
+LENGTHS = (150, 300, 600, 1_200)
+HONEST = 0.9  # Cllr of the shortest length that is said to be enough
+Row = dict[str, float]
+
+
+def truth(pairs: Sequence[Pair]) -> np.ndarray:
+    return np.array([pair.same_author for pair in pairs], dtype=bool)
+
+
+def of_factors(factors: np.ndarray, same_author: np.ndarray) -> Row:
+    return measure(answers_from("", probability_same_author(factors), factors, same_author))
+
+
+def both_modes(verifier: Verifier, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
+    """Twice (pairs,): log Bayes factors without a population, and with the set's own texts."""
+    first, second = verifier.encode_pairs(pairs)
+    population = Population.of(np.concatenate([first, second]))
+    return verifier.score(first, second), verifier.score(first, second, population)
+
+
+def model_rows(
+    name: str, verifier: Verifier, dev: Mapping[str, list[Pair]]
+) -> dict[str, dict[str, Row]]:
+    """By system: by dev set, its measures."""
+    alone, with_population = f"{name}", f"{name}, population"
+    rows: dict[str, dict[str, Row]] = {alone: {}, with_population: {}}
+    for set_name, pairs in dev.items():
+        for system, factors in zip(rows, both_modes(verifier, pairs), strict=True):
+            rows[system][set_name] = of_factors(factors, truth(pairs))
+        print(f"{name}: {set_name}", file=sys.stderr)
+    return rows
+
+
+def baseline_rows(
+    corpora: Path, dev: Mapping[str, list[Pair]], pairs: int, jobs: int
+) -> dict[str, dict[str, Row]]:
+    train = training_pairs(corpora / "train", pairs, seed=0)
+    together = [pair for found in dev.values() for pair in found]
+    ends = np.cumsum([len(found) for found in dev.values()])[:-1]
+    rows = {}
+    for name in BASELINES:
+        said = run_baseline(name, train, together, jobs=jobs)
+        factors = said.log_bayes_factor
+        parts = [None] * len(dev) if factors is None else np.split(factors, ends)
+        rows[name] = {
+            set_name: measure(answers_from("", value, factor, truth(dev[set_name])))
+            for set_name, value, factor in zip(dev, np.split(said.value, ends), parts, strict=True)
+        }
+        print(f"baseline {name}", file=sys.stderr)
+    return rows
+
+
+def accuracy_table(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
+    sets = list(next(iter(rows.values())))
+    yield f"| system | | mean | {' | '.join(sets)} |"
+    yield "|---" * (3 + len(sets)) + "|"
+    for system, found in rows.items():
+        for key, title in MEASURES.items():
+            cells = [found[name][key] for name in sets]
+            shown = " | ".join(_number(cell) for cell in (float(np.mean(cells)), *cells))
+            yield f"| {system} | {title} | {shown} |"
+
+
+def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[str]:
+    yield "| words | pairs | AUC | Cllr | AUC, population | Cllr, population |"
+    yield "|---" * 6 + "|"
+    enough: dict[int, list[int]] = {0: [], 1: []}
+    for words in LENGTHS:
+        rows: list[list[Row]] = []
+        count = 0
+        for pairs in dev.values():
+            long = [
+                pair
+                for pair in pairs
+                if min(len(each.text.split()) for each in (pair.first, pair.second)) >= words
+            ]
+            if len(long) < 30:
+                continue
+            some = [shortened(pair, words) for pair in long]
+            rows.append([of_factors(each, truth(some)) for each in both_modes(verifier, some)])
+            count += len(some)
+        cells = []
+        for mode in (0, 1):
+            cllr = float(np.mean([row[mode]["cllr"] for row in rows]))
+            cells += [float(np.mean([row[mode]["auc"] for row in rows])), cllr]
+            if cllr < HONEST:
+                enough[mode].append(words)
+        yield f"| {words:,} | {count:,} | {' | '.join(_number(cell) for cell in cells)} |"
+        print(f"{words} words", file=sys.stderr)
+    yield ""
+    for mode, title in ((0, "without a population"), (1, "with one")):
+        shortest = f"{min(enough[mode])} words" if enough[mode] else "none of these lengths"
+        yield f"The shortest texts with a mean Cllr below {HONEST} {title}: {shortest}."
+
+
+def _number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpora", type=Path, nargs="?", default=Path(DEFAULT_CORPORA).parent)
+    parser.add_argument("--model", default="general-en")
+    parser.add_argument("--pairs", type=int, default=2_000, help="training pairs of the baselines")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--card", action="store_true", help="write the tables into the model card")
+    parser.add_argument("--no-baselines", action="store_true")
+    arguments = parser.parse_args()
+    folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
+    dev = {folder.name: list(read_pairs(folder)) for folder in folders}
+    rows: dict[str, dict[str, Row]] = {}
+    if not arguments.no_baselines:
+        rows |= baseline_rows(arguments.corpora, dev, arguments.pairs, arguments.jobs)
+    members = member_folders(model_folder(arguments.model))
+    if len(members) > 1:
+        for folder in members:
+            rows |= model_rows(folder.name, adhominem.load(folder), dev)
+    verifier = adhominem.load(arguments.model)
+    rows |= model_rows(verifier.name, verifier, dev)
+    accuracy = "\n".join(accuracy_table(rows))
+    print(accuracy)
+    lengths = "\n".join(length_table(verifier, dev))
+    print(f"\n{lengths}")
+    if arguments.card:
+        card_with(model_folder(arguments.model), accuracy, lengths)
+
+
+if __name__ == "__main__":
+    main()

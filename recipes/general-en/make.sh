@@ -1,0 +1,45 @@
+#!/bin/sh
+# Makes the shipped model general-en from the corpora. Needs one GPU for the three trainings (about
+# 15 minutes on an H200, side by side) and about half an hour of one CPU core for the rest.
+#
+#     sh recipes/general-en/make.sh CORPORA WORK
+#
+# CORPORA holds train/, train-extra/ and dev/; WORK is made. What came out when the shipped weights
+# were made is in README.md beside this file.
+set -eu
+corpora=$1
+work=$2
+here=$(dirname "$0")
+mkdir -p "$work/texts" "$work/pairs"
+
+# Further documents of the training authors go to those of their corpus.
+for name in blogs gutenberg parliament reddit scotus scp wright; do
+    cat "$corpora/train/$name.jsonl.xz" >"$work/texts/$name.jsonl.xz"
+    if [ -f "$corpora/train-extra/$name.jsonl.xz" ]; then
+        cat "$corpora/train-extra/$name.jsonl.xz" >>"$work/texts/$name.jsonl.xz"
+    fi
+done
+
+# A tenth of the authors is for calibration.
+adhominem split "$work/texts" -o "$work/split" --shares 0.9 0.1 0 --seed 20
+adhominem prepare "$work/split/train" -o "$work/corpus"
+for source in "$work"/split/dev/*.jsonl.zst "$corpora/train-extra/wright-ocr.jsonl.xz"; do
+    name=$(basename "$source" | cut -d. -f1)
+    adhominem pairs "$source" -o "$work/pairs/$name" --balanced --count 700 --seed 20 \
+        --same-author-across work --different-authors-within corpus
+done
+
+set --
+for set_ in "$corpora"/dev/*; do
+    set -- "$@" --dev "$set_"
+done
+adhominem train "$work/corpus" "$@" -o "$work/ngrams" --preset ngrams
+adhominem train "$work/corpus" "$@" -o "$work/profile" --preset ngram-profile
+adhominem train "$work/corpus" "$@" -o "$work/network" --preset general
+
+adhominem ensemble "$work/ngrams" "$work/profile" "$work/network" -o "$work/general-en" \
+    --corpus "$work/corpus" --about "$here/about.md"
+for model in "$work/general-en" "$work"/general-en/*/; do
+    adhominem calibrate "$model" "$work"/pairs/*
+done
+python "$here/../../benchmarks/accuracy.py" "$corpora" --model "$work/general-en" --card

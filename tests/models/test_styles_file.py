@@ -1,0 +1,136 @@
+"""Kinds of text and their two-covariance model in a model's folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from test_folder import halve
+
+from adhominem.errors import ModelError
+from adhominem.models.styles import STYLES, read_styles, write_styles
+from adhominem.scoring.isotropic import IsotropicTwoCovariance
+from adhominem.scoring.styles import Styles
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def made_up_styles(size: int, scale: float = 1.0) -> tuple[Styles, npt.NDArray[np.float64]]:
+    """Of three kinds; and LEVs of one of them."""
+    rng = np.random.default_rng(0)
+    authors = np.repeat(np.arange(30), 4)
+    levs = rng.normal(size=(3, size))[authors % 3] + rng.normal(size=(30, size))[authors]
+    levs = scale * (levs + 0.5 * rng.normal(size=levs.shape))
+    names = ["blogs", "sermons — “old”", "letters"]
+    return Styles.fit(levs, authors, authors % 3, names), levs[authors % 3 == 1]
+
+
+def reread(styles: Styles, folder: Path) -> Styles:
+    write_styles(folder, styles)
+    found = read_styles(folder)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("size", [8, 120])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_styles_that_were_written_score_as_before(size: int, scale: float, tmp_path: Path) -> None:
+    styles, levs = made_up_styles(size, scale)
+    again = reread(styles, tmp_path)
+    assert again.kinds == styles.kinds
+    assert type(again.two_covariance) is type(styles.two_covariance)
+    np.testing.assert_allclose(again.centres, styles.centres, rtol=1e-6)
+    sides = [levs[at : at + 2] for at in range(0, 20, 2)], [levs[at : at + 1] for at in range(10)]
+    for population in (None, (levs.mean(axis=0), 30)):
+        expected = styles.log_bayes_factor(*sides, population)
+        assert np.ptp(expected) > 1
+        np.testing.assert_allclose(
+            again.log_bayes_factor(*sides, population), expected, rtol=1e-3, atol=1e-3
+        )
+        np.testing.assert_allclose(  # novelty is kept with fewer digits
+            again.context(*sides, population), styles.context(*sides, population), rtol=5e-3
+        )
+
+
+def test_the_isotropic_model_is_kept_by_its_two_numbers(tmp_path: Path) -> None:
+    styles, _ = made_up_styles(120)
+    found = reread(styles, tmp_path).two_covariance
+    assert isinstance(found, IsotropicTwoCovariance)
+    assert isinstance(styles.two_covariance, IsotropicTwoCovariance)
+    for name in ("between_share", "independent", "lev_size"):
+        expected = getattr(styles.two_covariance, name)
+        assert getattr(found, name) == pytest.approx(expected, rel=1e-6)
+
+
+def test_styles_without_a_whitening_stay_so(tmp_path: Path) -> None:
+    styles, levs = made_up_styles(8)
+    found = reread(replace(styles, whitening=None), tmp_path)
+    assert found.whitening is None
+    assert found.novelty(levs + 9) == 0 < styles.novelty(levs + 9)
+
+
+def test_a_model_without_styles_has_none(tmp_path: Path) -> None:
+    assert read_styles(tmp_path) is None
+
+
+# Damage
+
+
+def rewritten(folder: Path, edit: Callable[[Arrays, dict[str, str]], object]) -> None:
+    with safe_open(folder / STYLES, "numpy") as file:
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        metadata = dict(file.metadata())
+    edit(arrays, metadata)
+    save_file(arrays, folder / STYLES, metadata or None)
+
+
+DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
+    "no kinds": lambda a, m: m.clear(),
+    "kinds that are no list": lambda a, m: m.update(kinds="7"),
+    "kinds that are no JSON": lambda a, m: m.update(kinds="["),
+    "a kind too few": lambda a, m: m.update(kinds=json.dumps(["blogs", "letters"])),
+    "no centres": lambda a, m: a.pop("centres"),
+    "centres of another size": lambda a, m: a.update(centres=a["centres"][:, :5].copy()),
+    "centres in a row": lambda a, m: a.update(centres=a["centres"][0].copy()),
+    "isotropic centres in a row": lambda a, m: a.update(
+        centres=a["centres"][:, 0].copy(), isotropic=np.array([0.5, 9], np.float32)
+    ),
+    "no mean": lambda a, m: a.pop("author_mean"),
+    "half a projection": lambda a, m: a.update(projection=a["projection"][:4].copy()),
+    "no spread": lambda a, m: a.pop("spread"),
+    "a whitening without its lengths": lambda a, m: a.pop("whitening_lengths"),
+    "half a whitening": lambda a, m: a.update(whitening=a["whitening"][:4].copy()),
+    "too few lengths": lambda a, m: a.update(whitening_lengths=a["whitening_lengths"][:4].copy()),
+    "an impossible share": lambda a, m: a.update(isotropic=np.array([2, 100], np.float32)),
+    "three numbers": lambda a, m: a.update(isotropic=np.array([0.5, 9, 9], np.float32)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_an_error_that_names_the_folder(damage: str, tmp_path: Path) -> None:
+    write_styles(tmp_path, made_up_styles(8)[0])
+    rewritten(tmp_path, lambda arrays, metadata: None)
+    assert read_styles(tmp_path) is not None
+    rewritten(tmp_path, DAMAGES[damage])
+    with pytest.raises(ModelError, match=r"is damaged \(styles.safetensors: .*again") as error:
+        read_styles(tmp_path)
+    assert str(tmp_path) in str(error.value)
+
+
+@pytest.mark.parametrize("act", [halve, lambda path: path.write_bytes(b"")])
+def test_a_broken_file_is_an_error_that_names_the_folder(
+    act: Callable[[Path], object], tmp_path: Path
+) -> None:
+    write_styles(tmp_path, made_up_styles(8)[0])
+    act(tmp_path / STYLES)
+    with pytest.raises(ModelError, match=r"is damaged \(styles.safetensors: .*again") as error:
+        read_styles(tmp_path)
+    assert str(tmp_path) in str(error.value)

@@ -1,0 +1,237 @@
+"""Texts are compared by how they depart from others of their kind, known, given or guessed."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slow_two_covariance import seeds
+
+from adhominem.scoring import styles as module
+from adhominem.scoring.isotropic import IsotropicTwoCovariance
+from adhominem.scoring.styles import Styles, unit
+from adhominem.scoring.two_covariance import TwoCovariance
+
+FloatArray = npt.NDArray[np.float64]
+SIZE = 6
+NAMES = ["blogs", "none of these", "sermons", "letters"]
+
+
+def training_texts(size: int = SIZE, seed: int = 0) -> tuple[FloatArray, ...]:
+    """LEVs, authors, and corpora: three kinds that lie apart, each author in one of them."""
+    rng = np.random.default_rng(seed)
+    authors = np.repeat(np.arange(45), 4)
+    corpora = np.array([0, 2, 3])[authors % 3]
+    kinds = 3 * rng.normal(size=(4, size))
+    own = rng.normal(size=(45, size))
+    return kinds[corpora] + own[authors] + 0.5 * rng.normal(size=(180, size)), authors, corpora
+
+
+def fitted(size: int = SIZE, seed: int = 0) -> Styles:
+    return Styles.fit(*training_texts(size, seed), NAMES)
+
+
+STYLES = fitted()
+
+
+def some_levs(rng: np.random.Generator, *counts: int) -> list[FloatArray]:
+    """Sets of LEVs, those of each around a place of its own."""
+    return [2 * rng.normal(size=SIZE) + rng.normal(size=(count, SIZE)) for count in counts]
+
+
+# What is learnt
+
+
+def test_the_centre_of_a_kind_is_the_mean_of_its_corpus() -> None:
+    levs, _, corpora = training_texts()
+    assert STYLES.kinds == ("blogs", "sermons", "letters")
+    for kind, centre in zip((0, 2, 3), STYLES.centres, strict=True):
+        mean = sum(lev for lev, of in zip(levs, corpora, strict=True) if of == kind) / 60
+        np.testing.assert_allclose(centre, mean, rtol=1e-9)
+
+
+def test_the_two_covariance_model_is_that_of_what_is_left_without_the_kind() -> None:
+    levs, authors, corpora = training_texts()
+    left = np.array(
+        [
+            lev - STYLES.centres[(0, 2, 3).index(kind)]
+            for lev, kind in zip(levs, corpora, strict=True)
+        ]
+    )
+    left /= np.linalg.norm(left, axis=1, keepdims=True)
+    expected = TwoCovariance(max_iterations=30).fit(left, authors)
+    pairs = left[:90], left[90:]
+    np.testing.assert_allclose(
+        STYLES.two_covariance.log_bayes_factor(*pairs), expected.log_bayes_factor(*pairs)
+    )
+
+
+def test_authors_of_one_text_do_not_count_for_the_covariances() -> None:
+    levs, authors, corpora = training_texts()
+    alone = authors.copy()
+    alone[:3] = 45, 46, 47
+    with_them = Styles.fit(levs, alone, corpora, NAMES).two_covariance
+    rest = unit(levs - STYLES.centres[np.searchsorted([0, 2, 3], corpora)])
+    without = TwoCovariance(max_iterations=30).fit(rest[4:], authors[4:])
+    np.testing.assert_allclose(
+        with_them.log_bayes_factor(rest[:90], rest[90:]),
+        without.log_bayes_factor(rest[:90], rest[90:]),
+    )
+
+
+def test_in_many_dimensions_covariances_and_novelty_become_simpler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert type(fitted(100).two_covariance) is TwoCovariance
+    large = fitted(101)
+    assert isinstance(large.two_covariance, IsotropicTwoCovariance)
+    assert large.whitening is not None
+    monkeypatch.setattr(module, "_LARGEST_WHITENED", 100)
+    flat = fitted(101)
+    assert flat.whitening is None
+    assert flat.novelty(np.ones((3, 101))) == 0
+
+
+# Unit length
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.floats(-8, 8), seeds)
+def test_unit_levs_have_length_one_and_their_direction(
+    texts: int, size: int, decades: float, seed: int
+) -> None:
+    levs = 10**decades * np.random.default_rng(seed).normal(size=(texts, size))
+    found = unit(levs)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-9)
+    np.testing.assert_allclose(found * np.linalg.norm(levs, axis=1, keepdims=True), levs, rtol=1e-9)
+    assert not unit(np.zeros((2, size))).any()
+
+
+# The kind: guessed, or of a population
+
+
+@given(seeds, st.integers(1, 4), st.floats(-2, 3))
+def test_the_guess_is_made_of_shares_and_the_nearest_kind_has_the_largest(
+    seed: int, texts: int, decades: float
+) -> None:
+    levs = 10**decades * some_levs(np.random.default_rng(seed), texts)[0]
+    shares = STYLES.guess(levs)
+    assert shares.sum() == pytest.approx(1, abs=1e-12)
+    assert (shares >= 0).all()
+    distances = [np.linalg.norm(levs.mean(axis=0) - centre) for centre in STYLES.centres]
+    assert int(np.argmax(shares)) == int(np.argmin(distances))
+    np.testing.assert_allclose(STYLES.guess(levs[::-1]), shares, rtol=1e-6, atol=1e-12)
+
+
+def test_texts_at_a_centre_are_guessed_to_be_of_its_kind_and_one_kind_is_no_guess() -> None:
+    for at, centre in enumerate(STYLES.centres):
+        assert STYLES.guess(centre[None])[at] > 0.9
+    only = STYLES.without("blogs").without("letters")
+    assert only.kinds == ("sermons",)
+    assert only.guess(np.ones((1, SIZE))).tolist() == [1]
+
+
+@given(seeds, st.integers(5, 40))
+def test_a_population_counts_by_its_texts_and_the_guess_as_five_more(seed: int, texts: int) -> None:
+    rng = np.random.default_rng(seed)
+    (levs,) = some_levs(rng, 3)
+    mean = rng.normal(size=SIZE)
+    guess = sum(
+        share * each for share, each in zip(STYLES.guess(levs), STYLES.centres, strict=True)
+    )
+    np.testing.assert_allclose(STYLES.centre(levs, None), guess, rtol=1e-9, atol=1e-9)
+    slow = np.mean([mean] * texts + [guess] * 5, axis=0)
+    np.testing.assert_allclose(STYLES.centre(levs, (mean, texts)), slow, rtol=1e-9, atol=1e-9)
+
+
+@given(seeds)
+def test_with_a_large_population_it_does_not_matter_where_a_kind_lies(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = some_levs(rng, 2, 1)
+    mean, shift = rng.normal(size=(2, SIZE))
+    here = STYLES.log_bayes_factor([first], [second], (mean, 10**12))
+    there = STYLES.log_bayes_factor([first + shift], [second + shift], (mean + shift, 10**12))
+    np.testing.assert_allclose(here, there, rtol=1e-6, atol=1e-6)
+
+
+def test_without_a_kind_it_is_as_if_it_had_never_been_known() -> None:
+    fewer = STYLES.without("sermons")
+    assert fewer.kinds == ("blogs", "letters")
+    np.testing.assert_array_equal(fewer.centres, STYLES.centres[[0, 2]])
+    sermon = STYLES.centres[1][None]
+    assert fewer.novelty(sermon) > STYLES.novelty(sermon) + 0.5
+    assert fewer.guess(sermon).shape == (2,)
+    assert STYLES.without("novels") is STYLES
+    only = fewer.without("blogs")
+    assert only.without("letters") is only
+
+
+# Scores
+
+
+@given(seeds, st.sampled_from([None, 5, 50]))
+def test_a_score_is_that_of_unit_departures_from_the_centre_of_all_texts_of_the_pair(
+    seed: int, texts: int | None
+) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = some_levs(rng, 1, 3), some_levs(rng, 1, 2)
+    population = None if texts is None else (rng.normal(size=SIZE), texts)
+    found = STYLES.log_bayes_factor(first, second, population)
+    for at, (one, other) in enumerate(zip(first, second, strict=True)):
+        centre = STYLES.centre(np.concatenate([one, other]), population)
+        sides = [
+            np.array([(lev - centre) / np.linalg.norm(lev - centre) for lev in side])
+            for side in (one, other)
+        ]
+        expected = STYLES.two_covariance.log_bayes_factor([sides[0]], [sides[1]])[0]
+        assert found[at] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(seeds, st.booleans())
+def test_the_order_of_a_pair_does_not_matter(seed: int, given_population: bool) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = some_levs(rng, 1, 3, 1), some_levs(rng, 1, 2, 4)
+    population = (rng.normal(size=SIZE), 20) if given_population else None
+    for measure in (STYLES.log_bayes_factor, STYLES.context):
+        one, other = measure(first, second, population), measure(second, first, population)
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-7)
+
+
+# Context
+
+
+def slow_novelty(levs: FloatArray) -> float:
+    """The Mahalanobis distance of the mean from the nearest kind, were the mean of such a kind."""
+    training, _, corpora = training_texts()
+    rest = training - STYLES.centres[np.searchsorted([0, 2, 3], corpora)]
+    covariance = sum(np.outer(lev, lev) for lev in rest) / len(rest)
+    shrunk = 0.5 * covariance + 0.5 * np.eye(SIZE) * np.diag(covariance).mean()
+    squares = [
+        (levs.mean(axis=0) - centre) @ np.linalg.inv(shrunk) @ (levs.mean(axis=0) - centre)
+        for centre in STYLES.centres
+    ]
+    return float(np.sqrt(min(squares) * len(levs) / SIZE))
+
+
+@given(seeds, st.integers(1, 5))
+def test_novelty_is_the_distance_from_the_nearest_kind_in_standard_deviations(
+    seed: int, texts: int
+) -> None:
+    (levs,) = some_levs(np.random.default_rng(seed), texts)
+    assert STYLES.novelty(levs) == pytest.approx(slow_novelty(levs), rel=1e-7)
+    assert STYLES.novelty(levs + 100) > STYLES.novelty(levs)
+    assert STYLES.novelty(STYLES.centres[1:2]) == pytest.approx(0, abs=1e-7)
+
+
+def test_context_is_the_noise_of_a_pair_and_its_novelty_unless_there_is_a_population() -> None:
+    rng = np.random.default_rng(0)
+    first, second = some_levs(rng, 1, 2), some_levs(rng, 1, 3)
+    population = (rng.normal(size=SIZE), 9)
+    for centre in (None, population):
+        noise, novelty = STYLES.context(first, second, centre)
+        for at, pair in enumerate(zip(first, second, strict=True)):
+            levs = np.concatenate(pair)
+            rest = [np.linalg.norm(lev - STYLES.centre(levs, centre)) for lev in levs]
+            assert noise[at] == pytest.approx(np.log(np.sqrt(np.mean(np.square(rest)))))
+            assert novelty[at] == (0 if centre else pytest.approx(slow_novelty(levs)))
