@@ -140,8 +140,9 @@ PRESETS = {
             masks="document",
         ),
     ),
-    # Trains on a laptop in about a minute: what the tests and the demo use. Without dropout: its
-    # noise on the sum of all that documents have in common hides for long what they differ in.
+    # Trains on a laptop in about a minute: what the tests and `make train-demo` use. Without
+    # dropout: its noise on the sum of all that documents have in common hides for long what they
+    # differ in.
     "tiny": Config(
         data=DataOptions(
             vocabulary=VocabularyOptions(token_types=500, character_types=100),

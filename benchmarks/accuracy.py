@@ -56,24 +56,35 @@ def of_factors(factors: np.ndarray, same_author: np.ndarray) -> Row:
     return measure(answers_from("", probability_same_author(factors), factors, same_author))
 
 
-def both_modes(verifier: Verifier, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
+def both_modes(
+    verifier: Verifier, first: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Twice (pairs,): log Bayes factors without a population, and with the set's own texts."""
-    first, second = verifier.encode_pairs(pairs)
     population = Population.of(np.concatenate([first, second]))
     return verifier.score(first, second), verifier.score(first, second, population)
 
 
-def model_rows(
-    name: str, verifier: Verifier, dev: Mapping[str, list[Pair]]
-) -> dict[str, dict[str, Row]]:
-    """By system: by dev set, its measures."""
-    alone, with_population = f"{name}", f"{name}, population"
-    rows: dict[str, dict[str, Row]] = {alone: {}, with_population: {}}
+def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
+    """By system: by dev set, its measures; of each member by itself, and of the model."""
+    verifier = adhominem.load(model)
+    systems = {verifier.name: (verifier, slice(None))}
+    folders = member_folders(model_folder(model))
+    if len(folders) > 1:
+        end = 0
+        for folder in folders:
+            member = adhominem.load(folder)
+            systems[folder.name] = (member, slice(end, end + member.lev_size))
+            end += member.lev_size
+    rows: dict[str, dict[str, Row]] = {}
     for set_name, pairs in dev.items():
-        for system, factors in zip(rows, both_modes(verifier, pairs), strict=True):
-            rows[system][set_name] = of_factors(factors, truth(pairs))
-        print(f"{name}: {set_name}", file=sys.stderr)
-    return rows
+        first, second = verifier.encode_pairs(pairs)
+        for name, (system, part) in systems.items():
+            found = both_modes(system, first[:, part], second[:, part])
+            for title, factors in zip((name, f"{name}, population"), found, strict=True):
+                rows.setdefault(title, {})[set_name] = of_factors(factors, truth(pairs))
+        print(set_name, file=sys.stderr)
+    last = sorted(rows, key=lambda title: title.startswith(verifier.name))  # the model itself
+    return {title: rows[title] for title in last}
 
 
 def baseline_rows(
@@ -122,7 +133,8 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
             if len(long) < 30:
                 continue
             some = [shortened(pair, words) for pair in long]
-            rows.append([of_factors(each, truth(some)) for each in both_modes(verifier, some)])
+            found = both_modes(verifier, *verifier.encode_pairs(some))
+            rows.append([of_factors(each, truth(some)) for each in found])
             count += len(some)
         cells = []
         for mode in (0, 1):
@@ -156,15 +168,10 @@ def main() -> None:
     rows: dict[str, dict[str, Row]] = {}
     if not arguments.no_baselines:
         rows |= baseline_rows(arguments.corpora, dev, arguments.pairs, arguments.jobs)
-    members = member_folders(model_folder(arguments.model))
-    if len(members) > 1:
-        for folder in members:
-            rows |= model_rows(folder.name, adhominem.load(folder), dev)
-    verifier = adhominem.load(arguments.model)
-    rows |= model_rows(verifier.name, verifier, dev)
+    rows |= model_rows(arguments.model, dev)
     accuracy = "\n".join(accuracy_table(rows))
     print(accuracy)
-    lengths = "\n".join(length_table(verifier, dev))
+    lengths = "\n".join(length_table(adhominem.load(arguments.model), dev))
     print(f"\n{lengths}")
     if arguments.card:
         card_with(model_folder(arguments.model), accuracy, lengths)

@@ -13,6 +13,7 @@ from adhominem.cli.shared import (
     finish,
     json_option,
     read_all_pairs,
+    read_pair_sets,
     seed_option,
     skip_list,
 )
@@ -210,7 +211,7 @@ def table(
     from adhominem.terminal import counting, print_json, print_table
 
     skipped = skip_list()
-    found = {path.name: read_all_pairs(path, skipped) for path in sets}
+    found = read_pair_sets(sets, skipped)
     documents = 2 * sum(map(len, found.values())) * len(models)
     with counting("encoding", documents) as on_documents:
         rows = score_all(models, found, with_topics=not without_topics, on_documents=on_documents)

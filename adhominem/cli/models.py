@@ -11,7 +11,7 @@ from adhominem.cli.shared import (
     finish,
     json_option,
     output_folder,
-    read_all_pairs,
+    read_pair_sets,
     seed_option,
     skip_list,
     sources_argument,
@@ -175,12 +175,13 @@ def ensemble(
 @click.option(
     "--fusion",
     type=click.Choice(["logistic", "mean"]),
-    default="logistic",
-    show_default=True,
-    help="How an ensemble's members are heard: by fitted weights, or by their mean probability.",
+    help="How an ensemble's members are heard: by fitted weights, or by their mean probability."
+    "  [default: mean without a population, logistic with one]",
 )
 @json_option
-def calibrate(model: Path, pairs: tuple[Path, ...], kind: str, fusion: str, as_json: bool) -> None:
+def calibrate(
+    model: Path, pairs: tuple[Path, ...], kind: str, fusion: str | None, as_json: bool
+) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
     Fits the way from the members' scores to a log Bayes factor and the bounds beyond which
@@ -197,11 +198,13 @@ def calibrate(model: Path, pairs: tuple[Path, ...], kind: str, fusion: str, as_j
     from adhominem.terminal import counting, print_json, print_table
 
     skipped = skip_list()
-    sets = {path.name: read_all_pairs(path, skipped) for path in pairs}
+    sets = read_pair_sets(pairs, skipped)
     with counting(
         "encoding", 2 * (1 + len(LENGTHS)) * sum(map(len, sets.values()))
     ) as on_documents:
-        found = calibrate_model(model, sets, kind=kind, fusion=fusion, on_documents=on_documents)
+        found = calibrate_model(
+            model, sets, kind=kind, fusion=fusion or "", on_documents=on_documents
+        )
     if as_json:
         print_json({**asdict(found), "skipped": [str(error) for error in skipped]})
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhominem.errors import InputError
+from adhominem.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from adhominem.text.pan import Pair
@@ -65,6 +65,17 @@ def read_all_pairs(path: Path, skipped: list[InputError]) -> list[Pair]:
     from adhominem.text.readers import read_pairs
 
     return list(read_pairs(path, skipped=skipped))
+
+
+def read_pair_sets(paths: tuple[Path, ...], skipped: list[InputError]) -> dict[str, list[Pair]]:
+    """The pairs of several sets by name; what cannot be read is skipped."""
+    sets: dict[str, list[Pair]] = {}
+    for path in paths:
+        name = path.resolve().name
+        if name in sets:
+            raise OptionError(f"two pair sets are named '{name}'; rename one")
+        sets[name] = read_all_pairs(path, skipped)
+    return sets
 
 
 model_option = click.option(

@@ -140,8 +140,15 @@ def read_scores(folder: str | Path) -> dict[str, Any]:
 
 
 def member_folders(folder: str | Path) -> list[Path]:
-    """The folder of a model, or those of an ensemble's members."""
-    return [model.folder for model in read_models(folder)]
+    """The folder of a model, or those of an ensemble's members; only config.json is read."""
+    folder = Path(folder)
+    description = _read_description(folder)
+    if description.get("kind") != ENSEMBLE:
+        return [folder]
+    try:
+        return [folder / str(name) for name in description["members"]]
+    except (KeyError, TypeError) as error:
+        raise _damaged(folder, f"config.json: {error!r}") from None
 
 
 def model_hash(folder: str | Path) -> str:

@@ -81,8 +81,8 @@ class Task:
         digest = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         return {
             "config": digest,
-            "corpus": _digest(self.corpus),
-            "dev": {name: _digest(pairs) for name, pairs in self.dev.items()},
+            "corpus": digest_of(self.corpus),
+            "dev": {name: digest_of(pairs) for name, pairs in self.dev.items()},
         }
 
 
@@ -282,7 +282,7 @@ class _Run:
         return data.batch(documents, spread, corpus.labels.topic[documents])
 
 
-def _digest(corpus: PackedCorpus) -> str:
+def digest_of(corpus: PackedCorpus) -> str:
     """Of the tokens and all labels that training uses."""
     labels = corpus.labels
     digest = sha256(str(corpus.description.get("tokens_sha256", len(corpus.tokens))).encode())

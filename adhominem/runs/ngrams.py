@@ -25,6 +25,7 @@ from adhominem.models.reference import Reference, write_reference
 from adhominem.models.styles import write_styles
 from adhominem.runs.ensemble import whole_authors
 from adhominem.runs.journal import Event
+from adhominem.runs.member import digest_of
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import replaced_file, write_folder, write_whole
@@ -67,7 +68,11 @@ class _Run:
     ) -> None:
         self.corpus, self.config, self.device, self.folder = corpus, config, device, work
         work.mkdir(parents=True, exist_ok=True)
-        settings = {"config": config.to_json(), "corpus": corpus.description}
+        settings = {
+            "config": config.to_json(),
+            "corpus": digest_of(corpus),
+            "dev": {name: digest_of(pairs) for name, pairs in dev.items()},
+        }
         _check_settings(work / "settings.json", json.dumps(settings, sort_keys=True))
         documents = np.repeat(np.arange(len(corpus)), corpus.lengths)
         self.table = NgramTable.build(
@@ -206,8 +211,8 @@ def _check_settings(path: Path, settings: str) -> None:
     """Whether what lies there is of this very run."""
     if path.exists() and path.read_text("utf-8") != settings:
         raise CheckpointError(
-            f"{path.parent} holds an unfinished run with other settings or another corpus; go on "
-            "with the same ones, or remove it"
+            f"{path.parent} holds an unfinished run with other data or settings; go on with the "
+            "same ones, or remove it"
         )
     with write_whole(path) as file:
         file.write(settings)

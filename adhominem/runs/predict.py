@@ -12,7 +12,7 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from itertools import chain, islice
@@ -79,7 +79,10 @@ def predict(
     verifier = load(model, device=device)
     with ExitStack() as stack:
         encode = stack.enter_context(encoder(model, verifier, jobs, device))
-        relevant = None if population is None else _population(population, encode, skipped)
+        relevant = None
+        if population is not None:
+            unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
+            relevant = read_population(population, encode, skipped=unread)
         settings = {
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
@@ -138,13 +141,15 @@ def _scores(
     return np.array([verifier.score_sets(first, second, population) for first, second in sides])
 
 
-def _population(path: str | Path, encode: Encode, skipped: list[InputError] | None) -> Population:
-    """What cannot be read of it is listed, once, even if it is the input itself."""
+@contextmanager
+def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
+    """For what cannot be read of a population, which may be the input itself."""
     unread: list[InputError] = []
-    population = read_population(path, encode, skipped=None if skipped is None else unread)
-    if skipped is not None:
-        skipped += unread
-    return population
+    try:
+        yield unread
+    finally:
+        listed = {str(error) for error in skipped}
+        skipped += [error for error in unread if str(error) not in listed]
 
 
 def _print_of(population: Population) -> str:

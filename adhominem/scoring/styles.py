@@ -29,7 +29,7 @@ _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
 _LARGEST_WHITENED = 2_048  # dimensions that novelty is measured in
 _SHRINKAGE = 0.5  # of the covariance within kinds to a multiple of the identity
 _SHARPNESS = 1.0  # of the guess
-_SHORT = 0.05  # share of training texts that are nearer to their centre than is usual
+_USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
 _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
 
 
@@ -40,7 +40,7 @@ class Styles:
     kinds: tuple[str, ...]
     centres: FloatArray  # (kinds, lev_size): the mean LEV of each
     two_covariance: TwoCovariance
-    usual: float  # how far nearly all training texts are from their centre, at least
+    usual: float  # how far half of the training texts are from their centre, or farther
     whitening: FloatArray | None = None  # (lev_size, lev_size): of the variation within kinds
 
     @classmethod
@@ -55,7 +55,7 @@ class Styles:
         present = np.unique(corpora)
         centres = np.array([levs[corpora == each].mean(axis=0) for each in present], np.float64)
         rest = levs - centres[np.searchsorted(present, corpora)]
-        usual = float(np.quantile(np.linalg.norm(rest, axis=1), _SHORT))
+        usual = float(np.quantile(np.linalg.norm(rest, axis=1), _USUAL))
         styles = unit(rest, usual)
         model: TwoCovariance
         if levs.shape[1] > _LARGEST_FULL:

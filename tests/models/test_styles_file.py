@@ -48,6 +48,7 @@ def test_styles_that_were_written_score_as_before(size: int, scale: float, tmp_p
     assert again.kinds == styles.kinds
     assert type(again.two_covariance) is type(styles.two_covariance)
     np.testing.assert_allclose(again.centres, styles.centres, rtol=1e-6)
+    assert again.usual == pytest.approx(styles.usual, rel=1e-6)
     sides = [levs[at : at + 2] for at in range(0, 20, 2)], [levs[at : at + 1] for at in range(10)]
     for population in (None, (levs.mean(axis=0), 30)):
         expected = styles.log_bayes_factor(*sides, population)
@@ -103,6 +104,7 @@ DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
     "isotropic centres in a row": lambda a, m: a.update(
         centres=a["centres"][:, 0].copy(), isotropic=np.array([0.5, 9], np.float32)
     ),
+    "nothing usual": lambda a, m: a.pop("usual"),
     "no mean": lambda a, m: a.pop("author_mean"),
     "half a projection": lambda a, m: a.update(projection=a["projection"][:4].copy()),
     "no spread": lambda a, m: a.pop("spread"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -217,7 +218,7 @@ def stop_writing(*arguments: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_run_with_other_settings_or_another_corpus_is_not_resumed(
+def test_a_run_with_other_settings_or_data_is_not_resumed(
     ngram_run: NgramRun, tmp_path: Path
 ) -> None:
     output = tmp_path / "model"
@@ -226,9 +227,15 @@ def test_a_run_with_other_settings_or_another_corpus_is_not_resumed(
     work = tmp_path / "model.training"
     copytree(work, tmp_path / "before")
     other: NgramConfig = ngram_run.config.with_setting("training.seed=1")
-    corpus = ngram_run.data.dev["dev"]
-    for changed in ({"config": other}, {"corpus": corpus}):
-        with pytest.raises(CheckpointError, match="unfinished run with other settings or another"):
+    corpus = ngram_run.data.corpus
+    labels = replace(corpus.labels, author=corpus.labels.author[::-1].copy())
+    for changed in (
+        {"config": other},
+        {"corpus": replace(corpus, labels=labels)},
+        {"corpus": ngram_run.data.dev["dev"]},
+        {"dev": {}},
+    ):
+        with pytest.raises(CheckpointError, match="unfinished run with other data or settings"):
             again(ngram_run, output, resume=True, **changed)
     with pytest.raises(OptionError, match="holds an unfinished run; go on with it by --resume"):
         again(ngram_run, output)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -52,15 +55,35 @@ def test_the_centre_of_a_kind_is_the_mean_of_its_corpus() -> None:
         np.testing.assert_allclose(centre, mean, rtol=1e-9)
 
 
+def slow_unit(lev: FloatArray) -> FloatArray:
+    """Of length 1; or shorter, if it was shorter than is usual."""
+    return np.asarray(lev / max(np.linalg.norm(lev), slow_usual()))
+
+
+@cache
+def departures() -> FloatArray:
+    """(documents, lev_size): of the training texts, from the centre of their kind."""
+    levs, _, corpora = training_texts()
+    return levs - STYLES.centres[np.searchsorted([0, 2, 3], corpora)]
+
+
+@cache
+def slow_usual() -> float:
+    lengths = sorted(float(np.sqrt(lev @ lev)) for lev in departures())
+    place = module._USUAL * (len(lengths) - 1)
+    below = int(place)
+    return lengths[below] + (place - below) * (lengths[below + 1] - lengths[below])
+
+
+def test_what_is_usual_is_a_quantile_of_how_far_training_texts_depart() -> None:
+    assert STYLES.usual == pytest.approx(slow_usual(), rel=1e-9)
+    shorter = np.mean([np.linalg.norm(lev) < STYLES.usual for lev in departures()])
+    assert shorter == pytest.approx(module._USUAL, abs=0.01)
+
+
 def test_the_two_covariance_model_is_that_of_what_is_left_without_the_kind() -> None:
-    levs, authors, corpora = training_texts()
-    left = np.array(
-        [
-            lev - STYLES.centres[(0, 2, 3).index(kind)]
-            for lev, kind in zip(levs, corpora, strict=True)
-        ]
-    )
-    left /= np.linalg.norm(left, axis=1, keepdims=True)
+    _, authors, _ = training_texts()
+    left = np.array([slow_unit(lev) for lev in departures()])
     expected = TwoCovariance(max_iterations=30).fit(left, authors)
     pairs = left[:90], left[90:]
     np.testing.assert_allclose(
@@ -73,7 +96,7 @@ def test_authors_of_one_text_do_not_count_for_the_covariances() -> None:
     alone = authors.copy()
     alone[:3] = 45, 46, 47
     with_them = Styles.fit(levs, alone, corpora, NAMES).two_covariance
-    rest = unit(levs - STYLES.centres[np.searchsorted([0, 2, 3], corpora)])
+    rest = np.array([slow_unit(lev) for lev in departures()])
     without = TwoCovariance(max_iterations=30).fit(rest[4:], authors[4:])
     np.testing.assert_allclose(
         with_them.log_bayes_factor(rest[:90], rest[90:]),
@@ -106,6 +129,16 @@ def test_unit_levs_have_length_one_and_their_direction(
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-9)
     np.testing.assert_allclose(found * np.linalg.norm(levs, axis=1, keepdims=True), levs, rtol=1e-9)
     assert not unit(np.zeros((2, size))).any()
+
+
+@given(st.integers(1, 5), st.floats(0.1, 5), seeds)
+def test_what_is_shorter_than_usual_is_not_stretched(texts: int, usual: float, seed: int) -> None:
+    levs = np.random.default_rng(seed).normal(size=(texts, 4))
+    lengths = [float(np.linalg.norm(lev)) for lev in levs]
+    expected = [min(1.0, length / usual) for length in lengths]
+    found = unit(levs, usual)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), expected, rtol=1e-9)
+    np.testing.assert_allclose(unit(found), unit(levs), rtol=1e-9)
 
 
 # The kind: guessed, or of a population
@@ -164,14 +197,29 @@ def test_without_a_kind_it_is_as_if_it_had_never_been_known() -> None:
     assert fewer.guess(sermon).shape == (2,)
     assert STYLES.without("novels") is STYLES
     only = fewer.without("blogs")
-    assert only.without("letters") is only
+    assert only.kinds == only.without("letters").kinds == ("letters",)
+
+
+@given(seeds, st.integers(1, 6), st.data())
+def test_without_a_kind_and_some_like_it_the_others_stay_in_order(
+    seed: int, count: int, data: st.DataObject
+) -> None:
+    kinds = tuple(f"kind {number}" for number in range(count))
+    centres = np.random.default_rng(seed).normal(size=(count, SIZE))
+    left_out, nearest = data.draw(st.integers(0, count - 1)), data.draw(st.integers(0, count))
+    found = replace(STYLES, kinds=kinds, centres=centres).without(kinds[left_out], nearest)
+    distances = [float(np.linalg.norm(centre - centres[left_out])) for centre in centres]
+    nearest_first = sorted(range(count), key=distances.__getitem__)
+    kept = sorted(nearest_first[1 + nearest :]) or nearest_first[-1:]
+    assert found.kinds == tuple(kinds[at] for at in kept)
+    np.testing.assert_array_equal(found.centres, centres[kept])
 
 
 # Scores
 
 
 @given(seeds, st.sampled_from([None, 5, 50]))
-def test_a_score_is_that_of_unit_departures_from_the_centre_of_all_texts_of_the_pair(
+def test_a_score_is_that_of_departures_from_the_centre_of_all_texts_of_the_pair(
     seed: int, texts: int | None
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -180,10 +228,7 @@ def test_a_score_is_that_of_unit_departures_from_the_centre_of_all_texts_of_the_
     found = STYLES.log_bayes_factor(first, second, population)
     for at, (one, other) in enumerate(zip(first, second, strict=True)):
         centre = STYLES.centre(np.concatenate([one, other]), population)
-        sides = [
-            np.array([(lev - centre) / np.linalg.norm(lev - centre) for lev in side])
-            for side in (one, other)
-        ]
+        sides = [np.array([slow_unit(lev - centre) for lev in side]) for side in (one, other)]
         expected = STYLES.two_covariance.log_bayes_factor([sides[0]], [sides[1]])[0]
         assert found[at] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -196,42 +241,3 @@ def test_the_order_of_a_pair_does_not_matter(seed: int, given_population: bool) 
     for measure in (STYLES.log_bayes_factor, STYLES.context):
         one, other = measure(first, second, population), measure(second, first, population)
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-7)
-
-
-# Context
-
-
-def slow_novelty(levs: FloatArray) -> float:
-    """The Mahalanobis distance of the mean from the nearest kind, were the mean of such a kind."""
-    training, _, corpora = training_texts()
-    rest = training - STYLES.centres[np.searchsorted([0, 2, 3], corpora)]
-    covariance = sum(np.outer(lev, lev) for lev in rest) / len(rest)
-    shrunk = 0.5 * covariance + 0.5 * np.eye(SIZE) * np.diag(covariance).mean()
-    squares = [
-        (levs.mean(axis=0) - centre) @ np.linalg.inv(shrunk) @ (levs.mean(axis=0) - centre)
-        for centre in STYLES.centres
-    ]
-    return float(np.sqrt(min(squares) * len(levs) / SIZE))
-
-
-@given(seeds, st.integers(1, 5))
-def test_novelty_is_the_distance_from_the_nearest_kind_in_standard_deviations(
-    seed: int, texts: int
-) -> None:
-    (levs,) = some_levs(np.random.default_rng(seed), texts)
-    assert STYLES.novelty(levs) == pytest.approx(slow_novelty(levs), rel=1e-7)
-    assert STYLES.novelty(levs + 100) > STYLES.novelty(levs)
-    assert STYLES.novelty(STYLES.centres[1:2]) == pytest.approx(0, abs=1e-7)
-
-
-def test_context_is_the_noise_of_a_pair_and_its_novelty_unless_there_is_a_population() -> None:
-    rng = np.random.default_rng(0)
-    first, second = some_levs(rng, 1, 2), some_levs(rng, 1, 3)
-    population = (rng.normal(size=SIZE), 9)
-    for centre in (None, population):
-        noise, novelty = STYLES.context(first, second, centre)
-        for at, pair in enumerate(zip(first, second, strict=True)):
-            levs = np.concatenate(pair)
-            rest = [np.linalg.norm(lev - STYLES.centre(levs, centre)) for lev in levs]
-            assert noise[at] == pytest.approx(np.log(np.sqrt(np.mean(np.square(rest)))))
-            assert novelty[at] == (0 if centre else pytest.approx(slow_novelty(levs)))

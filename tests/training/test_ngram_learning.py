@@ -39,9 +39,7 @@ def trainer_of(run: NgramRun, options: NgramTrainingOptions, **more: Any) -> Ngr
     torch.set_num_threads(1)
     arguments = {"dev": run.data.dev, "auc": auc, **more}
     dev, measure = arguments.pop("dev"), arguments.pop("auc")
-    return NgramTrainer(
-        run.data.corpus, dev, run.model.table, options, CPU, measure, **arguments
-    )
+    return NgramTrainer(run.data.corpus, dev, run.model.table, options, CPU, measure, **arguments)
 
 
 def words_of(corpus: PackedCorpus, document: int) -> list[str]:

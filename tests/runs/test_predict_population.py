@@ -1,0 +1,216 @@
+"""Texts compared against others of their kind, by commands: as by hand, and after a kill, too."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from conftest import NgramRun, SmallRun, rich_rows, write_rows
+
+from adhominem import (
+    calibrate_model,
+    find_sources,
+    load,
+    make_ensemble,
+    predict,
+    read_pairs,
+    write_pair_set,
+)
+from adhominem.cli import main
+from adhominem.errors import InputError, OptionError
+from adhominem.runs import predict as module
+from adhominem.scoring.probability import probability_same_author
+from adhominem.text.pan import pair_rows
+
+TEXTS = [row["text"] for row in rich_rows("notes", 7, 3, "-new-")]
+OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
+
+
+@pytest.fixture(scope="module")
+def model(
+    small_run: SmallRun, ngram_run: NgramRun, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A network and an n-gram model, calibrated together."""
+    folder = tmp_path_factory.mktemp("population")
+    members = [small_run.folder, ngram_run.folder]
+    made = make_ensemble(members, folder / "both", corpus=ngram_run.data.corpus)
+    rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
+    write_pair_set(find_sources(rows), folder / "letters")
+    calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
+    return made
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = random.Random(0)
+    rows = [
+        {"id": f"pair-{at}", "fandoms": ["", ""], "pair": rng.sample(TEXTS, 2)} for at in range(30)
+    ]
+    return write_rows(tmp_path_factory.mktemp("pairs") / "pairs.jsonl", rows)  # type: ignore[arg-type]
+
+
+def run(*arguments: object, status: int = 0) -> Result:
+    result = CliRunner().invoke(main, [str(each) for each in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def assert_by_hand(answers: list[dict[str, Any]], model: Path, pairs: Path, texts: Any) -> None:
+    """Pair by pair, in Python."""
+    verifier = load(model)
+    population = None if texts is None else verifier.population(texts)
+    rows = read(pairs)
+    assert [answer["id"] for answer in answers] == [row["id"] for row in rows]
+    for answer, row in zip(answers, rows, strict=True):
+        sides = [verifier.encode([text]) for text in row["pair"]]
+        factor = verifier.score_sets(sides[0], sides[1], population)
+        assert answer["log_bayes_factor"] == pytest.approx(factor, abs=1e-4)
+        assert answer["value"] == pytest.approx(float(probability_same_author(factor)), abs=1e-4)
+
+
+# verify
+
+
+def test_verify_with_a_population_says_what_python_says(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "others").mkdir()
+    for number, text in enumerate(OTHERS):
+        (tmp_path / "others" / f"{number}.txt").write_text(text, "utf-8")
+    for name, text in (("one", TEXTS[0]), ("two", TEXTS[1])):
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    command = ["verify", tmp_path / "one.txt", tmp_path / "two.txt", "--model", model, "--json"]
+    told = json.loads(run(*command, "--population", tmp_path / "others").stdout)
+    verifier = load(model)
+    population = verifier.population(OTHERS)
+    expected = verifier.verify(TEXTS[0], TEXTS[1], population=population)
+    without = verifier.verify(TEXTS[0], TEXTS[1])
+    assert told["log_bayes_factor"] == pytest.approx(expected.log_bayes_factor, abs=1e-6)
+    assert told["population"]["texts"] == 10
+    assert told["population"]["log10_bayes_factor_without"] == pytest.approx(
+        without.log10_bayes_factor, abs=1e-6
+    )
+    assert without.population is None
+    assert abs(without.log_bayes_factor - expected.log_bayes_factor) > 1e-3
+    levs = verifier.encode(TEXTS[:2])
+    by_hand = verifier.score(levs[:1], levs[1:], population)
+    assert expected.log_bayes_factor == pytest.approx(by_hand[0], abs=1e-6)
+
+
+def test_a_population_of_another_model_is_refused(model: Path, ngram_run: NgramRun) -> None:
+    population = load(ngram_run.folder).population(OTHERS)
+    with pytest.raises(OptionError, match="encoded by another model"):
+        load(model).verify(TEXTS[0], TEXTS[1], population=population)
+
+
+# predict
+
+
+def test_predict_with_the_input_as_population_says_what_python_says(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    command = ["predict", pairs, "--model", model, "--json", "-o"]
+    told = json.loads(run(*command, tmp_path / "own.jsonl", "--population", "input").stdout)
+    used = {text for row in read(pairs) for text in row["pair"]}
+    assert told["population_texts"] == len(used) > 15
+    assert told["calibrated"] is True
+    assert_by_hand(read(tmp_path / "own.jsonl"), model, pairs, sorted(used))
+    told = json.loads(run(*command, tmp_path / "none.jsonl").stdout)
+    assert told["population_texts"] == 0
+    assert_by_hand(read(tmp_path / "none.jsonl"), model, pairs, None)
+    factors = [
+        [row["log_bayes_factor"] for row in read(tmp_path / name)]
+        for name in ("own.jsonl", "none.jsonl")
+    ]
+    assert np.abs(np.subtract(*factors)).max() > 0.01
+
+
+def test_predict_with_other_texts_as_population_says_what_python_says(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
+    run("predict", pairs, "--model", model, "-o", tmp_path / "a.jsonl", "--population", others)
+    assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, OTHERS)
+
+
+def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    lines = pairs.read_text("utf-8").splitlines()
+    empty = json.dumps({"id": "blank", "fandoms": ["", ""], "pair": ["\u200b", TEXTS[0]]})
+    broken = tmp_path / "pairs.jsonl"
+    broken.write_text("\n".join([*lines[:9], '{"id": 1', empty, *lines[9:]]) + "\n", "utf-8")
+    skipped: list[InputError] = []
+    done = predict(
+        model, pair_rows(broken), tmp_path / "a.jsonl", population=broken, skipped=skipped
+    )
+    assert done.answers == 30
+    assert len(skipped) == len({str(error) for error in skipped}) == 2
+    used = {text for row in read(pairs) for text in row["pair"]} | {TEXTS[0]}
+    assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, sorted(used))
+    others = tmp_path / "others.jsonl"
+    rows = [*(json.dumps({"text": text}) for text in OTHERS), "not JSON"]
+    others.write_text("\n".join(rows) + "\n", "utf-8")
+    skipped = []
+    predict(model, pair_rows(broken), tmp_path / "b.jsonl", population=others, skipped=skipped)
+    assert len({str(error) for error in skipped}) == len(skipped) == 3
+
+
+# Kills
+
+KILLED = """
+import os, signal, sys
+from adhominem.cli import main
+from adhominem.runs import predict as module
+
+module._CASES_AT_ONCE = 4
+batches = 0
+add = module._Partial.add
+
+def dying(self, *arguments):
+    global batches
+    batches += 1
+    if batches == 3:
+        self._file.write('{"id": "pair-')
+        self._file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(self, *arguments)
+
+module._Partial.add = dying
+main(sys.argv[1:])
+"""
+
+
+def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, partial = tmp_path / "answers.jsonl", tmp_path / "answers.jsonl.partial"
+    command = ["predict", pairs, "--model", model, "--population", "input", "-o"]
+    run(*command, tmp_path / "whole.jsonl")
+    arguments = [str(each) for each in (*command, output)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    before = partial.read_bytes()
+    assert before.count(b"\n") == 8
+    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
+    for population in (others, None):
+        with pytest.raises(OptionError, match="begun with another model or other settings"):
+            predict(model, pair_rows(pairs), output, population=population)
+    assert partial.read_bytes() == before
+    monkeypatch.setattr(module, "_CASES_AT_ONCE", 5)
+    told = json.loads(run(*command, output, "--json").stdout)
+    assert (told["answers"], told["scored_now"]) == (30, 22)
+    assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert not partial.exists()
