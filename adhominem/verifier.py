@@ -13,7 +13,7 @@ import numpy.typing as npt
 import adhominem
 from adhominem.cautions import Caution, cautions_of
 from adhominem.encoders.protocol import Encoder
-from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
+from adhominem.errors import EmptyTextError, MissingExtraError, ModelError, OptionError
 from adhominem.models.calibration import Scales, read_scales
 from adhominem.models.folder import AnyModel, Model, model_hash, read_models
 from adhominem.models.ngrams import NgramModel
@@ -378,6 +378,13 @@ class _Member:
             self.knows_topics = model.config.data.knows_topics
             if self.styles is None:  # then the layer that was trained with the network
                 self._layer, self._project = model.two_covariance(), model.project
+
+        if self.styles is not None and self.styles.centres.shape[1] != self.lev_size:
+            raise ModelError(
+                f"the model in {model.folder} is damaged (its styles have "
+                f"{self.styles.centres.shape[1]} dimensions, its LEVs {self.lev_size}); fetch or "
+                "train it again"
+            )
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         topics = [

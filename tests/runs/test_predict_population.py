@@ -214,3 +214,27 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     assert (told["answers"], told["scored_now"]) == (30, 22)
     assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert not partial.exists()
+
+
+def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    truth = tmp_path / "truth.jsonl"
+    rows = [
+        {"id": f"pair-{at}", "same": at % 3 == 0, "authors": [str(at), str(at + at % 3)]}
+        for at in range(30)
+    ]
+    write_rows(truth, rows)  # type: ignore[arg-type]
+    for population in ((), ("--population", "input")):
+        answers = tmp_path / f"answers{len(population)}.jsonl"
+        run("predict", pairs, "-o", answers, "--model", model, *population)
+        common = ("--bootstrap", 0, "--json")
+        by_file = json.loads(run("evaluate", truth, answers, *common).stdout)["systems"]
+        by_model = json.loads(
+            run("evaluate", truth, "--pairs", pairs, "--model", model, *population, *common).stdout
+        )["systems"]
+        assert len(by_model) == 1
+        assert by_model[0]["measures"] == by_file[0]["measures"]
+    run("evaluate", truth, "--model", model, status=2)  # no texts to answer
+    run("evaluate", truth, status=2)  # nothing to measure
+    run("evaluate", truth, answers, "--population", "input", status=2)  # of which model?
