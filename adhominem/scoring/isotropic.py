@@ -4,7 +4,10 @@ With thousands of dimensions there are too few authors to estimate a covariance 
 estimated is how alike two texts of one author are on the whole, and in how many independent
 directions texts of different authors vary. So both covariances are multiples of the identity,
 scaled as if there were only that many dimensions: the Bayes factor of two texts is then a straight
-line in their cosine.
+line in their product.
+
+A LEV may be shorter than 1 (see `scoring.styles.unit`): what is missing counts as noise that it has
+to itself, so that a short LEV says less, not that its author is near the mean.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
-from adhominem.scoring.two_covariance import FloatArray, TwoCovariance
+from adhominem.scoring.two_covariance import FloatArray, Side, TwoCovariance
 
 _LEAST_SHARE = 1e-3  # of the variance that is between authors, or within
 _MOST_COMPARED = 3_000  # texts: some million pairs of different authors
@@ -58,16 +61,24 @@ class IsotropicTwoCovariance(TwoCovariance):
         if not several.any() or not other.any():
             raise OptionError("expected two authors or more, and one of them with two documents")
         n = counts[several]
-        alike = (np.square(sums[several]).sum(axis=1) - n) / (n * (n - 1))  # mean cosine
+        own = np.bincount(index, np.square(rows).sum(axis=1))[several]
+        alike = (np.square(sums[several]).sum(axis=1) - own) / (n * (n - 1))  # mean product
         share = float(np.clip(alike.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
         return cls(rows.shape[1], share, float(1 / np.var(cosines[other])))
 
+    def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray]:
+        """(sets,) documents in each set, and (sets, lev_size + 1) their sum and missing squares."""
+        counts, sums = super()._statistics(side)
+        sets = [np.atleast_2d(levs) for levs in side]  # type: ignore[union-attr]
+        missing = [max(0.0, float((1 - np.square(levs).sum(axis=1)).sum())) for levs in sets]
+        return counts, np.column_stack([sums, missing])
+
     def _diagonal(self, deviations: FloatArray) -> FloatArray:
-        return deviations * self._scale
+        return deviations
 
     def _evidence(self, count: FloatArray, total: FloatArray) -> FloatArray:
         spread = self.spread[0]
-        squares = np.square(total).sum(axis=1)
+        squares = self._scale**2 * (np.square(total[:, :-1]).sum(axis=1) + total[:, -1])
         return np.asarray(
             0.5 * (squares / (spread + count) - self.independent * np.log1p(count / spread))
         )

@@ -165,3 +165,28 @@ def test_one_author_or_only_single_texts_are_refused(names: list[int]) -> None:
 def test_parameters_that_cannot_be_are_refused(share: float, independent: float) -> None:
     with pytest.raises(OptionError, match="expected a share and a positive number"):
         IsotropicTwoCovariance(4, share, independent)
+
+
+def test_two_short_levs_are_judged_by_their_product_alone() -> None:
+    rng = np.random.default_rng(3)
+    model = IsotropicTwoCovariance(12, 0.3, 40.0)
+    first, second = (unit(rng.normal(size=(50, 12))) for _ in range(2))
+    short = first * rng.uniform(0.1, 1, (50, 1)), second * rng.uniform(0.1, 1, (50, 1))
+    products = [(one * other).sum(axis=1) for one, other in ((first, second), short)]
+    scores = [model.log_bayes_factor(*sides) for sides in ((first, second), short)]
+    slope, constant = np.polyfit(products[0], scores[0], 1)
+    np.testing.assert_allclose(scores[0], constant + slope * products[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(scores[1], constant + slope * products[1], rtol=1e-9, atol=1e-9)
+
+
+def test_a_short_lev_is_one_that_has_noise_of_its_own() -> None:
+    rng = np.random.default_rng(4)
+    model, larger = (IsotropicTwoCovariance(size, 0.3, 40.0) for size in (6, 10))
+    levs = unit(rng.normal(size=(4, 6))) * rng.uniform(0.2, 1, (4, 1))
+    noise = np.diag(np.sqrt(1 - np.square(levs).sum(axis=1)))  # a dimension for each alone
+    whole = np.concatenate([levs, noise], axis=1)
+    np.testing.assert_allclose(
+        model.log_bayes_factor([levs[:3]], [levs[3:]]),
+        larger.log_bayes_factor([whole[:3]], [whole[3:]]),
+        rtol=1e-9,
+    )
