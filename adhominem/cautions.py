@@ -22,6 +22,7 @@ UNCALIBRATED = (
 _FEWEST_TOKENS = 100  # of a side's longest text: below, nothing is decided
 _SHORT_TOKENS = 500  # of a text: below, a model that does not know better says so
 _COMMON_WORDS = 100  # the most frequent words of the training texts
+_LONG_TOKENS = 4_000  # the more words, the less noise hides what texts of a kind have in common
 _FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
 _FEWEST_WORDS = 20  # that the share is taken of
 _SHARED = 0.2  # of the shorter text that stands in the other, too
@@ -47,6 +48,7 @@ def cautions_of(
     calibrated: bool,
     at_bound: bool,
     knows_topics: bool = True,
+    guessed_kind: bool = False,
 ) -> list[Caution]:
     """All that speaks against trusting a comparison of these sides."""
     found = list(_shared(sides))
@@ -78,6 +80,17 @@ def cautions_of(
             Caution(
                 "calibrated_on_single_texts",
                 "the model was calibrated with one text a side; here there are several",
+            )
+        )
+    if guessed_kind and (long := [side for side in tokens if max(map(len, side)) > _LONG_TOKENS]):
+        sides_named = "both sides" if len(long) == 2 else "one side"
+        found.append(
+            Caution(
+                "long_without_population",
+                f"texts of more than {_LONG_TOKENS:,} words and marks on {sides_named}: what all "
+                "such texts of a kind have in common then speaks louder than who wrote them; give "
+                "a population (--population), or excerpts",
+                decides=len(long) == 2,
             )
         )
     if not knows_topics and any(each.document.topic for side in sides for each in side):

@@ -191,6 +191,7 @@ class Verifier:
             calibrated=calibration is not None,
             at_bound=calibration is not None and calibration.at_bound(raw),
             knows_topics=lead.knows_topics,
+            guessed_kind=lead.styles is not None and population is None,
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)

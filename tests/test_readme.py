@@ -99,15 +99,15 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 def test_the_demo_compares_two_pairs_with_the_shipped_model(tmp_path: Path) -> None:
     printed = run(tmp_path, str(ROOT / "examples" / "demo.py"))
     commands = re.findall(r"^\$ (.*)$", printed, flags=re.MULTILINE)
-    same = "adhominem verify 1808-Jefferson-1.txt 1801-Jefferson-1.txt"
-    different = "adhominem verify 1808-Jefferson-1.txt 1809-Madison-1.txt"
+    same = "adhominem verify 1864-Lincoln-1.txt 1861-Lincoln-1.txt"
+    different = "adhominem verify 1864-Lincoln-1.txt 1901-Roosevelt-1.txt"
     population = " --population others"
     assert commands == [same, different, same + population, different + population]
     assert len(re.findall(r"^log10 Bayes factor  [+-]\d", printed, flags=re.MULTILINE)) == 4
     assert printed.count("Population  50 texts") == 2
     written = {path.name for path in (tmp_path / ".demo" / "others").iterdir()}
     assert len(written) == 50
-    assert not any("Jefferson" in name or "Madison" in name for name in written)
+    assert not any("Lincoln" in name or "1901-Roosevelt" in name for name in written)
 
 
 @pytest.mark.slow

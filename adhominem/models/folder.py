@@ -7,6 +7,7 @@
     README.md           the model card
     training_authors.txt  hashes of the names of all who wrote the training texts
     reference.safetensors  what the training texts are like
+    styles.safetensors  kinds of text and the two-covariance model, in members of an ensemble
     calibration.json    from scores to honest Bayes factors, once it has been calibrated
     training.jsonl      the course of training, an epoch a line; tensorboard/ has it as curves
     entropy.png         its entropy curves

@@ -52,10 +52,11 @@ def calibrate_model(
     Once for scores without a population, once for those with each set's own texts as one. Beside
     the whole texts, their first so many words are used: short texts must not make the model
     surer than it may be. Without a population, each set is also scored as if its kind of text
-    (the training corpus of its name) were unknown, with other kinds like it and without. All
-    these parts count by the root of their pairs. The `fusion` of an ensemble's members is
-    logistic, or the mean of their probabilities; unless given, what LOG.md found to be better:
-    the mean without a population, since it stands up better to unknown kinds, else logistic.
+    (the training corpus of its name) were unknown, once with all other kinds, once with the
+    farthest alone. All these parts count by the root of their pairs. The `fusion` of an ensemble's
+    members is logistic, or the mean of their probabilities; unless given, what LOG.md found to be
+    better: the mean without a population, since it stands up better to unknown kinds, else
+    logistic.
     """
     folder = model_folder(folder)
     verifier = load(folder)
@@ -81,8 +82,8 @@ def calibrate_model(
                 _Part(verifier.scores(first, second, relevant), same, own[chosen], whole)
             )
             alone.append(_Part(verifier.scores(first, second), same, own[chosen], whole))
-            if name in verifier.kinds:  # twice: once with kinds that are like it, once without
-                for nearest in (0, len(verifier.kinds) // 2):
+            if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
+                for nearest in (0, len(verifier.kinds) - 2):
                     scores = verifier.scores(
                         first, second, unknown_kind=name, unknown_nearest=nearest
                     )

@@ -170,7 +170,7 @@ def test_parameters_that_cannot_be_are_refused(share: float, independent: float)
 def test_two_short_levs_are_judged_by_their_product_alone() -> None:
     rng = np.random.default_rng(3)
     model = IsotropicTwoCovariance(12, 0.3, 40.0)
-    first, second = (unit(rng.normal(size=(50, 12))) for _ in range(2))
+    first, second = units(rng, 2, 50, 12)
     short = first * rng.uniform(0.1, 1, (50, 1)), second * rng.uniform(0.1, 1, (50, 1))
     products = [(one * other).sum(axis=1) for one, other in ((first, second), short)]
     scores = [model.log_bayes_factor(*sides) for sides in ((first, second), short)]
@@ -182,7 +182,7 @@ def test_two_short_levs_are_judged_by_their_product_alone() -> None:
 def test_a_short_lev_is_one_that_has_noise_of_its_own() -> None:
     rng = np.random.default_rng(4)
     model, larger = (IsotropicTwoCovariance(size, 0.3, 40.0) for size in (6, 10))
-    levs = unit(rng.normal(size=(4, 6))) * rng.uniform(0.2, 1, (4, 1))
+    levs = units(rng, 4, 6) * rng.uniform(0.2, 1, (4, 1))
     noise = np.diag(np.sqrt(1 - np.square(levs).sum(axis=1)))  # a dimension for each alone
     whole = np.concatenate([levs, noise], axis=1)
     np.testing.assert_allclose(
