@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
+from adhominem.scoring.logistic import logistic
 from adhominem.scoring.pooling import pool
-from adhominem.scoring.probability import probability_same_author
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -127,28 +127,13 @@ def calibrate(
 def _line(
     scores: FloatArray, same_author: BoolArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Logistic regression, each class counting half: its log odds are a log Bayes factor."""
-    centre, scale = scores.mean(), scores.std()
-    if scale <= 1e-12 * np.abs(scores).max():  # all the same but for rounding: they tell nothing
-        return np.array([-1.0, 1.0]), np.zeros(2)
-    design = np.stack([np.ones_like(scores), (scores - centre) / scale], axis=1)  # (pairs, 2)
-    same, different = weight[same_author].sum(), weight[~same_author].sum()
-    weight = np.where(same_author, 0.5 * weight / same, 0.5 * weight / different)  # (pairs,)
-    ridge = np.diag([0.0, _RIDGE / len(scores)])
-    beta = np.zeros(2)
-    for _ in range(100):  # Newton's method
-        p = probability_same_author(design @ beta)
-        gradient = design.T @ (weight * (p - same_author)) + ridge @ beta
-        hessian = (design.T * (weight * p * (1 - p))) @ design + ridge
-        step = np.linalg.solve(hessian + 1e-12 * np.eye(2), gradient)
-        longest = np.abs(step).max()
-        beta -= step * min(1.0, 5.0 / max(longest, 1e-300))  # no leap out of where the fit is good
-        if longest < 1e-10:
-            break
-    if beta[1] < 0:  # a score that ranks backwards tells nothing: a map may not turn it round
-        beta = np.zeros(2)
-    ends = np.array([-1.0, 1.0])
-    return centre + scale * ends, beta[0] + beta[1] * ends
+    """Two points of the line that logistic regression finds."""
+    constant, slope = logistic(scores[None], same_author, weight, _RIDGE / len(scores))
+    if slope < 0:  # a score that ranks backwards tells nothing: a map may not turn it round
+        constant = slope = 0.0
+    spread = scores.std() if slope else 1.0
+    knots = (scores.mean() if slope else 0.0) + spread * np.array([-1.0, 1.0])
+    return knots, constant + slope * knots
 
 
 def _steps(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from adhominem.errors import OptionError
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.probability import ensemble_log_bayes_factor, probability_same_author
+from adhominem.scoring.logistic import logistic
+from adhominem.scoring.probability import ensemble_log_bayes_factor
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -135,7 +136,7 @@ def _fit(
     last = 1 + len(scores.members)
     while True:
         columns = [0, *(1 + member for member in heard), *range(last, len(design))]
-        beta = _logistic(design[columns], same_author, weight)
+        beta = logistic(design[columns[1:]], same_author, weight, _RIDGE)
         of_members = beta[1 : 1 + len(heard)]
         if not len(of_members) or of_members.min() >= 0:
             break
@@ -148,40 +149,6 @@ def _fit(
 def _design(scores: Scores) -> FloatArray:
     """(1 + members + contexts, pairs): a row of ones, the scores, the contexts."""
     return np.concatenate([np.ones((1, len(scores))), scores.members, scores.context])
-
-
-def _logistic(design: FloatArray, same_author: BoolArray, weight: FloatArray) -> FloatArray:
-    """(rows,): logistic regression on rows of which the first is 1; both classes count half."""
-    centre = design[1:].mean(axis=1, keepdims=True)
-    scale = np.maximum(design[1:].std(axis=1, keepdims=True), 1e-12)
-    rows = np.concatenate([design[:1], (design[1:] - centre) / scale])
-    w = np.where(
-        same_author,
-        0.5 * weight / weight[same_author].sum(),
-        0.5 * weight / weight[~same_author].sum(),
-    )
-    ridge = _RIDGE * np.eye(len(rows))
-    ridge[0, 0] = 0
-
-    def cost(beta: FloatArray) -> float:
-        odds = np.where(same_author, -1, 1) * (beta @ rows)
-        return float(w @ np.logaddexp(0, odds) + 0.5 * beta @ ridge @ beta)
-
-    beta = np.zeros(len(rows))
-    for _ in range(100):  # Newton's method; a step that would overshoot is made shorter
-        p = probability_same_author(beta @ rows)
-        gradient = rows @ (w * (p - same_author)) + ridge @ beta
-        hessian = (rows * (w * p * (1 - p))) @ rows.T + ridge
-        step = np.linalg.solve(hessian + 1e-12 * np.eye(len(beta)), gradient)
-        longest = float(np.abs(step).max())
-        size = min(1.0, 5.0 / max(longest, 1e-300))
-        while size > 1e-6 and cost(beta - size * step) > cost(beta) + 1e-12:
-            size /= 2
-        beta -= size * step
-        if longest < 1e-10:
-            break
-    slopes = beta[1:] / scale[:, 0]
-    return np.concatenate([[beta[0] - slopes @ centre[:, 0]], slopes])
 
 
 def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
