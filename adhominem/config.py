@@ -73,6 +73,21 @@ class Config(Settings):
     loss: LossOptions = field(default_factory=LossOptions)
     training: TrainingOptions = field(default_factory=TrainingOptions)
 
+    @property
+    def normaliser(self) -> Normaliser:
+        """What is done to a text before it is tokenized."""
+        return self.data.normaliser
+
+    @property
+    def lev_size(self) -> int:
+        """The size of a LEV."""
+        return self.encoder.lev_size
+
+    @property
+    def knows_topics(self) -> bool:
+        """Whether topics are of any use to the model."""
+        return self.data.knows_topics
+
     def __post_init__(self) -> None:
         if self.loss.in_batch_negatives and self.training.masks == "pair":
             raise OptionError(
@@ -98,6 +113,11 @@ class NgramConfig(Settings):
     form: str = "projection"
     lev_size: int = 768
     training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
+
+    @property
+    def knows_topics(self) -> bool:
+        """Never: n-grams have no contextual prefix."""
+        return False
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:

@@ -48,8 +48,8 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar that counts pieces of work, one a call if no number is given."""
+def counting(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+    """A bar that counts pieces of work, one a call if no number is given; of how many, if known."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

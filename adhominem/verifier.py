@@ -12,27 +12,23 @@ import numpy.typing as npt
 
 import adhominem
 from adhominem.cautions import Caution, cautions_of
-from adhominem.encoders.protocol import Encoder
-from adhominem.errors import EmptyTextError, MissingExtraError, ModelError, OptionError
+from adhominem.errors import EmptyTextError, OptionError
 from adhominem.models.calibration import Scales, read_scales
-from adhominem.models.folder import AnyModel, Model, model_hash, read_models
-from adhominem.models.ngrams import NgramModel
-from adhominem.models.reference import Reference, read_reference
+from adhominem.models.folder import AnyModel, model_hash, read_models
+from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
-from adhominem.models.styles import read_styles
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.fusion import Scores
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.styles import Centre, Styles
+from adhominem.scoring.styles import Centre
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
 
 FloatArray = npt.NDArray[np.float64]
@@ -128,11 +124,10 @@ class Verifier:
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self._members = []
         for model in models:
-            normaliser = _normaliser(model)
-            tokenizer = tokenizers.get(normaliser)
-            if tokenizer is None:
-                tokenizer = tokenizers[normaliser] = Tokenizer(normaliser)
-            self._members.append(_Member(model, tokenizer, _encoder(model, threads, device)))
+            normaliser = model.config.normaliser
+            if normaliser not in tokenizers:
+                tokenizers[normaliser] = Tokenizer(normaliser)
+            self._members.append(Member(model, tokenizers[normaliser], threads, device))
 
     @property
     def calibration(self) -> Calibration | None:
@@ -362,78 +357,6 @@ class Verifier:
         return parts
 
 
-class _Member:
-    """One model: its tokenizer, its encoder, its two-covariance model."""
-
-    def __init__(self, model: AnyModel, tokenizer: Tokenizer, encoder: Encoder) -> None:
-        self.name = model.folder.name
-        self.tokenizer = tokenizer
-        self.vocabulary = model.vocabulary
-        self.reference: Reference | None = read_reference(model.folder)
-        self.styles: Styles | None = read_styles(model.folder)
-        self._encoder = encoder
-        if isinstance(model, NgramModel):
-            self.lev_size, self.knows_topics = model.config.lev_size, False
-        else:
-            self.lev_size = model.config.encoder.lev_size
-            self.knows_topics = model.config.data.knows_topics
-            if self.styles is None:  # then the layer that was trained with the network
-                self._layer, self._project = model.two_covariance(), model.project
-
-        if self.styles is not None and self.styles.centres.shape[1] != self.lev_size:
-            raise ModelError(
-                f"the model in {model.folder} is damaged (its styles have "
-                f"{self.styles.centres.shape[1]} dimensions, its LEVs {self.lev_size}); fetch or "
-                "train it again"
-            )
-
-    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
-        topics = [
-            prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
-            for document in documents
-        ]
-        return self._encoder.encode(tokens, topics)
-
-    def score(
-        self,
-        first: Sequence[FloatArray],
-        second: Sequence[FloatArray],
-        centre: Centre | None,
-        unknown: tuple[str, int],
-    ) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of sets of LEVs."""
-        if self.styles is not None:
-            styles = self.styles.without(*unknown)
-            return styles.log_bayes_factor(first, second, centre)
-        return self._layer.log_bayes_factor(
-            [self._moved(levs, centre) for levs in first],
-            [self._moved(levs, centre) for levs in second],
-        )
-
-    def context(
-        self,
-        first: Sequence[FloatArray],
-        second: Sequence[FloatArray],
-        centre: Centre | None,
-        unknown: tuple[str, int],
-    ) -> FloatArray:
-        """(contexts, pairs): what a score is worth; nothing is known of it without styles."""
-        if self.styles is None:
-            return np.zeros((0, len(first)))
-        return self.styles.without(*unknown).context(first, second, centre)
-
-    def _moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
-        """What the layer sees of LEVs: with a population, its mean at the author mean."""
-        seen = self._project(levs)
-        if centre is None:
-            return seen
-        return seen - self._project(centre[0][None]) + self._layer.author_mean
-
-    def strangeness(self, levs: FloatArray) -> FloatArray:
-        """(documents,): above 1 is unlike the training texts."""
-        return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
-
-
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
     """The verifier of a shipped model, by its name, or of a model folder.
 
@@ -447,39 +370,6 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         sha256=model_hash(folder),
         threads=threads,
         device=device,
-    )
-
-
-def _normaliser(model: AnyModel) -> Normaliser:
-    if isinstance(model, NgramModel):
-        return model.config.normaliser
-    return model.config.data.normaliser
-
-
-def _encoder(model: AnyModel, threads: int, device: str) -> Encoder:
-    """In NumPy; a network on a GPU by torch."""
-    if isinstance(model, NgramModel):
-        return model.encoder()
-    return model.encoder(threads) if device == "cpu" else _device_runtime(model, device)
-
-
-def _device_runtime(model: Model, device: str) -> Encoder:
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("torch", "train", f"the device '{device}'") from None
-    from adhominem.encoders.device import DeviceRuntime
-
-    if device.partition(":")[0] != "cuda" or not torch.cuda.is_available():
-        raise OptionError(
-            f"the device is '{device}', but torch finds no such GPU; expected cpu or cuda"
-        )
-    return DeviceRuntime(
-        model.network_weights(),
-        model.vocabulary,
-        model.config.data.windows,
-        model.config.encoder,
-        torch.device(device),
     )
 
 

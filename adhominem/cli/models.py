@@ -77,12 +77,11 @@ def train(
     from adhominem.terminal import TrainingBar, print_json, print_table, silence
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
-    normaliser = config.normaliser if isinstance(config, NgramConfig) else config.data.normaliser
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
     skipped = skip_list() if speaks else []
     with (
         nullcontext() if speaks else silence(),
-        open_inputs(sources, dev, normaliser, skipped) as (corpus, pairs),
+        open_inputs(sources, dev, config.normaliser, skipped) as (corpus, pairs),
         TrainingBar(getattr(config.training, "epochs", 1), members) as bar,
     ):
         models = train(
@@ -147,7 +146,7 @@ def ensemble(
     from adhominem.text.corpus import PackedCorpus
 
     packed = PackedCorpus.open(corpus) if corpus else None
-    with counting("fitting", 0) as on_documents:
+    with counting("fitting", None) as on_documents:
         made = make_ensemble(
             members,
             output,

@@ -71,7 +71,7 @@ def verify(
     from adhominem.runs.population import read_population
     from adhominem.runs.workers import encoder
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import print_json, print_verification
+    from adhominem.terminal import counting, print_json, print_verification
     from adhominem.text.exhibits import read_exhibits
     from adhominem.verifier import load
 
@@ -85,8 +85,13 @@ def verify(
     relevant = None
     skipped = skip_list()
     if population is not None:
-        with encoder(model, verifier, jobs=1) as encode:
-            relevant = read_population(population, encode, skipped=skipped)
+        with (
+            encoder(model, verifier, jobs=1) as encode,
+            counting("population", None) as on_documents,
+        ):
+            relevant = read_population(
+                population, encode, skipped=skipped, on_documents=on_documents
+            )
     result = verifier.verify(
         *sides,
         population=relevant,

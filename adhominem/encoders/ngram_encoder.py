@@ -56,7 +56,6 @@ class NgramEncoder:
         firsts = np.searchsorted(columns, self._starts)
         squares = np.add.reduceat(np.append(values**2, 0), firsts)
         sizes = np.diff([*firsts, len(columns)])
-        squares[sizes == 0] = 1  # a channel without any n-gram
         lengths = np.sqrt(np.maximum(squares, 1e-24) * len(self._starts))
         return columns, (values / np.repeat(lengths, sizes)).astype(np.float32)
 

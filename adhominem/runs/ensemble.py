@@ -19,6 +19,7 @@ from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import check_output, write_folder
 
 IntArray = npt.NDArray[np.int64]
+Levs = npt.NDArray[np.float32]
 
 _DOCUMENTS = 2_500  # of a corpus, that kinds and two-covariance model are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
@@ -73,8 +74,18 @@ def fit_styles(
     model: AnyModel, corpus: PackedCorpus, on_documents: Callable[[int], None]
 ) -> Styles:
     """The kinds of text as a model sees them, and the two-covariance model of the rest."""
+    levs, documents = training_levs(model, corpus, on_documents)
     labels = corpus.labels
-    kinds = np.unique(labels.corpus)
+    return Styles.fit(levs, labels.author[documents], labels.corpus[documents], labels.corpus_names)
+
+
+def training_levs(
+    model: AnyModel,
+    corpus: PackedCorpus,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> tuple[Levs, IntArray]:
+    """The LEVs of some training texts, and which texts: whole authors of each corpus."""
+    kinds = np.unique(corpus.labels.corpus)
     encoder = model.encoder()
     most = min(_DOCUMENTS, _BYTES // (4 * encoder.lev_size * len(kinds)))
     documents = np.concatenate([whole_authors(corpus, each, most) for each in kinds])
@@ -84,12 +95,7 @@ def fit_styles(
         tokens = [[corpus.types[kind] for kind in corpus.document(int(each))] for each in some]
         parts.append(encoder.encode(tokens, [[] for _ in some]))
         on_documents(len(some))
-    return Styles.fit(
-        np.concatenate(parts),
-        labels.author[documents],
-        labels.corpus[documents],
-        labels.corpus_names,
-    )
+    return np.concatenate(parts), documents
 
 
 def whole_authors(corpus: PackedCorpus, kind: int, most: int, seed: int = 0) -> IntArray:

@@ -20,10 +20,10 @@ from adhominem.evaluation.ranking import auc
 from adhominem.models.authors import write_training_authors
 from adhominem.models.card import ngram_card
 from adhominem.models.folder import FORMAT
-from adhominem.models.ngrams import Weights, write_ngram_model
+from adhominem.models.ngrams import NgramModel, Weights, write_ngram_model
 from adhominem.models.reference import Reference, write_reference
 from adhominem.models.styles import write_styles
-from adhominem.runs.ensemble import whole_authors
+from adhominem.runs.ensemble import training_levs
 from adhominem.runs.journal import Event
 from adhominem.runs.member import digest_of
 from adhominem.scoring.styles import Styles
@@ -32,7 +32,6 @@ from adhominem.text.files import replaced_file, write_folder, write_whole
 from adhominem.training.ngrams import NgramTrainer
 
 _REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
-_STYLE_DOCUMENTS = 4_000  # of a corpus, that the two-covariance model is fitted to
 
 Array = npt.NDArray[np.float32]
 FloatArray = npt.NDArray[np.float64]
@@ -51,9 +50,8 @@ def train_ngrams(
     """Learn and write the model. A run that was stopped goes on with the stage it was in."""
     run = _Run(corpus, dev, work, config, device, on_event)
     weights = run.learn()
-    levs, documents = run.training_levs(weights)
     with write_folder(output) as folder:
-        run.write(folder, weights, levs, documents)
+        run.write(folder, weights)
 
 
 class _Run:
@@ -148,33 +146,9 @@ class _Run:
             total += (values - values.mean(0)).square().sum(0)
         return total.double().cpu().numpy()
 
-    def training_levs(self, weights: Weights) -> tuple[Array, IntArray]:
-        """The LEVs of some training texts, and which texts: whole authors of each corpus."""
-        corpora = np.unique(self.corpus.labels.corpus)
-        documents = np.concatenate(
-            [whole_authors(self.corpus, each, _STYLE_DOCUMENTS) for each in corpora]
-        )
-        on_device = {
-            name: torch.from_numpy(value).to(self.device) for name, value in weights.items()
-        }
-        size = self.config.lev_size
-        parts = []
-        for values in self.trainer.weighed(documents, on_device["weights"].float()):
-            if "projection" in on_device:
-                projection = on_device["projection"] * on_device["projection_scale"][:, None]
-                levs = values @ projection
-            else:
-                levs = torch.zeros(len(values), size, device=self.device)
-                levs.index_add_(1, on_device["dimension"].long(), values * on_device["sign"])
-            parts.append(levs.cpu().numpy())
-        return np.concatenate(parts), documents
-
-    def write(self, folder: Path, weights: Weights, levs: Array, documents: IntArray) -> None:
+    def write(self, folder: Path, weights: Weights) -> None:
         """The model's folder."""
         labels, corpus = self.corpus.labels, self.corpus
-        styles = Styles.fit(
-            levs, labels.author[documents], labels.corpus[documents], labels.corpus_names
-        )
         looks = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
         last = [look for look in looks if look["stage"] == looks[-1]["stage"]] if looks else []
         best: Event = max(last, key=lambda look: float(look["dev_auc"]), default={"dev": {}})
@@ -189,7 +163,10 @@ class _Run:
             version=adhominem.__version__,
             format_number=FORMAT,
         )
-        write_styles(folder, styles)
+        model = NgramModel(self.config, self.table, weights, scores, folder)
+        levs, documents = training_levs(model, corpus)
+        authors, kinds = labels.author[documents], labels.corpus[documents]
+        write_styles(folder, Styles.fit(levs, authors, kinds, labels.corpus_names))
         write_training_authors(folder, labels.author_names)
         if self.config.form == "projection":
             write_reference(folder, self._reference(levs, documents))

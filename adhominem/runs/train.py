@@ -58,14 +58,13 @@ def train(
     config = config or Config()
     if members < 1:
         raise OptionError(f"members is {members}; expected 1 or more")
+    _check_data(corpus, dev, config.normaliser)
     if isinstance(config, NgramConfig):
         if members > 1:
             raise OptionError(
                 f"members is {members}; expected 1, since n-gram models differ little"
             )
-        _check_data(corpus, dev, config.normaliser)
         return _train_ngrams(corpus, dev, Path(output), config, device, resume, on_event)
-    _check_data(corpus, dev, config.data.normaliser)
     configs = [
         replace(config, training=replace(config.training, seed=config.training.seed + member))
         for member in range(members)

@@ -52,10 +52,10 @@ def assert_same_folder(found: Path, expected: Path) -> None:
 
 
 def encoded(run: NgramRun) -> np.ndarray:
-    """The LEVs of the training texts, as far as they are read."""
-    corpus, longest = run.data.corpus, run.config.training.longest
+    """The LEVs of the training texts, as they are at inference."""
+    corpus = run.data.corpus
     texts = [[corpus.types[kind] for kind in corpus.document(at)] for at in range(len(corpus))]
-    return run.model.encoder().encode([text[:longest] for text in texts], [[] for _ in texts])
+    return run.model.encoder().encode(texts, [[] for _ in texts])
 
 
 # What a run leaves

@@ -1,0 +1,116 @@
+"""A model ready to run, alone or as one of an ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.encoders.protocol import Encoder
+from adhominem.errors import MissingExtraError, ModelError, OptionError
+from adhominem.models.folder import AnyModel, Model
+from adhominem.models.reference import Reference, read_reference
+from adhominem.models.styles import read_styles
+from adhominem.scoring.styles import Centre, Styles
+from adhominem.text.document import Document
+from adhominem.text.prefix import prefix_tokens
+from adhominem.text.tokenizer import Tokenizer
+
+FloatArray = npt.NDArray[np.float64]
+Levs = npt.NDArray[np.float32]
+
+
+class Member:
+    """One model: its tokenizer, its encoder, its two-covariance model."""
+
+    def __init__(self, model: AnyModel, tokenizer: Tokenizer, threads: int, device: str) -> None:
+        self.name = model.folder.name
+        self.tokenizer = tokenizer
+        self.vocabulary = model.vocabulary
+        self.reference: Reference | None = read_reference(model.folder)
+        self.styles: Styles | None = read_styles(model.folder)
+        self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
+        self._encoder = _encoder(model, threads, device)
+        if self.styles is None and isinstance(model, Model):
+            self._layer, self._project = model.two_covariance(), model.project  # trained with it
+        if self.styles is not None and self.styles.centres.shape[1] != self.lev_size:
+            raise ModelError(
+                f"the model in {model.folder} is damaged (its styles have "
+                f"{self.styles.centres.shape[1]} dimensions, its LEVs {self.lev_size}); fetch or "
+                "train it again"
+            )
+
+    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
+        """(documents, lev_size): the LEVs of documents with these tokens."""
+        topics = [
+            prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
+            for document in documents
+        ]
+        return self._encoder.encode(tokens, topics)
+
+    def score(
+        self,
+        first: Sequence[FloatArray],
+        second: Sequence[FloatArray],
+        centre: Centre | None,
+        unknown: tuple[str, int],
+    ) -> FloatArray:
+        """(pairs,): the log Bayes factors of pairs of sets of LEVs."""
+        if self.styles is not None:
+            styles = self.styles.without(*unknown)
+            return styles.log_bayes_factor(first, second, centre)
+        return self._layer.log_bayes_factor(
+            [self._moved(levs, centre) for levs in first],
+            [self._moved(levs, centre) for levs in second],
+        )
+
+    def context(
+        self,
+        first: Sequence[FloatArray],
+        second: Sequence[FloatArray],
+        centre: Centre | None,
+        unknown: tuple[str, int],
+    ) -> FloatArray:
+        """(contexts, pairs): what a score is worth; nothing is known of it without styles."""
+        if self.styles is None:
+            return np.zeros((0, len(first)))
+        return self.styles.without(*unknown).context(first, second, centre)
+
+    def _moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
+        """What the layer sees of LEVs: with a population, its mean at the author mean."""
+        seen = self._project(levs)
+        if centre is None:
+            return seen
+        return seen - self._project(centre[0][None]) + self._layer.author_mean
+
+    def strangeness(self, levs: FloatArray) -> FloatArray:
+        """(documents,): above 1 is unlike the training texts."""
+        return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
+
+
+def _encoder(model: AnyModel, threads: int, device: str) -> Encoder:
+    """In NumPy; a network on a GPU by torch."""
+    if not isinstance(model, Model):
+        return model.encoder()
+    return model.encoder(threads) if device == "cpu" else _device_runtime(model, device)
+
+
+def _device_runtime(model: Model, device: str) -> Encoder:
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("torch", "train", f"the device '{device}'") from None
+    from adhominem.encoders.device import DeviceRuntime
+
+    if device.partition(":")[0] != "cuda" or not torch.cuda.is_available():
+        raise OptionError(
+            f"the device is '{device}', but torch finds no such GPU; expected cpu or cuda"
+        )
+    return DeviceRuntime(
+        model.network_weights(),
+        model.vocabulary,
+        model.config.data.windows,
+        model.config.encoder,
+        torch.device(device),
+    )
