@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from adhominem.evaluation.answers import load_answers, load_truth, write_answers
     from adhominem.evaluation.leaks import check_leaks
     from adhominem.evaluation.measures import evaluate
+    from adhominem.explain.explanation import Explanation
+    from adhominem.explain.texts import explain_texts
     from adhominem.models.shipped import shipped_models
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
@@ -49,6 +51,7 @@ _HOMES = {
     "Config": "config",
     "Document": "text.document",
     "Exhibit": "text.exhibits",
+    "Explanation": "explain.explanation",
     "InputError": "errors",
     "NgramConfig": "config",
     "Normaliser": "text.normalisation",
@@ -71,6 +74,7 @@ _HOMES = {
     "draw_epoch": "pairs.epochs",
     "encode": "runs.encode",
     "evaluate": "evaluation.measures",
+    "explain_texts": "explain.texts",
     "find_sources": "text.readers",
     "load": "verifier",
     "load_answers": "evaluation.answers",
@@ -99,6 +103,7 @@ __all__ = [
     "Config",
     "Document",
     "Exhibit",
+    "Explanation",
     "InputError",
     "NgramConfig",
     "Normaliser",
@@ -122,6 +127,7 @@ __all__ = [
     "draw_epoch",
     "encode",
     "evaluate",
+    "explain_texts",
     "find_sources",
     "load",
     "load_answers",

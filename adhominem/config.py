@@ -129,13 +129,15 @@ class NgramConfig(Settings):
 PRESETS = {
     "pan20": Config(),  # the paper's
     # For texts of any kind: it must learn the author, not the kind. So a batch holds one corpus and
-    # each of its texts is compared with all others; fewer words are known; no topics, no dropout.
+    # each of its texts is compared with all others, from the mean of the batch; small corpora are
+    # drawn from more often; fewer words are known; no topics, no dropout.
     "general": Config(
         data=DataOptions(
             vocabulary=VocabularyOptions(token_types=1_000),
             windows=WindowOptions(random_crop=1.0),
             pairs=PairOptions(
                 one_corpus_batches=True,
+                even_corpora=True,
                 same_author_across="work",
                 different_authors_within="topic",
             ),
@@ -148,15 +150,20 @@ PRESETS = {
             attention_dropout=0.0,
             lev_dropout=0.0,
         ),
-        loss=LossOptions(in_batch_negatives=1.0),
+        loss=LossOptions(
+            distance="",
+            in_batch_negatives=1.0,
+            in_batch_form="cosine",
+            stop_gradient_at_lev=True,  # the Bayes factor is that of `styles`, fitted afterwards
+        ),
         training=TrainingOptions(
-            epochs=36,
-            batch_pairs=160,
-            learning_rate=0.0012,
+            epochs=60,
+            batch_pairs=320,
+            learning_rate=0.002,
             final_learning_rate=0.0001,
-            decay_epochs=36,
+            decay_epochs=60,
             max_windows=28,
-            patience=36,
+            patience=60,
             masks="document",
         ),
     ),
@@ -191,7 +198,15 @@ PRESETS = {
 
 NGRAM_PRESETS = {
     "ngrams": NgramConfig(
-        ngrams=NgramOptions(characters=10_000, tokens=2_500, bigrams=5_000, shaped_bigrams=2_500),
+        ngrams=NgramOptions(
+            characters=10_000,
+            tokens=2_500,
+            bigrams=5_000,
+            shaped_bigrams=2_500,
+            unmasked=800,
+            shapes=1_600,
+        ),
+        training=NgramTrainingOptions(cut=0.25),
     ),
     "ngram-profile": NgramConfig(
         form="profile", lev_size=32_768, training=NgramTrainingOptions(weight_steps=1_400)

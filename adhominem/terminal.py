@@ -19,6 +19,7 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -45,6 +46,21 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def percent(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar that hears which share of the work is done."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
 
 
 @contextmanager

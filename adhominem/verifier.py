@@ -30,8 +30,10 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.windows import WindowOptions, spread_starts
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
@@ -122,12 +124,12 @@ class Verifier:
         self.name, self.sha256 = name, sha256
         self.scales = scales or Scales()
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
-        self._members = []
+        self.members: list[Member] = []
         for model in models:
             normaliser = model.config.normaliser
             if normaliser not in tokenizers:
                 tokenizers[normaliser] = Tokenizer(normaliser)
-            self._members.append(Member(model, tokenizers[normaliser], threads, device))
+            self.members.append(Member(model, tokenizers[normaliser], threads, device))
 
     @property
     def calibration(self) -> Calibration | None:
@@ -135,20 +137,20 @@ class Verifier:
         return self.scales.alone.calibration
 
     @property
-    def members(self) -> list[str]:
+    def member_names(self) -> list[str]:
         """The names of the members' folders; of a single model, its own."""
-        return [member.name for member in self._members]
+        return [member.name for member in self.members]
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of text that the model was trained on, if it knows of any."""
-        styles = self._members[0].styles
+        styles = self.members[0].styles
         return () if styles is None else styles.kinds
 
     @property
     def lev_size(self) -> int:
         """The size of a LEV; that of an ensemble is its members' LEVs in a row."""
-        return sum(member.lev_size for member in self._members)
+        return sum(member.lev_size for member in self.members)
 
     def verify(
         self,
@@ -168,14 +170,14 @@ class Verifier:
         same kind as those compared: see `population`.
         """
         scale = scale or VerbalScale()
-        sides = [_exhibits(first, "first"), _exhibits(second, "second")]
+        sides = [exhibits_of(first, "first"), exhibits_of(second, "second")]
         levs = [self.encode([exhibit.document for exhibit in side]) for side in sides]
         calibration = self.scales.of(population).calibration
         raw = self.raw_score_sets(levs[0], levs[1], population)
         factor = raw if calibration is None else float(calibration(raw))
         log10 = factor / float(np.log(10))
         probability = float(probability_same_author(factor, prior_same_author))
-        lead = self._members[0]
+        lead = self.members[0]
         tokens = [_tokens([exhibit.document for exhibit in side], lead.tokenizer) for side in sides]
         cautions = cautions_of(
             sides,
@@ -221,9 +223,9 @@ class Verifier:
         parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
         for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
             some = [_document(each) for each in documents[at : at + _DOCUMENTS_AT_ONCE]]
-            tokenizers = {member.tokenizer for member in self._members}
+            tokenizers = {member.tokenizer for member in self.members}
             tokens = {tokenizer: _tokens(some, tokenizer) for tokenizer in tokenizers}
-            levs = [member.encode(some, tokens[member.tokenizer]) for member in self._members]
+            levs = [member.encode(some, tokens[member.tokenizer]) for member in self.members]
             parts.append(np.concatenate(levs, axis=1))
             on_documents(len(some))
         return np.concatenate(parts)
@@ -235,6 +237,27 @@ class Verifier:
         documents = [document for pair in pairs for document in (pair.first, pair.second)]
         levs = self.encode(documents, on_documents=on_documents)
         return levs[0::2], levs[1::2]
+
+    def passages(self, tokens: int) -> IntArray:
+        """(passages,): the tokens at which the passages of a document of so many tokens begin.
+
+        A passage is what a window adds to those before it. The windows are those of the first
+        network among the members.
+        """
+        networks = [member.windows for member in self.members if member.windows is not None]
+        return spread_starts(tokens, networks[0] if networks else WindowOptions())
+
+    def vary(self, document: Document, starts: IntArray, times: IntArray) -> Levs:
+        """(variants, lev_size): the LEVs of a document with some passages left out or repeated.
+
+        `times` (variants, passages) says how often each passage is there. All ones is the
+        document itself.
+        """
+        parts = [
+            member.vary(document, member.tokenizer.tokens(document.text), starts, times)
+            for member in self.members
+        ]
+        return np.concatenate(parts, axis=1)
 
     def population(
         self,
@@ -269,11 +292,11 @@ class Verifier:
         members = [
             member.score(one, other, centre, unknown)
             for member, one, other, centre in zip(
-                self._members, *sides, self._centres(population), strict=True
+                self.members, *sides, self.centres(population), strict=True
             )
         ]
-        lead = self._members[0]
-        context = lead.context(sides[0][0], sides[1][0], self._centres(population)[0], unknown)
+        lead = self.members[0]
+        context = lead.context(sides[0][0], sides[1][0], self.centres(population)[0], unknown)
         return Scores(np.array(members), context)
 
     def raw_score(
@@ -313,10 +336,10 @@ class Verifier:
             parts.append(scale(self.scores(first[some], second[some], population)))
         return np.concatenate(parts)
 
-    def _centres(self, population: Population | None) -> Sequence[Centre | None]:
+    def centres(self, population: Population | None) -> Sequence[Centre | None]:
         """Each member's part of a population's mean."""
         if population is None:
-            return [None] * len(self._members)
+            return [None] * len(self.members)
         if len(population.lev_mean) != self.lev_size:
             raise OptionError("the population was encoded by another model")
         means = self._split([population.lev_mean[None]])
@@ -327,7 +350,7 @@ class Verifier:
         return PopulationUse(population.texts, without / float(np.log(10)))
 
     def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
-        lead = self._members[0]
+        lead = self.members[0]
         parts = np.concatenate(self._split(levs)[0])
         if lead.styles is None or lead.reference is None:
             return None
@@ -340,14 +363,14 @@ class Verifier:
 
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
-        return squared_distance(first, second) / len(self._members)
+        return squared_distance(first, second) / len(self.members)
 
     def _split(
         self, sides: Sequence[npt.NDArray[np.floating[Any]]] | npt.NDArray[np.floating[Any]]
     ) -> list[list[FloatArray]]:
         """For each member its part of the LEVs (documents, lev_size) of each side."""
-        ends = np.cumsum([member.lev_size for member in self._members])[:-1]
-        parts: list[list[FloatArray]] = [[] for _ in self._members]
+        ends = np.cumsum([member.lev_size for member in self.members])[:-1]
+        parts: list[list[FloatArray]] = [[] for _ in self.members]
         for side in sides:
             levs = np.atleast_2d(side)
             if levs.shape[1] != self.lev_size:
@@ -393,7 +416,7 @@ def _side(exhibits: Sequence[Exhibit], tokens: Sequence[list[str]]) -> Side:
     return Side(documents, sum(document.tokens for document in documents))
 
 
-def _exhibits(texts: SideTexts, name: str) -> list[Exhibit]:
+def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
     several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
     if not several:
         raise OptionError(f"there is no {name} text; expected at least one")

@@ -278,3 +278,49 @@ def ngram_run(
     )
     assert isinstance(model, NgramModel)
     return NgramRun(folder, model, events, rich_data, ngram_config)
+
+
+# Models that can be explained: a profile, and all kinds of member together.
+
+
+@pytest.fixture(scope="session")
+def profile_folder(
+    rich_data: SmallData, ngram_config: NgramConfig, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """An n-gram profile; it knows more n-grams than `ngram_run`, most have their own dimension."""
+    from adhominem import train
+
+    config = ngram_config.with_settings(
+        [
+            "form=profile",
+            "lev_size=1500",
+            "ngrams.characters=900",
+            "ngrams.tokens=120",
+            "ngrams.bigrams=400",
+            "ngrams.shaped_bigrams=600",
+            "training.weight_steps=5",
+        ]
+    )
+    folder = tmp_path_factory.mktemp("profile") / "profile"
+    train(rich_data.corpus, rich_data.dev, folder, config=config, device="cpu")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mixed_folder(
+    small_run: SmallRun,
+    ngram_run: NgramRun,
+    profile_folder: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """An n-gram model, a network and a profile as one, calibrated on other authors."""
+    from adhominem import find_sources, make_ensemble, read_pairs, write_pair_set
+    from adhominem.runs.calibrate import calibrate_model
+
+    folder = tmp_path_factory.mktemp("mixed")
+    members = (ngram_run.folder, small_run.folder, profile_folder)
+    made = make_ensemble(members, folder / "mixed", corpus=ngram_run.data.corpus)
+    rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
+    write_pair_set(find_sources(rows), folder / "letters")
+    calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
+    return made

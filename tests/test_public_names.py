@@ -23,10 +23,10 @@ ROOMS = (
     "training",
     "config",
     "evaluation",
-    "explain",
     "models",
     "cautions",
     "verifier",
+    "explain",
     "runs",
 )
 ENTRANCES = ("__init__", "__main__", "cli", "terminal", "web")  # may use every room
@@ -115,7 +115,7 @@ def test_imports_point_to_earlier_rooms_only(path: Path) -> None:
     elif room == "terminal":
         allowed = {"errors"}
     else:
-        allowed = {*ROOMS, "terminal", "cli", "__version__"}
+        allowed = {*ROOMS, "terminal", "cli", "web", "__version__"}
     assert used <= allowed
 
 

@@ -18,7 +18,7 @@ from conftest import SmallData, SmallRun
 from killed_runs import MOMENTS, train_until
 
 import adhominem
-from adhominem import Config, train
+from adhominem import Config, load, train
 from adhominem.errors import CheckpointError, DivergedError, MissingExtraError, OptionError
 from adhominem.models.folder import read_models, read_scores
 from adhominem.runs import member
@@ -134,12 +134,14 @@ def test_without_tensorboard_the_log_is_written_all_the_same(
 # When it stops
 
 
-def scores_from(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
+def scores_from(
+    monkeypatch: pytest.MonkeyPatch, values: list[float], measure: str = "bayes_factor_auc"
+) -> None:
     """Let the dev AUC take these values, epoch after epoch."""
     following = iter(values)
     real = member.summarise
     monkeypatch.setattr(
-        member, "summarise", lambda scores: {**real(scores), "bayes_factor_auc": next(following)}
+        member, "summarise", lambda scores: {**real(scores), measure: next(following)}
     )
 
 
@@ -158,6 +160,41 @@ def test_training_stops_when_dev_has_not_improved_for_as_long_as_patience_says(
     assert [event["dev_auc"] for event in log_of(model.folder)] == [0.5, 0.7, 0.7, 0.6]
     assert model.scores["dev"]["bayes_factor_auc"] == 0.7
     assert "after epoch 2 of" in (model.folder / "README.md").read_text()
+
+
+def test_a_model_trained_by_the_cosine_is_that_of_the_epoch_with_the_best_cosine(
+    small_data: SmallData,
+    small_config: Config,
+    tmp_path: Path,
+    quick_export: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = small_config.with_setting("loss.in_batch_form=cosine")
+    config = config.with_setting("training.epochs=9").with_setting("training.patience=2")
+    scores_from(monkeypatch, [0.5, 0.8, 0.7, 0.6, 0.9], "cosine_auc")
+    (model,) = train(
+        small_data.corpus, small_data.dev, tmp_path / "model", config=config, device="cpu"
+    )
+    log = log_of(model.folder)
+    assert [event["dev_auc"] for event in log] == [0.5, 0.8, 0.7, 0.6]
+    assert model.scores == log[1]["dev"]
+    assert "after epoch 2 of" in (model.folder / "README.md").read_text()
+    assert all(event["losses"]["in_batch"] > 0 for event in log)
+    assert model.weights["cosine.log_scale"] != pytest.approx(np.log(15), abs=1e-6)  # it was learnt
+    assert np.isfinite(load(model.folder).encode(["it was he"])).all()
+
+
+def test_without_weight_the_cosine_judges_nothing(
+    small_data: SmallData, small_config: Config, tmp_path: Path, quick_export: None
+) -> None:
+    config = small_config.with_setting("loss.in_batch_form=cosine")
+    config = config.with_setting("loss.in_batch_negatives=0").with_setting("training.epochs=1")
+    (model,) = train(
+        small_data.corpus, small_data.dev, tmp_path / "model", config=config, device="cpu"
+    )
+    (event,) = log_of(model.folder)
+    assert event["dev_auc"] == event["dev"]["dev"]["bayes_factor_auc"]
+    assert "cosine.log_scale" not in model.weights
 
 
 def test_without_a_dev_set_the_last_epoch_counts(

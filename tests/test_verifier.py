@@ -64,6 +64,12 @@ def test_the_scores_are_those_that_training_saw(small_run: SmallRun, verifier: V
     np.testing.assert_allclose(verifier.score(first, second), expected.log_bayes_factor, atol=1e-4)
     np.testing.assert_allclose(verifier.distance(first, second), expected.distance, atol=1e-5)
     assert np.ptp(expected.log_bayes_factor) > 0.01
+    mean = np.concatenate([first, second]).mean(axis=0)
+    slow = []
+    for one, other in zip(first - mean, second - mean, strict=True):
+        slow.append(one @ other / np.sqrt((one @ one) * (other @ other)))
+    assert expected.cosine is not None
+    np.testing.assert_allclose(expected.cosine, slow, atol=1e-4)  # of LEVs at the set's own mean
 
 
 def test_a_topic_changes_the_lev_and_no_topic_is_the_default(verifier: Verifier) -> None:
@@ -144,6 +150,41 @@ def test_an_ensemble_scores_by_the_mean_of_its_members_probabilities(ensemble: P
     assert both.distance(levs[:2], levs[1:]) == pytest.approx(
         np.mean([m.distance(p[:2], p[1:]) for m, p in zip(members, parts, strict=True)], axis=0)
     )
+
+
+# Passages left out or repeated
+
+
+@given(text=st.lists(words, min_size=1, max_size=80).map(" ".join), topic=st.booleans())
+def test_a_document_with_each_passage_once_is_the_document_itself(
+    text: str, topic: bool, verifier: Verifier
+) -> None:
+    document = Document(text=text, topic="ships" if topic else "")
+    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(text)))
+    found = verifier.vary(document, starts, np.ones((2, len(starts)), np.int64))
+    expected = verifier.encode([document, document])
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_each_member_varies_its_own_part_of_the_levs(ensemble: Path) -> None:
+    both = load(ensemble, threads=1)
+    text = " ".join(3 * TEXTS)
+    starts = both.passages(len(both.members[0].tokenizer.tokens(text)))
+    times = 1 - np.eye(len(starts), dtype=np.int64)
+    found = both.vary(Document(text=text), starts, times)
+    parts = [
+        load(ensemble / name, threads=1).vary(Document(text=text), starts, times)
+        for name in both.member_names
+    ]
+    assert len(starts) > 2
+    np.testing.assert_array_equal(found, np.concatenate(parts, axis=1))
+
+
+def test_members_have_names_of_their_own(ensemble: Path, verifier: Verifier) -> None:
+    both = load(ensemble, threads=1)
+    assert both.member_names == ["one", "two"]
+    assert [member.lev_size for member in both.members] == [5, 5]
+    assert verifier.member_names == ["model"]
 
 
 def test_encoding_needs_no_torch(small_run: SmallRun) -> None:

@@ -17,7 +17,7 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
-from adhominem.cli import corpora, measures, models, texts
+from adhominem.cli import corpora, explanations, measures, models, pictures, reports, serve, texts
 from adhominem.errors import AdHominemError
 
 
@@ -48,8 +48,13 @@ def main() -> None:
 
 for _command in (
     texts.verify,
+    explanations.explain,
+    reports.report,
+    reports.check_report_command,
     texts.predict,
     texts.encode,
+    explanations.attention,
+    pictures.map_command,
     measures.evaluate,
     measures.table,
     measures.baseline,
@@ -59,5 +64,6 @@ for _command in (
     models.train,
     models.ensemble,
     models.calibrate,
+    serve.serve,
 ):
     main.add_command(_command)

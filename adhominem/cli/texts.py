@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from adhominem.cli.case import Case, case_options, delta_option, scale_option
 from adhominem.cli.shared import (
     device_option,
     find_all,
@@ -13,7 +14,6 @@ from adhominem.cli.shared import (
     jobs_option,
     json_option,
     model_option,
-    population_option,
     prior_option,
     skip_list,
     sources_argument,
@@ -21,44 +21,12 @@ from adhominem.cli.shared import (
 
 
 @click.command()
-@click.argument("first")
-@click.argument("second")
-@model_option
-@click.option(
-    "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
-)
-@click.option("--also-second", multiple=True, metavar="FILE", help="One more of the second side.")
-@click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about.")
-@click.option("--topic-second", default="", metavar="TEXT", help="What the second is about.")
-@population_option
-@device_option
+@case_options
 @prior_option
-@click.option(
-    "--delta",
-    default=0.125,
-    show_default=True,
-    type=click.FloatRange(0, 0.5, max_open=True),
-    help="Undecided within 0.5 +- delta.",
-)
-@click.option(
-    "--scale", type=click.Path(path_type=Path), help="A verbal scale of your own, as JSON."
-)
+@delta_option
+@scale_option
 @json_option
-def verify(
-    first: str,
-    second: str,
-    model: str,
-    also_first: tuple[str, ...],
-    also_second: tuple[str, ...],
-    topic_first: str,
-    topic_second: str,
-    population: str | None,
-    device: str,
-    prior: float,
-    delta: float,
-    scale: Path | None,
-    as_json: bool,
-) -> None:
+def verify(case: Case, prior: float, delta: float, scale: Path | None, as_json: bool) -> None:
     """Were two texts written by the same person, and how strong is the evidence?
 
     FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
@@ -68,33 +36,13 @@ def verify(
         adhominem verify letter.txt email.txt
         adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
-    from adhominem.runs.population import read_population
-    from adhominem.runs.workers import encoder
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import counting, print_json, print_verification
-    from adhominem.text.exhibits import read_exhibits
-    from adhominem.verifier import load
+    from adhominem.terminal import print_json, print_verification
 
-    if first == second == "-":
-        raise click.UsageError("both sides are standard input; expected at most one")
-    verifier = load(model, device=device)
-    sides = (
-        read_exhibits([first, *also_first], topic_first),
-        read_exhibits([second, *also_second], topic_second),
-    )
-    relevant = None
-    skipped = skip_list()
-    if population is not None:
-        with (
-            encoder(model, verifier, jobs=1) as encode,
-            counting("population", None) as on_documents,
-        ):
-            relevant = read_population(
-                population, encode, skipped=skipped, on_documents=on_documents
-            )
-    result = verifier.verify(
-        *sides,
-        population=relevant,
+    result = case.verifier.verify(
+        case.first,
+        case.second,
+        population=case.population,
         prior_same_author=prior,
         delta=delta,
         scale=VerbalScale.read(scale) if scale else None,
@@ -103,7 +51,7 @@ def verify(
         print_json(result.to_json())
     else:
         print_verification(result.to_json())
-    finish(skipped)
+    finish(case.skipped)
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -11,12 +12,14 @@ import torch
 
 from adhominem.encoders.network import Batch, Network
 from adhominem.encoders.options import EncoderOptions
+from adhominem.encoders.protocol import spliced
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.windows import WindowOptions, spread_windows
 
 Array = npt.NDArray[np.float32]
 
 _DOCUMENTS_AT_ONCE = 256
+_VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
 class DeviceRuntime:
@@ -48,6 +51,42 @@ class DeviceRuntime:
             batch = self._batch([documents[n] for n in some], [topics[n] for n in some])
             levs[some] = self._network(batch).levs.cpu().numpy()
         return levs
+
+    @torch.no_grad()
+    def vary(
+        self,
+        tokens: Sequence[str],
+        topic: Sequence[str],
+        starts: npt.NDArray[np.int64],
+        times: npt.NDArray[np.int64],
+    ) -> Array:
+        """(variants, lev_size): the LEVs of a document with passages left out or repeated."""
+        table = spread_windows(np.array([len(tokens)]), self._windows)
+        if not np.array_equal(starts, table.starts):
+            variants = spliced(tokens, starts, times)
+            return self.encode(variants, [topic] * len(variants))
+        batch, network = self._batch([tokens], [topic]), self._network
+        types = network.type_vectors(batch.type_words, batch.type_characters)
+        vectors, _ = network.window_vectors(types, network.prefix_vectors(batch), batch, None)
+        levs = []
+        for at in range(0, len(times), _VARIANTS_AT_ONCE):
+            some = times[at : at + _VARIANTS_AT_ONCE]
+            lengths = some.sum(axis=1)
+            rows = np.concatenate([np.repeat(np.arange(len(starts)), each) for each in some])
+            owners = np.repeat(np.arange(len(some)), lengths)
+            positions = np.arange(len(rows)) - (np.cumsum(lengths) - lengths)[owners]
+            varied = replace(
+                batch,
+                window_documents=torch.from_numpy(owners).to(self._device),
+                window_positions=torch.from_numpy(positions).to(self._device),
+                max_windows=int(lengths.max()),
+                documents=len(some),
+            )
+            found, _ = network.document_vectors(
+                vectors[torch.from_numpy(rows).to(self._device)], varied, None
+            )
+            levs.append(found.cpu().numpy())
+        return np.concatenate(levs)
 
     def _batch(self, documents: list[Sequence[str]], topics: list[Sequence[str]]) -> Batch:
         lexicon: dict[str, int] = {}

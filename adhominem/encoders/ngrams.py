@@ -4,7 +4,7 @@
     tokens          the most frequent token types
     bigrams         two neighbouring tokens; all but the most frequent types are masked
     shaped_bigrams  the same, where a masked token shows its shape: its first letter's case and
-                    its ending ("Cly", "wng", "#"), a poor man's part of speech
+                    its ending ("~Cly", "~wng", "~#"), a poor man's part of speech
 
 Masking hides what a text is about, as the network's vocabulary does. Counting is NumPy and a
 dictionary: neither torch nor scikit-learn.
@@ -27,6 +27,7 @@ IntArray = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float32]
 
 START, END = "\x02", "\x03"
+MASK = "\x00"  # any masked token, or a rare shape
 CHANNELS = ("characters", "tokens", "bigrams", "shaped_bigrams")
 _LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
 _MOST_TYPES = 500_000  # that are remembered
@@ -55,14 +56,17 @@ class NgramOptions:
 
 
 def shape(token: str) -> str:
-    """The shape of a token: what is left of it when its topic is hidden."""
+    """The shape of a token: what is left of it when its topic is hidden.
+
+    Its mark tells it from a token that is spelled like it: "play" is a "~way", no "way".
+    """
     if token[:1].isdigit():
-        return "#"
+        return "~#"
     if not token[:1].isalpha():
         return f"~{token[:1]}"
     case = "U" if len(token) > 1 and token.isupper() else "C" if token[0].isupper() else "w"
     signs = "".join(sign for sign in "-'" if sign in token)
-    return f"{case}{signs}{token.lower()[-2:]}"
+    return f"~{case}{signs}{token.lower()[-2:]}"
 
 
 def spell(token: str, longest: int) -> Iterator[str]:
@@ -83,6 +87,14 @@ class TypeNgrams:
     token: int  # its column, or -1
     masked: int  # its symbol in bigrams; 0 is the mask
     shaped: int  # its symbol in shaped bigrams; 0 is a rare shape
+
+
+@dataclass(frozen=True)
+class Ngram:
+    """An n-gram by name: the same in every table that counts it."""
+
+    channel: int
+    parts: tuple[str, ...]  # the characters, the token, or two symbols
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,17 @@ class NgramTable:
         """The columns of each channel."""
         ends = np.cumsum([0, *self.sizes]).tolist()
         return [slice(begin, end) for begin, end in pairwise(ends)]
+
+    def ngram(self, column: int) -> Ngram:
+        """The n-gram of a column."""
+        channel = next(at for at, own in enumerate(self.channels) if column < own.stop)
+        at = column - self.channels[channel].start
+        if channel < 2:
+            return Ngram(channel, ((self.characters, self.tokens)[channel][at],))
+        symbols = self.tokens[: self.unmasked] if channel == 2 else self.symbols
+        code = int((self.bigrams if channel == 2 else self.shaped_bigrams)[at])
+        both = divmod(code, 1 + len(symbols))
+        return Ngram(channel, tuple(symbols[each - 1] if each else MASK for each in both))
 
     def of_type(self, token: str) -> TypeNgrams:
         """What this token type gives to each channel."""
@@ -213,20 +236,25 @@ class NgramCounter:
         self._numbers: dict[str, int] = {}
         self._types: list[TypeNgrams] = []
 
-    def count(self, tokens: Sequence[str]) -> Array:
-        """(columns,): how often each n-gram occurs in a tokenized text."""
+    def _known(self, tokens: Sequence[str]) -> tuple[list[TypeNgrams], IntArray, IntArray]:
+        """The token types of a text, which of them each token is, and how often each occurs."""
         if len(self._types) > _MOST_TYPES:
             self._forget()
-        numbers, types, table = self._numbers, self._types, self.table
+        numbers, types = self._numbers, self._types
         row = []
         for token in tokens:
             number = numbers.get(token)
             if number is None:
                 number = numbers[token] = len(types)
-                types.append(table.of_type(token))
+                types.append(self.table.of_type(token))
             row.append(number)
         kinds, inverse, times = np.unique(row, return_inverse=True, return_counts=True)
-        known = [types[kind] for kind in kinds]
+        return [types[kind] for kind in kinds], inverse, times
+
+    def count(self, tokens: Sequence[str]) -> Array:
+        """(columns,): how often each n-gram occurs in a tokenized text."""
+        table = self.table
+        known, inverse, times = self._known(tokens)
         characters, own, *_ = table.channels
         counts = np.zeros(sum(table.sizes), dtype=np.float32)
         grams = [each.characters for each in known]
@@ -246,6 +274,25 @@ class NgramCounter:
             found = pairs[symbol[:-1] * size + symbol[1:]]
             np.add.at(counts, first + found[found >= 0], 1)
         return counts
+
+    def occurrences(self, tokens: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """Each n-gram where it occurs: its column, and the token it is in or begins with."""
+        known, inverse, _ = self._known(tokens)
+        places = np.arange(len(tokens))
+        grams = [known[kind].characters for kind in inverse]
+        own = np.array([each.token for each in known])[inverse]
+        columns = [np.concatenate(grams), own[own >= 0] + self.table.channels[1].start]
+        found_at = [np.repeat(places, [len(each) for each in grams]), places[own >= 0]]
+        for symbols, (size, pairs, first) in zip(
+            ([each.masked for each in known], [each.shaped for each in known]),
+            self._bigrams,
+            strict=True,
+        ):
+            symbol = np.array(symbols)[inverse]
+            found = pairs[symbol[:-1] * size + symbol[1:]]
+            columns.append(first + found[found >= 0])
+            found_at.append(places[:-1][found >= 0])
+        return np.concatenate(columns), np.concatenate(found_at)
 
 
 def _most_common(counts: Counter[str], size: int) -> tuple[str, ...]:

@@ -17,3 +17,29 @@ class Encoder(Protocol):
     ) -> npt.NDArray[np.float32]:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
         ...
+
+    def vary(
+        self,
+        tokens: Sequence[str],
+        topic: Sequence[str],
+        starts: npt.NDArray[np.int64],
+        times: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.float32]:
+        """(variants, lev_size): the LEVs of a document with some passages left out or repeated.
+
+        Passages begin at the tokens `starts` (passages,); `times` (variants, passages) says how
+        often each is there. All ones is the document itself; something must be left of each.
+        """
+        ...
+
+
+def spliced(
+    tokens: Sequence[str], starts: npt.NDArray[np.int64], times: npt.NDArray[np.int64]
+) -> list[list[str]]:
+    """The tokens of each variant, one after another: the plain way to vary a document."""
+    ends = np.append(starts[1:], len(tokens))
+    passages = [tokens[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [
+        [token for at, count in enumerate(row) for _ in range(count) for token in passages[at]]
+        for row in times
+    ]

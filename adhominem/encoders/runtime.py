@@ -16,6 +16,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.encoders.protocol import spliced
 from adhominem.encoders.recurrence import Attention, BiLSTM, product
 from adhominem.encoders.type_inputs import TypeInputs
 from adhominem.text.vocabulary import Vocabulary
@@ -26,6 +27,7 @@ IntArray = npt.NDArray[np.int64]
 
 _WINDOWS_AT_ONCE = 512  # in one recurrence: its state fits into a core's cache
 _DOCUMENTS_AT_ONCE = 64  # whose windows are in memory together
+_VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,44 @@ class Runtime:
             levs[some] = self.look([documents[n] for n in some], [topics[n] for n in some]).levs
         return levs
 
+    def vary(
+        self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray
+    ) -> Array:
+        """(variants, lev_size): the LEVs of a document with passages left out or repeated.
+
+        Where the passages are those of its windows, a window that is left out is one that the
+        second BiLSTM does not get to see, and the first BiLSTM has run but once.
+        """
+        table = spread_windows(np.array([len(tokens)]), self._windows)
+        if not np.array_equal(starts, table.starts):
+            variants = spliced(tokens, starts, times)
+            return self.encode(variants, [topic] * len(variants))
+        vectors, _ = self._window_vectors([tokens], [topic], table)
+        levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
+        lengths = times.sum(axis=1)
+        order = np.argsort(-lengths, kind="stable")  # the longest first
+        for at in range(0, len(order), _VARIANTS_AT_ONCE):
+            some = order[at : at + _VARIANTS_AT_ONCE]
+            rows = np.concatenate([np.repeat(np.arange(len(vectors)), times[n]) for n in some])
+            levs[some] = self._document_vectors(vectors[rows], lengths[some])[0]
+        return levs
+
     def look(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Encoded:
         """The LEVs of a few documents, the longest first, and the attention."""
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         table = spread_windows(lengths, self._windows)
+        vectors, attention = self._window_vectors(documents, topics, table)
+        levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
+        return Encoded(levs, table, attention, window_attention)
+
+    def _window_vectors(
+        self,
+        documents: Sequence[Sequence[str]],
+        topics: Sequence[Sequence[str]],
+        table: WindowTable,
+    ) -> tuple[Array, Array]:
+        """(windows, size), and the attention (windows, 1 + tokens)."""
+        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         rows, tables = self._types.look_up(list(chain(*documents)))  # of all documents in a row
         prefixes = self._types.prefixes(topics)
         tokens = rows[table.token_places(lengths, self._windows.width)]  # (windows, tokens)
@@ -106,8 +142,7 @@ class Runtime:
         else:  # NumPy lets go of the interpreter while it computes
             with ThreadPoolExecutor(self._threads) as pool:
                 list(pool.map(run, pieces))
-        levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
-        return Encoded(levs, table, attention, window_attention)
+        return vectors, attention
 
     def _document_vectors(self, windows: Array, lengths: IntArray) -> tuple[Array, Array]:
         """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""

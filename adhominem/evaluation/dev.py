@@ -21,15 +21,19 @@ class PairScores:
     log_bayes_factor: FloatArray  # (pairs,)
     distance: FloatArray  # (pairs,): the squared distance of the LEVs
     same_author: npt.NDArray[np.bool_]  # (pairs,)
+    cosine: FloatArray | None = None  # (pairs,): of LEVs moved to the mean of the set
 
 
 def summarise(scores: PairScores) -> dict[str, float]:
     """The measures of one set; `distance_auc` is metric learning alone.
 
+    `cosine_auc` is that of a relevant population's: the set's own LEVs give the mean.
     `bayes_factor_auc` is that of all pairs; `auc`, as PAN takes it, that after the non-answers.
     """
     probability = probability_same_author(scores.log_bayes_factor)
+    cosine = {} if scores.cosine is None else {"cosine_auc": auc(scores.cosine, scores.same_author)}
     return {
+        **cosine,
         "bayes_factor_auc": auc(scores.log_bayes_factor, scores.same_author),
         "distance_auc": auc(-scores.distance, scores.same_author),
         **table_row(probability, scores.same_author),

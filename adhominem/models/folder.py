@@ -9,6 +9,7 @@
     reference.safetensors  what the training texts are like
     styles.safetensors  kinds of text and the two-covariance model, in members of an ensemble
     calibration.json    from scores to honest Bayes factors, once it has been calibrated
+    validation.safetensors  the pairs of the calibration, each by a scale that has not seen it
     training.jsonl      the course of training, an epoch a line; tensorboard/ has it as curves
     entropy.png         its entropy curves
 

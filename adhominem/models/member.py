@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.encoders.protocol import Encoder
+from adhominem.encoders.runtime import Encoded, Runtime
 from adhominem.errors import MissingExtraError, ModelError, OptionError
 from adhominem.models.folder import AnyModel, Model
 from adhominem.models.reference import Reference, read_reference
@@ -18,6 +19,7 @@ from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
 
 
@@ -31,7 +33,8 @@ class Member:
         self.reference: Reference | None = read_reference(model.folder)
         self.styles: Styles | None = read_styles(model.folder)
         self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
-        self._encoder = _encoder(model, threads, device)
+        self.encoder = _encoder(model, threads, device)
+        self.windows = model.config.data.windows if isinstance(model, Model) else None
         if self.styles is None and isinstance(model, Model):
             self._layer, self._project = model.two_covariance(), model.project  # trained with it
         if self.styles is not None and self.styles.centres.shape[1] != self.lev_size:
@@ -43,11 +46,23 @@ class Member:
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         """(documents, lev_size): the LEVs of documents with these tokens."""
-        topics = [
-            prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
-            for document in documents
-        ]
-        return self._encoder.encode(tokens, topics)
+        topics = [self._topic(document) for document in documents]
+        return self.encoder.encode(tokens, topics)
+
+    def vary(
+        self, document: Document, tokens: list[str], starts: IntArray, times: IntArray
+    ) -> Levs:
+        """(variants, lev_size): see `encoders.protocol.Encoder.vary`."""
+        return self.encoder.vary(tokens, self._topic(document), starts, times)
+
+    def look(self, document: Document, tokens: list[str]) -> Encoded | None:
+        """Where the network looked; None if this is no network, or it runs on a GPU."""
+        if not isinstance(self.encoder, Runtime):
+            return None
+        return self.encoder.look([tokens], [self._topic(document)])
+
+    def _topic(self, document: Document) -> list[str]:
+        return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
 
     def score(
         self,

@@ -1,7 +1,7 @@
 """An epoch of training pairs: the paper's draw, and what goes beyond it.
 
-Every option keeps the promises of the paper's algorithms: no document twice in
-an epoch, no wrong label, the same pairs for the same seed and epoch.
+Every option keeps the promises of the paper's algorithms: no wrong label, the same pairs for
+the same seed and epoch, and, but for `even_corpora`, no document twice in an epoch.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ class PairOptions:
                               documents without a topic pair within their corpus
     one_corpus_batches        every batch holds pairs of one corpus; different-author pairs are
                               then drawn within a corpus at least
+    even_corpora              smaller corpora are drawn from several times an epoch, so that the
+                              shares of two corpora are as the roots of their documents
     """
 
     balanced: bool = False
     same_author_across: str = ""
     different_authors_within: str = ""
     one_corpus_batches: bool = False
+    even_corpora: bool = False
 
     @property
     def within(self) -> str:
@@ -57,8 +60,23 @@ def draw_epoch(
 ) -> DrawnPairs:
     """The pairs of one epoch, in random order."""
     options = options or PairOptions()
-    rng = _generator(seed, epoch)
-    pairs = sample_pairs(labels.author, random.Random(f"{seed}/{epoch}"))
+    if not (options.even_corpora and len(labels)):
+        return _draw(labels, f"{seed}/{epoch}", _generator(seed, epoch), options)
+    sizes = np.bincount(labels.corpus, minlength=len(labels.corpus_names))
+    rounds = np.rint(np.sqrt(sizes.max() / np.maximum(sizes, 1))).astype(np.int64)  # (corpora,)
+    drawn = []
+    for turn in range(rounds[sizes > 0].max()):
+        some = np.flatnonzero(rounds[labels.corpus] > turn)
+        rng = _generator(seed, epoch, 0, turn)
+        found = _draw(labels.select(some), f"{seed}/{epoch}/{turn}", rng, options)
+        drawn.append(DrawnPairs(some[found.first], some[found.second], found.same_author))
+    pairs = DrawnPairs.join(*drawn)
+    return pairs[_generator(seed, epoch).permutation(len(pairs))]
+
+
+def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOptions) -> DrawnPairs:
+    """The paper's draw, with the options that pair the drawn documents anew."""
+    pairs = sample_pairs(labels.author, random.Random(seed))
     same, different = pairs[pairs.same_author], pairs[~pairs.same_author]
     if options.same_author_across:
         same = _rematch_same(same, labels, options, rng)

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations_with_replacement, islice
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from adhominem.models.calibration import CalibrationReport, write_calibration
 from adhominem.models.card import calibrated_card
 from adhominem.models.folder import member_folders
 from adhominem.models.shipped import model_folder
+from adhominem.models.validation import Validation, write_validation
 from adhominem.scoring.calibration import calibrate, empirical_bounds
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
 from adhominem.scoring.population import Population
@@ -76,31 +78,48 @@ def calibrate_model(
             part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
             first, second = verifier.encode_pairs(part, on_documents=on_documents)
             relevant = Population.of(np.concatenate([first, second]))
-            same = _labels(part, fewest=0)
+            scores = verifier.scores(first, second, relevant)
+            condition = _condition(part, tuple(sets), name)
             whole = words is None
             population.append(
-                _Part(verifier.scores(first, second, relevant), same, own[chosen], whole)
+                _Part(scores, own[chosen], whole, replace(condition, population=condition.known))
             )
-            alone.append(_Part(verifier.scores(first, second), same, own[chosen], whole))
+            alone.append(_Part(verifier.scores(first, second), own[chosen], whole, condition))
             if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
+                unknown = replace(condition, known=~condition.known)
                 for nearest in (0, len(verifier.kinds) - 2):
                     scores = verifier.scores(
                         first, second, unknown_kind=name, unknown_nearest=nearest
                     )
-                    alone.append(_Part(scores, same, own[chosen], whole=False))
-    reports = CalibrationReports(
-        *(
-            _Data(parts, kind, fusion or better).report(tuple(sets))
-            for parts, better in ((alone, "mean"), (population, "logistic"))
-        )
-    )
+                    alone.append(_Part(scores, own[chosen], False, unknown))
+    data = [
+        _Data(parts, kind, fusion or better)
+        for parts, better in ((alone, "mean"), (population, "logistic"))
+    ]
+    reports = CalibrationReports(*(each.report(tuple(sets)) for each in data))
     write_calibration(folder, reports.alone, reports.population, adhominem.__version__)
+    write_validation(folder, Validation.joined([each.validation() for each in data]))
     card = folder / "README.md"
     if card.is_file():
         text = calibrated_card(card.read_text("utf-8"), reports.alone, reports.population)
         with write_whole(card) as file:
             file.write(text)
     return reports
+
+
+def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
+    """The pairs of a set, not scored yet: without a population, and of a known kind."""
+    same = _labels(pairs, fewest=0)
+    lengths = [min(len(each.text.split()) for each in (pair.first, pair.second)) for pair in pairs]
+    return Validation(
+        kinds=sets,
+        log_bayes_factor=np.zeros(len(pairs), np.float32),
+        same_author=same,
+        kind=np.full(len(pairs), sets.index(name), np.int32),
+        words=np.array(lengths, np.int32),
+        population=np.zeros(len(pairs), dtype=bool),
+        known=np.ones(len(pairs), dtype=bool),
+    )
 
 
 def shortened(pair: Pair, words: int) -> Pair:
@@ -135,9 +154,14 @@ class _Part:
     """Pairs that were scored under one condition."""
 
     scores: Scores
-    same_author: BoolArray
     authors: npt.NDArray[np.str_]  # (pairs, 2)
     whole: bool  # as the model is used, not shortened and not as if of an unknown kind
+    condition: Validation
+
+    @property
+    def same_author(self) -> BoolArray:
+        """(pairs,)."""
+        return self.condition.same_author
 
 
 class _Data:
@@ -152,6 +176,7 @@ class _Data:
         self.weight = group_weights(groups, self.same_author)
         self.scores = Scores.joined([part.scores for part in parts])
         self.whole = np.repeat([part.whole for part in parts], sizes)
+        self._conditions = [part.condition for part in parts]
 
     def report(self, sets: tuple[str, ...]) -> CalibrationReport:
         """The scale, and what it is worth for authors it has not seen."""
@@ -165,8 +190,13 @@ class _Data:
             same_author=int(same.sum()),
             authors=len(np.unique(self.authors)),
             before=_measures(Fusion()(self.scores[self.whole]), same),
-            after=_measures(self.crossed()[self.whole], same),
+            after=_measures(self.crossed[self.whole], same),
         )
+
+    def validation(self) -> Validation:
+        """The pairs, each by a scale that has seen neither it nor its authors."""
+        found = Validation.joined(self._conditions)
+        return replace(found, log_bayes_factor=self.crossed.astype(np.float32))
 
     def fit(self, chosen: BoolArray) -> Scale:
         """The scale of some of the pairs."""
@@ -183,6 +213,7 @@ class _Data:
         pairs = int(whole.sum())
         return Scale(fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs))
 
+    @cached_property
     def crossed(self) -> FloatArray:
         """(pairs,): each scored by a scale that has seen neither the pair nor its authors.
 

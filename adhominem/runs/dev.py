@@ -41,10 +41,15 @@ class DevSet:
         styles = model.project(levs)
         factors = model.two_covariance(styles[0::2], styles[1::2])  # (pairs,)
         distance = (levs[0::2] - levs[1::2]).square().sum(1)  # (pairs,)
+        units = torch.nn.functional.normalize(levs - levs.mean(0), dim=1)
+        cosine = (units[0::2] * units[1::2]).sum(1)  # (pairs,)
         if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
             raise diverged("a dev score is no number")
         return PairScores(
-            factors.double().cpu().numpy(), distance.double().cpu().numpy(), self.same_author
+            factors.double().cpu().numpy(),
+            distance.double().cpu().numpy(),
+            self.same_author,
+            cosine.double().cpu().numpy(),
         )
 
     def encode(self, model: SiameseModel, with_topics: bool = True) -> torch.Tensor:

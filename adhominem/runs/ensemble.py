@@ -85,10 +85,8 @@ def training_levs(
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> tuple[Levs, IntArray]:
     """The LEVs of some training texts, and which texts: whole authors of each corpus."""
-    kinds = np.unique(corpus.labels.corpus)
     encoder = model.encoder()
-    most = min(_DOCUMENTS, _BYTES // (4 * encoder.lev_size * len(kinds)))
-    documents = np.concatenate([whole_authors(corpus, each, most) for each in kinds])
+    documents = style_documents(corpus, encoder.lev_size)
     parts = []
     for at in range(0, len(documents), _AT_ONCE):
         some = documents[at : at + _AT_ONCE]
@@ -96,6 +94,13 @@ def training_levs(
         parts.append(encoder.encode(tokens, [[] for _ in some]))
         on_documents(len(some))
     return np.concatenate(parts), documents
+
+
+def style_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
+    """The training texts that kinds and two-covariance model are fitted to, some of each corpus."""
+    kinds = np.unique(corpus.labels.corpus)
+    most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(kinds)))
+    return np.concatenate([whole_authors(corpus, each, most) for each in kinds])
 
 
 def whole_authors(corpus: PackedCorpus, kind: int, most: int, seed: int = 0) -> IntArray:

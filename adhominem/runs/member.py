@@ -27,8 +27,11 @@ from adhominem.models.authors import write_training_authors
 from adhominem.models.card import model_card
 from adhominem.models.folder import write_model
 from adhominem.models.reference import Reference, write_reference
+from adhominem.models.styles import write_styles
 from adhominem.runs.dev import DevSet, encode_documents
+from adhominem.runs.ensemble import style_documents
 from adhominem.runs.journal import Event, Journal
+from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import write_folder
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary
@@ -187,9 +190,9 @@ class _Run:
         progress = self.progress
         scores = {name: summarise(pairs.score(self.model)) for name, pairs in self.dev.items()}
         scores = distributed.from_first(scores)
-        mean = (
-            float(np.mean([row["bayes_factor_auc"] for row in scores.values()])) if scores else None
-        )
+        # Judged by what was learnt.
+        measure = "cosine_auc" if self.task.config.loss.by_cosine else "bayes_factor_auc"
+        mean = float(np.mean([row[measure] for row in scores.values()])) if scores else None
         if mean is None or mean > progress.best_score:
             progress.best_score, progress.best_epoch = mean or 0.0, progress.epoch
             self.best = weights_of(self.model)
@@ -250,6 +253,8 @@ class _Run:
             )
             write_training_authors(folder, task.corpus.labels.author_names)
             write_reference(folder, self._reference())
+            if task.config.loss.by_cosine:
+                write_styles(folder, self._styles())
             export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():
@@ -260,15 +265,30 @@ class _Run:
                 folder / "entropy.png",
             )
 
+    def _styles(self) -> Styles:
+        """The kinds of text in training, and the two-covariance model of what is left."""
+        corpus, labels = self.task.corpus, self.task.corpus.labels
+        documents = style_documents(corpus, self.task.config.lev_size)
+        knows_topics = self.task.config.data.knows_topics
+        levs = encode_documents(self.model, self._data(), documents, with_topics=knows_topics)
+        return Styles.fit(
+            levs.cpu().numpy(),
+            labels.author[documents],
+            labels.corpus[documents],
+            labels.corpus_names,
+        )
+
+    def _data(self) -> DeviceCorpus:
+        """The training texts as at inference."""
+        windows = self.task.config.data.windows
+        return DeviceCorpus(self.task.corpus, self.vocabulary, windows, self.task.device)
+
     def _reference(self) -> Reference:
         """What the training texts are like, by some of them."""
         corpus = self.task.corpus
         some = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
-        data = DeviceCorpus(
-            corpus, self.vocabulary, self.task.config.data.windows, self.task.device
-        )
         knows_topics = self.task.config.data.knows_topics
-        levs = encode_documents(self.model, data, some, with_topics=knows_topics)
+        levs = encode_documents(self.model, self._data(), some, with_topics=knows_topics)
         unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
         shares = [float(unknown[corpus.document(int(at))].mean()) for at in some]
         return Reference.of(levs.double().cpu().numpy(), np.array(shares), corpus.lengths[some])

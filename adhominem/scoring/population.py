@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
@@ -28,3 +29,9 @@ class Population:
                 "of the kind of text at hand"
             )
         return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64))
+
+    @property
+    def sha256(self) -> str:
+        """To recognise it by: of the mean LEV and the number of texts."""
+        mean = np.ascontiguousarray(self.lev_mean, dtype="<f8").tobytes()
+        return sha256(mean + b"%d" % self.texts).hexdigest()

@@ -142,7 +142,7 @@ class Trainer:
         own = distributed.own_pairs(len(pairs))
         own = np.concatenate([own, len(pairs) + own])  # (2 * own pairs,)
         windows = consecutive_windows(lengths[own], starts[own], self._windows)
-        authors = torch.from_numpy(labels.author[pairs.first].astype(np.int64))
+        authors = torch.from_numpy(labels.author[documents].astype(np.int64))
         return _Prepared(
             self._corpus.batch(documents[own], windows, topics[own]),
             PairLabels(

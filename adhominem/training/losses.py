@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+_STARTING_SCALE = 15.0  # of a cosine, in the softmax
+
 
 def squared_distance(first: Tensor, second: Tensor) -> Tensor:
     """(pairs, lev_size) twice to (pairs,): the paper's d."""
@@ -65,3 +67,32 @@ def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor, form: str) -> Tens
     misses = nn.functional.softplus(-log_bayes_factors.diagonal()).mean()
     alarms = (nn.functional.softplus(log_bayes_factors) * others).sum() / others.sum().clamp(min=1)
     return 0.5 * (misses + alarms)
+
+
+class CosineSoftmax(nn.Module):
+    """Which other document of the batch is by the author of this one, by the cosine of LEVs?
+
+    The LEVs are moved to the mean of the batch, as a relevant population would do: where a batch
+    holds one corpus, what tells kinds of text apart earns nothing. A scale is learnt.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.tensor(_STARTING_SCALE).log())
+
+    def forward(self, levs: Tensor, authors: Tensor, same_author: Tensor) -> Tensor:
+        """A scalar, of LEVs (2 * pairs, lev_size), the first documents first.
+
+        `authors` (2 * pairs,) wrote them, `same_author` is (pairs,). Each document of a same-author
+        pair is asked for; all documents of other authors are wrong answers.
+        """
+        pairs = len(same_author)
+        units = nn.functional.normalize(levs - levs.mean(0), dim=1)
+        scores = units @ units.T * self.log_scale.exp()  # (2 * pairs, 2 * pairs)
+        place = torch.arange(2 * pairs, device=levs.device)
+        partner = (place + pairs) % (2 * pairs)
+        others = authors[:, None] != authors[None, :]
+        right = place[None, :] == partner[:, None]
+        scores = scores.masked_fill(~(right | others), -torch.inf)
+        asked = torch.cat([same_author, same_author]).nonzero().squeeze(1)
+        return nn.functional.cross_entropy(scores[asked], partner[asked])

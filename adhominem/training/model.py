@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from adhominem.encoders.network import Batch, Masks, Network
 from adhominem.encoders.options import EncoderOptions
 from adhominem.training.losses import (
+    CosineSoftmax,
     KernelSimilarity,
     bayes_factor_loss,
     contrastive_loss,
@@ -27,7 +28,7 @@ class PairLabels:
     """What the losses know of a batch of pairs."""
 
     same_author: Tensor  # (pairs,), bool
-    author: Tensor  # (pairs,): the author of the first document
+    author: Tensor  # (2 * pairs,): who wrote the first documents, then the second ones
 
 
 class SiameseModel(nn.Module):
@@ -43,6 +44,7 @@ class SiameseModel(nn.Module):
         self.projection = nn.Linear(encoder.lev_size, size) if loss.projection_size else None
         self.two_covariance = TwoCovarianceLayer(size)
         self.kernel = KernelSimilarity() if loss.distance == "kernel" else None
+        self.cosine = CosineSoftmax() if loss.by_cosine else None
 
     def encode(self, batch: Batch, masks: Masks | None = None) -> Tensor:
         """(documents, lev_size)."""
@@ -78,8 +80,11 @@ class SiameseModel(nn.Module):
         found["bayes_factor"] = bayes_factor_loss(scores, labels.same_author).mean()
         same = labels.same_author.nonzero().squeeze(1)
         if options.in_batch_negatives and len(same):
-            matrix = self.two_covariance.matrix(first[same], second[same])
-            loss = in_batch_loss(matrix, labels.author[same], options.in_batch_form)
+            if self.cosine is not None:
+                loss = self.cosine(levs, labels.author, labels.same_author)
+            else:
+                matrix = self.two_covariance.matrix(first[same], second[same])
+                loss = in_batch_loss(matrix, labels.author[:pairs][same], options.in_batch_form)
             found["in_batch"] = options.in_batch_negatives * loss
         return found
 

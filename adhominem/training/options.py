@@ -37,7 +37,8 @@ class LossOptions:
 
     distance                 "contrastive" (the paper's), "kernel" (2021's) or ""
     in_batch_negatives       weight of the added term; 0 leaves it out
-    in_batch_form            "cross_entropy" or "softmax"
+    in_batch_form            "cross_entropy" or "softmax" of the log Bayes factors, or "cosine":
+                             the softmax of all documents' cosines, moved to the batch's mean
     stop_gradient_at_lev     the Bayes factor's loss trains its own layer alone
     projection_size          a dense layer with ReLU before the two-covariance layer; 0: none
     """
@@ -56,9 +57,10 @@ class LossOptions:
     def __post_init__(self) -> None:
         if self.distance not in ("contrastive", "kernel", ""):
             raise OptionError(f"distance is {self.distance!r}; expected contrastive, kernel or ''")
-        if self.in_batch_form not in ("cross_entropy", "softmax"):
+        if self.in_batch_form not in ("cross_entropy", "softmax", "cosine"):
             raise OptionError(
-                f"in_batch_form is {self.in_batch_form!r}; expected cross_entropy or softmax"
+                f"in_batch_form is {self.in_batch_form!r}; expected cross_entropy, softmax or "
+                "cosine"
             )
         if not 0 <= self.same_threshold < self.different_threshold:
             raise OptionError("expected 0 <= same_threshold < different_threshold")
@@ -73,6 +75,11 @@ class LossOptions:
             raise OptionError(
                 f"projection_dropout is {self.projection_dropout}; expected 0 to below 1"
             )
+
+    @property
+    def by_cosine(self) -> bool:
+        """Whether the cosine is what is learnt."""
+        return self.in_batch_negatives > 0 and self.in_batch_form == "cosine"
 
     @property
     def decision_threshold(self) -> float:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import rich_rows
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adhominem.encoders import ngrams
 from adhominem.encoders.ngrams import NgramCounter, NgramOptions, NgramTable, shape, spell
 from adhominem.errors import OptionError
+from adhominem.text.tokenizer import Tokenizer
 
 Names = list[tuple[str, Any]]  # of columns: the channel, and what is counted
 
@@ -200,22 +201,92 @@ def test_shaped_bigrams_tell_no_more_of_a_masked_type_than_its_shape(
     np.testing.assert_array_equal(counter.count(text)[channel], counter.count(hidden)[channel])
 
 
+@given(some_texts, texts)
+def test_occurrences_are_where_each_ngram_is(documents: list[list[str]], text: list[str]) -> None:
+    table = table_of(documents)
+    names = names_of(table)
+    pairs = zip(*NgramCounter(table).occurrences(text), strict=True)
+    found = Counter((names[column], int(place)) for column, place in pairs)
+    slow: Counter[tuple[tuple[str, Any], int]] = Counter()
+    for at, token in enumerate(text):
+        for name, count in slow_ngrams([token], table).items():
+            slow[name, at] += count
+        if at + 1 < len(text):
+            for name, count in slow_ngrams([token, text[at + 1]], table).items():
+                slow[name, at] += count * name[0].endswith("bigrams")
+    assert found == Counter({key: n for key, n in slow.items() if n and key[0] in names})
+
+
+@given(some_texts, texts)
+def test_occurrences_counted_are_the_counts(documents: list[list[str]], text: list[str]) -> None:
+    table = table_of(documents)
+    counter = NgramCounter(table)
+    columns, places = counter.occurrences(text)
+    assert len(columns) == len(places)
+    found = np.bincount(columns, minlength=sum(table.sizes))
+    np.testing.assert_array_equal(found, counter.count(text))
+
+
+# Names
+
+
+@given(some_texts)
+def test_an_ngram_is_named_by_what_its_column_counts(documents: list[list[str]]) -> None:
+    table = table_of(documents)
+    for column, (channel, name) in enumerate(names_of(table)):
+        ngram = table.ngram(column)
+        assert ngrams.CHANNELS[ngram.channel] == channel
+        parts = tuple(None if part == ngrams.MASK else part for part in ngram.parts)
+        assert parts == (name if isinstance(name, tuple) else (name,))
+
+
+@given(some_texts)
+def test_a_text_of_nothing_but_an_ngram_has_it_in_its_column(documents: list[list[str]]) -> None:
+    table = table_of(documents)
+    counter = NgramCounter(table)
+    shown = table.tokens[: table.unmasked]
+    types = sorted({token for document in documents for token in document})
+
+    def with_symbol(symbol: str, channel: int) -> str:
+        """A token that is counted as this one."""
+        for token in types:
+            known = token if token in shown else shape(token) if channel == 3 else ""
+            if channel == 3 and known not in table.symbols:
+                known = ""
+            if (known or ngrams.MASK) == symbol:
+                return token
+        raise AssertionError(symbol)
+
+    for column in range(sum(table.sizes)):
+        ngram = table.ngram(column)
+        if ngram.channel == 0:
+            text = [ngram.parts[0].strip(ngrams.START + ngrams.END)]
+        elif ngram.channel == 1:
+            text = [ngram.parts[0]]
+        else:
+            text = [with_symbol(part, ngram.channel) for part in ngram.parts]
+        assert counter.count(text)[column] >= 1
+        if ngram.channel:
+            assert counter.count(text)[column] == 1
+            assert counter.count(text)[table.channels[ngram.channel]].sum() == 1
+
+
 # Shapes and letters
 
 
 @pytest.mark.parametrize(
     ("token", "expected"),
     [
-        ("Quickly", "Cly"),
-        ("running", "wng"),
-        ("NASA", "Usa"),
-        ("I", "Ci"),
-        ("a", "wa"),
-        ("twenty-four", "w-ur"),
-        ("don't", "w''t"),
-        ("o'clock-ish", "w-'sh"),
-        ("1984", "#"),
-        ("3.5", "#"),
+        ("Quickly", "~Cly"),
+        ("running", "~wng"),
+        ("NASA", "~Usa"),
+        ("I", "~Ci"),
+        ("a", "~wa"),
+        ("twenty-four", "~w-ur"),
+        ("don't", "~w''t"),
+        ("o'clock-ish", "~w-'sh"),
+        ("1984", "~#"),
+        ("3.5", "~#"),
         ("...", "~."),
         (",", "~,"),
         ("'tis", "~'"),
@@ -223,6 +294,27 @@ def test_shaped_bigrams_tell_no_more_of_a_masked_type_than_its_shape(
 )
 def test_a_shape_is_case_signs_and_ending(token: str, expected: str) -> None:
     assert shape(token) == expected
+
+
+@given(st.text())
+@example("play and #1 way")
+def test_a_shape_is_never_a_token_that_is_spelled_without_its_mark(text: str) -> None:
+    tokens = Tokenizer().tokens(text)
+    shapes = {shape(token) for token in tokens}
+    assert all(each.startswith("~") for each in shapes)
+    assert not shapes & {token for token in tokens if not token.startswith("~")}
+
+
+def test_a_masked_word_is_not_counted_as_the_word_that_its_shape_spells() -> None:
+    documents = [["way", "way", "way", "play", "here"], ["way", "here"]]
+    options = NgramOptions(tokens=3, unmasked=1, shapes=9)
+    table = table_of(documents, options)
+    assert table.tokens[0] == "way"
+    assert shape("play") == "~way"
+    column = names_of(table).index(("shaped_bigrams", ("way", "~wre")))
+    counter = NgramCounter(table)
+    assert counter.count(["way", "here"])[column] == 1
+    assert counter.count(["play", "here"])[column] == 0
 
 
 @given(st.text("abcdefghij", min_size=3, max_size=9), st.text("klmnop", max_size=9))

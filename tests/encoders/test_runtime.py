@@ -6,18 +6,20 @@ import threading
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adhominem.encoders import device, type_inputs
 from adhominem.encoders import runtime as module
-from adhominem.encoders import type_inputs
+from adhominem.encoders.device import DeviceRuntime
 from adhominem.encoders.network import Batch, Encoded, Network
 from adhominem.encoders.options import EncoderOptions
 from adhominem.encoders.runtime import Runtime
 from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import WindowOptions, spread_windows
+from adhominem.text.windows import WindowOptions, WindowTable, spread_starts, spread_windows
 
 WINDOWS = WindowOptions(hop=5, overlap=2, max_windows=6)
 OPTIONS = EncoderOptions(
@@ -63,11 +65,20 @@ def runtime_of(network: Network, windows: WindowOptions = WINDOWS, threads: int 
     return Runtime(weights, VOCABULARY, windows, threads)
 
 
+def device_runtime_of(network: Network, windows: WindowOptions = WINDOWS) -> DeviceRuntime:
+    weights = {name: value.numpy().copy() for name, value in network.state_dict().items()}
+    return DeviceRuntime(weights, VOCABULARY, windows, network.options, torch.device("cpu"))
+
+
 def by_torch(
-    network: Network, documents: list[list[str]], topics: list[list[str]], windows: WindowOptions
+    network: Network,
+    documents: list[list[str]],
+    topics: list[list[str]],
+    windows: WindowOptions,
+    table: WindowTable | None = None,
 ) -> Encoded:
     lengths = np.array([len(tokens) for tokens in documents])
-    table = spread_windows(lengths, windows)
+    table = table or spread_windows(lengths, windows)
     types = sorted({token for tokens in documents for token in tokens})
     rows = np.zeros((len(table.starts), windows.width), dtype=np.int64)
     for at, (document, start, count) in enumerate(
@@ -201,10 +212,120 @@ def test_a_document_of_one_token_has_a_lev() -> None:
 
 
 def test_torch_on_a_device_says_the_same() -> None:
-    from adhominem.encoders.device import DeviceRuntime
-
     network, texts = network_with(OPTIONS), many_documents()
-    weights = {name: value.numpy().copy() for name, value in network.state_dict().items()}
-    on_device = DeviceRuntime(weights, VOCABULARY, WINDOWS, OPTIONS, torch.device("cpu"))
     expected = runtime_of(network).encode(*texts)
-    np.testing.assert_allclose(on_device.encode(*texts), expected, atol=1e-5)
+    np.testing.assert_allclose(device_runtime_of(network).encode(*texts), expected, atol=1e-5)
+
+
+# Passages left out or repeated
+
+RUNTIMES = {"numpy": runtime_of, "torch": device_runtime_of}
+IntArray = npt.NDArray[np.int64]
+
+
+@st.composite
+def cuts(draw: st.DrawFn, windows: bool) -> tuple[list[str], list[str], IntArray, IntArray]:
+    """A document, its topic, where its passages begin, and how often each is there."""
+    tokens = draw(document)
+    if windows:
+        starts = spread_starts(len(tokens), WINDOWS)
+    else:
+        inner = draw(st.sets(st.integers(1, 60)))
+        starts = np.array([0, *sorted(cut for cut in inner if cut < len(tokens))])
+    row = st.lists(st.integers(0, 3), min_size=len(starts), max_size=len(starts)).filter(any)
+    times = np.array(draw(st.lists(row, min_size=1, max_size=4)), np.int64)
+    return tokens, draw(topic), starts, times
+
+
+@pytest.mark.parametrize("kind", RUNTIMES)
+@pytest.mark.parametrize("windows", [True, False])
+def test_a_document_with_each_passage_once_is_the_document_itself(kind: str, windows: bool) -> None:
+    runtime = RUNTIMES[kind](network_with(OPTIONS))
+
+    @given(cuts(windows))
+    @settings(max_examples=30)
+    def check(drawn: tuple[list[str], list[str], IntArray, IntArray]) -> None:
+        tokens, about, starts, times = drawn
+        expected = np.repeat(runtime.encode([tokens], [about]), len(times), axis=0)
+        found = runtime.vary(tokens, about, starts, np.ones_like(times))
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+    check()
+
+
+@pytest.mark.parametrize("kind", RUNTIMES)
+def test_a_window_is_seen_by_the_second_lstm_as_often_as_it_is_there(kind: str) -> None:
+    network = network_with(OPTIONS)
+    runtime = RUNTIMES[kind](network)
+
+    @given(cuts(windows=True))
+    @settings(max_examples=40)
+    def check(drawn: tuple[list[str], list[str], IntArray, IntArray]) -> None:
+        tokens, about, starts, times = drawn
+        whole = spread_windows(np.array([len(tokens)]), WINDOWS)
+        found = runtime.vary(tokens, about, starts, times)
+        for lev, row in zip(found, times.tolist(), strict=True):
+            chosen = [at for at, count in enumerate(row) for _ in range(count)]
+            table = WindowTable(
+                np.zeros(len(chosen), np.int64),
+                np.arange(len(chosen)),
+                whole.starts[chosen],
+                whole.counts[chosen],
+            )
+            expected = by_torch(network, [tokens], [about], WINDOWS, table).levs.numpy()
+            np.testing.assert_allclose(lev, expected[0], atol=1e-5)
+
+    check()
+
+
+@pytest.mark.parametrize("kind", RUNTIMES)
+def test_a_passage_that_is_no_window_is_left_out_of_the_tokens(kind: str) -> None:
+    runtime = RUNTIMES[kind](network_with(OPTIONS))
+    rng = np.random.default_rng(2)
+    tokens = list(rng.choice(TYPES, 17))
+    times = np.array([[1, 0, 1], [0, 1, 2], [1, 1, 1]])
+    parts = tokens[:4], tokens[4:9], tokens[9:]
+    variants = [parts[0] + parts[2], parts[1] + parts[2] + parts[2], tokens]
+    found = runtime.vary(tokens, ["he"], np.array([0, 4, 9]), times)
+    np.testing.assert_allclose(found, runtime.encode(variants, [["he"]] * 3), atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [1, 4_100, 6_000])
+def test_passages_of_short_and_very_long_documents_can_be_left_out(length: int) -> None:
+    windows = WindowOptions()
+    tokens = list(np.random.default_rng(3).choice(TYPES, length))
+    starts = spread_starts(length, windows)
+    times = np.ones((4, len(starts)), np.int64)
+    times[1, 1:] = 0
+    times[2, :-1] = 0
+    times[3] = 2
+    network = network_with(OPTIONS)
+    found = {kind: of(network, windows) for kind, of in RUNTIMES.items()}
+    if length == 1:
+        times = times[[0, 3]]
+    levs = {kind: each.vary(tokens, [], starts, times) for kind, each in found.items()}
+    np.testing.assert_allclose(levs["numpy"], levs["torch"], atol=1e-5)
+    for kind, each in found.items():
+        np.testing.assert_allclose(levs[kind][0], each.encode([tokens], [[]])[0], atol=1e-5)
+    if length == 6_000:  # more than fit: some of the text is not read
+        assert len(starts) == 210
+        assert np.diff(starts).max() > windows.hop
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1_000])
+def test_how_many_variants_run_together_does_not_matter(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, tokens = network_with(OPTIONS), many_documents()[0][0]
+    starts = spread_starts(len(tokens), WINDOWS)
+    times = np.random.default_rng(4).integers(1, 3, (20, len(starts)))
+    times[:, 1:] -= np.random.default_rng(5).integers(0, 2, (20, len(starts) - 1))
+    expected = np.concatenate(
+        [runtime_of(network).vary(tokens, [], starts, row[None]) for row in times]
+    )
+    assert np.ptp(expected, axis=0).min() > 1e-3
+    for part in (module, device):
+        monkeypatch.setattr(part, "_VARIANTS_AT_ONCE", at_once)
+    for of in RUNTIMES.values():
+        found = of(network).vary(tokens, [], starts, times)
+        np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
+from adhominem.pairs import epochs as module
 from adhominem.pairs.epochs import PairOptions, batches, draw_epoch, match_apart
 from adhominem.pairs.sampling import DrawnPairs, sample_pairs
 from adhominem.text.labels import UNKNOWN_LABEL, Labels
@@ -234,6 +235,166 @@ def test_a_negative_seed_or_epoch_is_refused(seed: int, epoch: int) -> None:
     pairs = draw_epoch(labels, seed=0, epoch=0)
     with pytest.raises(OptionError, match="expected 0 or more"):
         batches(pairs, labels, 4, seed=seed, epoch=epoch)
+
+
+# Even corpora
+
+even_options = any_options.map(lambda options: replace(options, even_corpora=True))
+
+
+def uneven_labels(sizes: tuple[int, ...], authors: int = 12, seed: int = 0) -> Labels:
+    """Corpora of so many documents, each with authors of its own."""
+    rng = random.Random(seed)
+    rows: list[Row] = [
+        (authors * corpus + rng.randrange(authors), rng.randrange(-1, 2), rng.randrange(6), corpus)
+        for corpus, size in enumerate(sizes)
+        for _ in range(size)
+    ]
+    rng.shuffle(rows)
+    return make_labels(rows)
+
+
+def rounds_of(labels: Labels) -> list[int]:
+    """How often each corpus is drawn from."""
+    sizes = Counter(labels.corpus.tolist())
+    most = max(sizes.values())
+    return [round((most / sizes[at]) ** 0.5) if sizes[at] else 0 for at in range(50)]
+
+
+@given(corpora, seeds, even_options)
+@settings(max_examples=200)
+def test_even_corpora_label_no_pair_wrongly_and_use_no_document_more_often_than_its_rounds(
+    labels: Labels, seed: int, options: PairOptions
+) -> None:
+    pairs = draw_epoch(labels, seed=seed, epoch=1, options=options)
+    same = labels.author[pairs.first] == labels.author[pairs.second]
+    assert same.tolist() == pairs.same_author.tolist()
+    assert not (pairs.first == pairs.second).any()
+    if not len(labels):
+        assert not len(pairs)
+        return
+    rounds = rounds_of(labels)
+    used = Counter([*pairs.first.tolist(), *pairs.second.tolist()])
+    assert all(count <= rounds[labels.corpus[at]] for at, count in used.items())
+
+
+@given(corpora, seeds, even_options)
+def test_every_round_is_a_draw_of_its_own_without_a_document_twice(
+    labels: Labels, seed: int, options: PairOptions
+) -> None:
+    drawn: list[tuple[Labels, DrawnPairs]] = []
+    real = module._draw
+
+    def watched(labels: Labels, *more: object) -> DrawnPairs:
+        found = real(labels, *more)  # type: ignore[arg-type]
+        drawn.append((labels, found))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_draw", watched)
+        pairs = draw_epoch(labels, seed=seed, epoch=0, options=options)
+    assert len(drawn) == (max(rounds_of(labels)) if len(labels) else 1)
+    for turn, (some, found) in enumerate(drawn):
+        used = [*found.first.tolist(), *found.second.tolist()]
+        assert len(set(used)) == len(used)
+        if len(labels):
+            expected = [n for n in labels.corpus.tolist() if rounds_of(labels)[n] > turn]
+            assert some.corpus.tolist() == expected
+    assert len(pairs) == sum(len(found) for _, found in drawn)
+
+
+@pytest.mark.parametrize("one_corpus", [False, True])
+def test_corpora_have_shares_like_the_roots_of_their_documents(one_corpus: bool) -> None:
+    sizes = (3_600, 900, 400, 100)
+    labels = uneven_labels(sizes)
+    options = PairOptions(even_corpora=True, one_corpus_batches=one_corpus)
+    pairs = draw_epoch(labels, seed=0, epoch=0, options=options)
+    used = np.bincount(labels.corpus[np.concatenate([pairs.first, pairs.second])])
+    roots = np.sqrt(sizes)
+    np.testing.assert_allclose(used / used.sum(), roots / roots.sum(), rtol=0.05)
+    plain = draw_epoch(labels, seed=0, epoch=0, options=replace(options, even_corpora=False))
+    before = np.bincount(labels.corpus[np.concatenate([plain.first, plain.second])])
+    np.testing.assert_allclose(before / before.sum(), np.array(sizes) / sum(sizes), rtol=0.05)
+
+
+def test_a_corpus_without_documents_makes_no_rounds() -> None:
+    labels = make_labels([(at % 5, 0, at % 3, 4) for at in range(60)])  # 49 names have none
+    options = PairOptions(even_corpora=True)
+    pairs = draw_epoch(labels, seed=0, epoch=0, options=options)
+    assert len(pairs) == 30
+    assert len({*pairs.first.tolist(), *pairs.second.tolist()}) == 60
+
+
+@given(corpora, seeds, even_options)
+def test_even_corpora_are_drawn_the_same_by_the_same_seed_and_epoch(
+    labels: Labels, seed: int, options: PairOptions
+) -> None:
+    one, other = (draw_epoch(labels, seed=seed, epoch=5, options=options) for _ in range(2))
+    assert as_list(one) == as_list(other)
+
+
+def test_the_rounds_of_a_corpus_differ_and_so_do_epochs() -> None:
+    labels = uneven_labels((900, 100))
+    options = PairOptions(even_corpora=True)
+    small = np.flatnonzero(labels.corpus == 1)
+    seen = []
+    for seed, epoch in ((0, 0), (0, 1), (1, 0)):
+        pairs = draw_epoch(labels, seed=seed, epoch=epoch, options=options)
+        kept = [
+            frozenset((first, second))
+            for first, second, _ in as_list(pairs)
+            if first in small and second in small
+        ]
+        seen.append(frozenset(kept))
+        assert len(set(kept)) > 100  # of some 50 a round, three rounds: few come again
+    assert len(set(seen)) == 3
+
+
+def test_the_rounds_of_an_epoch_are_mixed() -> None:
+    labels = uneven_labels((900, 100))
+    options = PairOptions(even_corpora=True, different_authors_within="corpus")
+    pairs = draw_epoch(labels, seed=0, epoch=0, options=options)
+    small = labels.corpus[pairs.first] == 1
+    half = len(pairs) // 2
+    assert small[:half].sum() == pytest.approx(small.sum() / 2, rel=0.25)
+
+
+@given(corpora, seeds, options_with(one_corpus_batches=True), st.integers(1, 9))
+def test_even_corpora_go_with_batches_of_one_corpus(
+    labels: Labels, seed: int, options: PairOptions, batch_size: int
+) -> None:
+    options = replace(options, even_corpora=True)
+    pairs = draw_epoch(labels, seed=seed, epoch=0, options=options)
+    different = pairs[~pairs.same_author]
+    assert (labels.corpus[different.first] == labels.corpus[different.second]).all()
+    parts = batches(pairs, labels, batch_size, seed=seed, epoch=0, options=options)
+    assert sorted(index for part in parts for index in part.tolist()) == [*range(len(pairs))]
+    for part in parts:
+        assert 1 <= len(part) <= batch_size
+        assert len({corpora_of(pairs, labels, index) for index in part}) == 1
+
+
+@given(corpora, seeds, any_options)
+def test_without_even_corpora_pairs_and_their_order_are_those_of_one_draw(
+    labels: Labels, seed: int, options: PairOptions
+) -> None:
+    """As it was before the option: models can be trained again, to the last bit."""
+    rng = np.random.default_rng([seed, 3])
+    drawn = sample_pairs(labels.author, random.Random(f"{seed}/3"))
+    same, different = drawn[drawn.same_author], drawn[~drawn.same_author]
+    if options.same_author_across:
+        same = module._rematch_same(same, labels, options, rng)
+    if options.within:
+        documents = np.concatenate([different.first, different.second])
+        different = module._match_different(documents, labels, options, rng)
+    if options.balanced:
+        same, different = module._balance(same, different, labels, options, rng)
+    both = DrawnPairs.join(same, different)
+    expected = as_list(both[rng.permutation(len(both))])
+    assert as_list(draw_epoch(labels, seed=seed, epoch=3, options=options)) == expected
+
+
+# Matching
 
 
 def most_pairs(items: list[tuple[int, int]]) -> int:

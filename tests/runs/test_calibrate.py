@@ -11,14 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
-from conftest import SmallRun, made_up_rows, write_rows
+from conftest import SmallRun, made_up_rows, rich_rows, write_rows
 
 from adhominem import Document, Population, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import AdHominemWarning, ModelError, OptionError
+from adhominem.evaluation.answers import answers_from
+from adhominem.evaluation.measures import measure
 from adhominem.models.authors import trained_on
+from adhominem.models.validation import Validation, read_validation
 from adhominem.runs.calibrate import _Data, _Part, calibrate_model
 from adhominem.scoring.fusion import Scores
+from adhominem.scoring.probability import probability_same_author
 from adhominem.text.pan import Pair
 
 
@@ -69,6 +73,20 @@ def test_calibration_makes_the_evidence_cheaper_for_authors_it_has_not_seen(
         assert report.sets == ("pairs",)
 
 
+def condition_of(same_author: npt.NDArray[np.bool_]) -> Validation:
+    """Pairs of one set, under the condition that all are under."""
+    pairs = len(same_author)
+    return Validation(
+        kinds=("pairs",),
+        log_bayes_factor=np.zeros(pairs, np.float32),
+        same_author=same_author,
+        kind=np.zeros(pairs, np.int32),
+        words=np.full(pairs, 100, np.int32),
+        population=np.zeros(pairs, bool),
+        known=np.ones(pairs, bool),
+    )
+
+
 @pytest.mark.parametrize("kind", ["logistic", "isotonic"])
 @pytest.mark.parametrize(("members", "fusion"), [(1, "logistic"), (2, "logistic"), (2, "mean")])
 def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
@@ -81,16 +99,95 @@ def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
     scores = Scores(rng.normal(size=(members, 300)) + same, np.zeros((0, 300)))
 
     def data(labels: npt.NDArray[np.bool_]) -> _Data:
-        return _Data([_Part(scores, labels, authors, whole=True)], kind, fusion)
+        return _Data([_Part(scores, authors, True, condition_of(labels))], kind, fusion)
 
-    found = data(same).crossed()
+    found = data(same).crossed
     # whatever is said of one author's pairs, the maps for that author's pairs stay the same
     touched = (authors == authors[0, 0]).any(axis=1)
-    again = data(np.where(touched, ~same, same)).crossed()
+    again = data(np.where(touched, ~same, same)).crossed
     np.testing.assert_allclose(found[touched], again[touched], rtol=1e-9)
     assert not np.allclose(found[~touched], again[~touched], rtol=1e-3)
     assert not np.allclose(found, data(same).fit(np.ones(300, dtype=bool))(scores), rtol=1e-3)
     assert np.corrcoef(found, scores.members.sum(axis=0))[0, 1] > 0.8
+
+
+# The pairs that a result is held against
+
+
+def measures(found: Validation) -> dict[str, float]:
+    factors = found.log_bayes_factor.astype(np.float64)
+    return measure(answers_from("", probability_same_author(factors), factors, found.same_author))
+
+
+def test_the_pairs_of_the_calibration_are_kept_as_the_reports_measure_them(
+    model: Path, pairs: Path
+) -> None:
+    some = list(read_pairs(pairs))
+    reports = calibrate_model(model, {"pairs": some})
+    found = read_validation(model)
+    assert found is not None
+    assert found.kinds == ("pairs",)
+    assert found.known.all()  # the model knows of no kinds
+    assert found.population.sum() == len(some) == len(found) / 2  # none is long enough to cut
+    truth = [pair.same_author for pair in some]
+    words = [min(len(each.text.split()) for each in (pair.first, pair.second)) for pair in some]
+    for population, report in ((False, reports.alone), (True, reports.population)):
+        part = found[found.population == population]
+        assert part.same_author.tolist() == truth
+        assert part.words.tolist() == words
+        expected = report.after
+        for name, value in measures(part).items():
+            assert value == pytest.approx(expected[name], abs=1e-5), name
+    assert not np.allclose(*(found.log_bayes_factor[found.population == p] for p in (0, 1)))
+
+
+def test_shortened_pairs_and_pairs_of_unknown_kinds_are_kept_with_what_they_are(
+    mixed_folder: Path, tmp_path: Path
+) -> None:
+    model = Path(copytree(mixed_folder, tmp_path / "model"))
+    for kind in ("letters", "notes"):
+        rows = write_rows(tmp_path / f"{kind}.jsonl", rich_rows(kind, 24, 4, "-more-"))
+        write_pair_set(find_sources(rows), tmp_path / kind)
+    sets = {
+        "letters": list(read_pairs(tmp_path / "letters")),
+        "others": list(read_pairs(tmp_path / "notes")),
+    }
+    reports = calibrate_model(model, sets, lengths=(150,))
+    found = read_validation(model)
+    assert found is not None
+    assert found.kinds == ("letters", "others")
+    long = {
+        name: [
+            pair
+            for pair in some
+            if all(len(each.text.split()) > 150 for each in (pair.first, pair.second))
+        ]
+        for name, some in sets.items()
+    }
+    for number, (name, some) in enumerate(sets.items()):
+        assert 10 <= len(long[name]) < len(some)
+        own = found[found.kind == number]
+        shares = {  # of "others" the model has no kind: it cannot be as if it were unknown
+            "population": own.population,
+            "known": ~own.population & own.known,
+            "unknown": ~own.population & ~own.known,
+        }
+        times = {"population": 1, "known": 1, "unknown": 2 if name == "letters" else 0}
+        for condition, chosen in shares.items():
+            part = own[chosen]
+            assert len(part) == times[condition] * (len(some) + len(long[name]))
+            assert (part.words == 150).sum() >= times[condition] * len(long[name])
+    whole = [pair for some in sets.values() for pair in some]
+    assert reports.alone.calibration.pairs == len(whole)
+    # of the whole pairs that know their kind, the measures are those of the report
+    mask = np.zeros(len(found), bool)
+    begin = 0
+    for name, some in sets.items():
+        for size, is_whole in ((len(some), True), (len(long[name]), False)):
+            mask[begin : begin + size] = is_whole
+            begin += size * (3 if name == "letters" else 1)
+    for name, value in measures(found[mask]).items():
+        assert value == pytest.approx(reports.alone.after[name], abs=1e-5), name
 
 
 def test_authors_of_the_training_texts_are_refused(small_run: SmallRun, model: Path) -> None:

@@ -91,10 +91,10 @@ def test_each_member_gets_the_kinds_of_text_as_it_sees_them(
 ) -> None:
     corpus = ngram_run.data.corpus
     texts = [[corpus.types[kind] for kind in corpus.document(at)] for at in range(len(corpus))]
-    for member, model in zip(member_folders(both), load(both)._members, strict=True):
+    for member, model in zip(member_folders(both), load(both).members, strict=True):
         styles = read_styles(member)
         assert styles is not None
-        levs = model._encoder.encode(texts, [[] for _ in texts])
+        levs = model.encoder.encode(texts, [[] for _ in texts])
         means = [levs[corpus.labels.corpus == kind].mean(axis=0) for kind in (0, 1)]
         np.testing.assert_allclose(styles.centres, means, atol=1e-4 * np.abs(means).max())
         assert styles.kinds == ("letters", "notes")
@@ -108,14 +108,14 @@ def test_without_a_corpus_members_stay_as_they_are(
     for source in (ngram_run.folder, small_run.folder):
         alone, member = load(source), load(folder / source.name)
         assert alone.sha256 == member.sha256
-    assert load(folder).members == ["ngrams", "model"]
+    assert load(folder).member_names == ["ngrams", "model"]
 
 
 def test_members_of_the_same_name_are_numbered_and_ensembles_taken_apart(
     both: Path, ngram_run: NgramRun, tmp_path: Path
 ) -> None:
     folder = make_ensemble([both, ngram_run.folder], tmp_path / "three")
-    assert load(folder).members == ["member-1", "member-2", "member-3"]
+    assert load(folder).member_names == ["member-1", "member-2", "member-3"]
     levs = load(folder).encode(TEXTS)
     two = load(both).encode(TEXTS)
     np.testing.assert_array_equal(levs[:, : two.shape[1]], two)

@@ -19,9 +19,9 @@ def test_the_rows_are_the_dev_scores_of_training(small_run: SmallRun) -> None:
     (row,) = table([small_run.folder], {"dev": list(read_pairs(small_run.data.pairs))})
     expected = small_run.model.scores["dev"]
     assert row.model == "model"
-    assert set(row.scores) == set(expected)
-    for name, value in expected.items():
-        assert row.scores[name] == pytest.approx(value, abs=1e-4), name
+    assert set(expected) - set(row.scores) == {"cosine_auc"}  # of no meaning for an ensemble
+    for name, value in row.scores.items():
+        assert value == pytest.approx(expected[name], abs=1e-4), name
 
 
 def test_models_of_one_name_are_told_apart_by_their_paths(

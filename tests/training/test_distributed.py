@@ -55,6 +55,10 @@ VARIANTS = {
         "loss.projection_size=3",
         "loss.in_batch_form=softmax",
     ),
+    "masks a document, the cosine of all documents": (
+        "loss.in_batch_form=cosine",
+        "data.pairs.even_corpora=true",
+    ),
     "masks a pair": ("loss.in_batch_negatives=0", "training.masks=pair"),
     "masks a pair, projection, kernel": (
         "loss.in_batch_negatives=0",

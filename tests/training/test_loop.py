@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,10 @@ from conftest import SmallData
 
 from adhominem import Config, Vocabulary, draw_epoch
 from adhominem.errors import DivergedError, OptionError
-from adhominem.pairs.epochs import PairOptions
+from adhominem.pairs.epochs import PairOptions, batches
 from adhominem.training.data import DeviceCorpus
 from adhominem.training.loop import Trainer
-from adhominem.training.model import SiameseModel
+from adhominem.training.model import PairLabels, SiameseModel
 from adhominem.training.options import TrainingOptions
 
 CPU = torch.device("cpu")
@@ -85,6 +86,34 @@ def test_each_epoch_trains_on_the_pairs_drawn_for_it(
         assert sum(step.pairs for step in steps) == len(drawn)
         epochs.append(sorted(seen))
     assert epochs[0] != epochs[1]
+
+
+@pytest.mark.parametrize("even", [False, True])
+def test_the_losses_know_who_wrote_each_document_of_a_batch(
+    even: bool, small_data: SmallData, small_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = replace(small_config.data.pairs, even_corpora=even)
+    config = replace(small_config, data=replace(small_config.data, pairs=pairs))
+    run = trainer(small_data, config)
+    authors = small_data.corpus.labels.author
+    known: list[tuple[list[int], list[bool]]] = []
+    real = run.model.losses
+
+    def losses(levs: torch.Tensor, labels: PairLabels, *more: Any) -> dict[str, torch.Tensor]:
+        known.append((labels.author.tolist(), labels.same_author.tolist()))
+        return real(levs, labels, *more)
+
+    monkeypatch.setattr(run.model, "losses", losses)
+    drawn = draw_epoch(small_data.corpus.labels, seed=0, epoch=0, options=pairs)
+    order = batches(
+        drawn, small_data.corpus.labels, config.training.batch_pairs, seed=0, epoch=0, options=pairs
+    )
+    list(run.epoch(0))
+    assert len(known) == len(order)
+    for chosen, (wrote, same_author) in zip(order, known, strict=True):
+        part = drawn[chosen]
+        assert wrote == [*authors[part.first].tolist(), *authors[part.second].tolist()]
+        assert same_author == part.same_author.tolist()
 
 
 def test_a_gradient_longer_than_the_limit_is_cut_to_it_and_no_other_one_changes(

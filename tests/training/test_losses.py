@@ -14,6 +14,7 @@ from torch import Tensor
 from adhominem.encoders.network import Masks
 from adhominem.encoders.options import EncoderOptions
 from adhominem.training.losses import (
+    CosineSoftmax,
     KernelSimilarity,
     bayes_factor_loss,
     contrastive_loss,
@@ -177,6 +178,142 @@ def test_two_pairs_by_one_author_are_no_negatives_of_each_other(form: str) -> No
     assert (scores.grad != 0).tolist() == [[True, False, True], [False, True, True], [True] * 3]
 
 
+def slow_cosine(
+    levs: list[list[float]], authors: list[int], same_author: list[bool], scale: float
+) -> float:
+    """Which other document is by the author of this one? Asked of both of each pair by one."""
+    pairs = len(same_author)
+    size = len(levs[0])
+    mean = [sum(lev[at] for lev in levs) / len(levs) for at in range(size)]
+    moved = [[lev[at] - mean[at] for at in range(size)] for lev in levs]
+
+    def cosine(one: int, other: int) -> float:
+        product = sum(a * b for a, b in zip(moved[one], moved[other], strict=True))
+        lengths = [math.sqrt(sum(a * a for a in moved[at])) for at in (one, other)]
+        return product / max(lengths[0], 1e-12) / max(lengths[1], 1e-12)
+
+    losses = []
+    for asked in range(2 * pairs):
+        if not same_author[asked % pairs]:
+            continue
+        partner = asked + pairs if asked < pairs else asked - pairs
+        right = math.exp(scale * cosine(asked, partner))
+        wrong = sum(
+            math.exp(scale * cosine(asked, other))
+            for other in range(2 * pairs)
+            if authors[other] != authors[asked]
+        )
+        losses.append(-math.log(right / (right + wrong)))
+    return sum(losses) / len(losses)
+
+
+def drawn_levs(seed: int, documents: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(documents, 3, generator=generator, dtype=torch.float64)
+
+
+def drawn_pairs(authors: list[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+    """Who wrote the first documents, then the second ones; which pairs are by one author."""
+    first, second = zip(*authors, strict=True)
+    return torch.tensor([*first, *second]), torch.tensor([a == b for a, b in authors])
+
+
+some_authors = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6
+).filter(lambda pairs: any(a == b for a, b in pairs))
+
+
+@given(seed=seeds, authors=some_authors, scale=st.floats(0.5, 20))
+def test_the_cosine_form_is_that_of_a_loop_over_all_documents(
+    seed: int, authors: list[tuple[int, int]], scale: float
+) -> None:
+    levs = drawn_levs(seed, 2 * len(authors))
+    names, same_author = drawn_pairs(authors)
+    loss = CosineSoftmax().double()
+    with torch.no_grad():
+        loss.log_scale.fill_(math.log(scale))
+    expected = slow_cosine(levs.tolist(), names.tolist(), same_author.tolist(), scale)
+    same(loss(levs, names, same_author), expected, 1e-6)
+
+
+def test_the_cosine_form_begins_with_a_scale_of_fifteen() -> None:
+    levs = drawn_levs(0, 8)
+    names, same_author = drawn_pairs([(0, 0), (1, 1), (2, 3), (4, 4)])
+    expected = slow_cosine(levs.tolist(), names.tolist(), same_author.tolist(), 15)
+    same(CosineSoftmax().double()(levs, names, same_author), expected, 1e-5)
+
+
+@given(seed=seeds, authors=some_authors)
+def test_moving_or_stretching_all_levs_changes_nothing_for_the_cosine_form(
+    seed: int, authors: list[tuple[int, int]]
+) -> None:
+    levs = drawn_levs(seed, 2 * len(authors))
+    loss, labels = CosineSoftmax().double(), drawn_pairs(authors)
+    shift = 5 * drawn_levs(seed + 1, 1)
+    expected = loss(levs, *labels).item()
+    same(loss(3 * levs + shift, *labels), expected, 1e-6)
+
+
+@given(seed=seeds, authors=some_authors)
+def test_which_document_of_a_pair_comes_first_is_all_one_to_the_cosine_form(
+    seed: int, authors: list[tuple[int, int]]
+) -> None:
+    pairs = len(authors)
+    levs = drawn_levs(seed, 2 * pairs)
+    names, same_author = drawn_pairs(authors)
+    turned = torch.cat([torch.arange(pairs, 2 * pairs), torch.arange(pairs)])
+    loss = CosineSoftmax().double()
+    expected = loss(levs, names, same_author).item()
+    same(loss(levs[turned], names[turned], same_author), expected)
+
+
+def test_documents_by_one_author_are_no_wrong_answers_of_each_other() -> None:
+    """Whatever the cosine of two of them: only the partner and other authors are looked at."""
+    names, same_author = drawn_pairs([(7, 7), (7, 7), (8, 8), (7, 9)])
+    loss = CosineSoftmax().double()
+    levs = drawn_levs(1, 8)
+    seen: list[Tensor] = []
+
+    def remember(scores: Tensor, answers: Tensor) -> Tensor:
+        seen.append(scores)
+        return torch.nn.functional.nll_loss(scores.log_softmax(1), answers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.nn.functional, "cross_entropy", remember)
+        loss(levs, names, same_author)
+    (scores,) = seen  # rows: 0, 1, 2 of the first documents and 4, 5, 6 of the second ones
+    looked_at = torch.isfinite(scores).tolist()
+    for row, asked in enumerate((0, 1, 2, 4, 5, 6)):
+        for other in range(8):
+            partner = other == (asked + 4) % 8
+            assert looked_at[row][other] == (partner or names[other] != names[asked])
+
+
+def test_the_cosine_form_trains_levs_and_scale_and_nothing_where_nothing_can_be_wrong() -> None:
+    levs = drawn_levs(2, 6).requires_grad_()
+    loss = CosineSoftmax().double()
+    loss(levs, *drawn_pairs([(1, 1), (2, 2), (3, 4)])).backward()
+    assert levs.grad is not None
+    assert loss.log_scale.grad is not None
+    assert (levs.grad != 0).any(dim=1).all()  # those of the third pair, as wrong answers
+    assert loss.log_scale.grad != 0
+    levs.grad = loss.log_scale.grad = None
+    alone = loss(levs, *drawn_pairs([(1, 1), (1, 1), (1, 1)]))
+    alone.backward()
+    assert alone.item() == 0
+    assert not levs.grad.any()
+
+
+def test_documents_that_are_all_the_same_give_the_cosine_form_finite_numbers() -> None:
+    levs = torch.ones(6, 3, requires_grad=True)
+    loss = CosineSoftmax()
+    found = loss(levs, *drawn_pairs([(1, 1), (2, 2), (3, 4)]))
+    found.backward()
+    assert found.item() == pytest.approx(math.log(5))
+    assert levs.grad is not None
+    assert torch.isfinite(levs.grad).all()
+
+
 # The losses together
 
 
@@ -196,7 +333,8 @@ def some_levs(pairs: int = 6) -> Tensor:
 
 
 LABELS = PairLabels(
-    torch.tensor([True, False, True, True, False, True]), torch.tensor([1, 2, 3, 1, 4, 5])
+    torch.tensor([True, False, True, True, False, True]),
+    torch.tensor([1, 2, 3, 1, 4, 5, 1, 6, 3, 1, 3, 5]),
 )
 
 
@@ -254,12 +392,50 @@ def test_the_kernel_form_takes_the_place_of_the_contrastive_one() -> None:
         ({"distance": ""}, {"bayes_factor"}),
         ({"distance": "kernel"}, {"distance", "bayes_factor"}),
         ({"in_batch_negatives": 0.5}, {"distance", "bayes_factor", "in_batch"}),
+        (
+            {"in_batch_negatives": 0.5, "in_batch_form": "cosine"},
+            {"distance", "bayes_factor", "in_batch"},
+        ),
+        ({"in_batch_form": "cosine"}, {"distance", "bayes_factor"}),
     ],
 )
 def test_only_the_losses_asked_for_are_there(settings: dict[str, object], names: set[str]) -> None:
     model = model_with(**settings)
     assert set(model.losses(some_levs(), LABELS)) == names
     assert (model.kernel is not None) == (settings.get("distance") == "kernel")
+    by_cosine = settings.get("in_batch_form") == "cosine" and "in_batch_negatives" in settings
+    assert (model.cosine is not None) == by_cosine == model.options.by_cosine
+
+
+def test_the_cosine_form_takes_the_place_of_the_bayes_factors_of_the_batch() -> None:
+    model = model_with(in_batch_negatives=0.25, in_batch_form="cosine", projection_size=4)
+    levs = some_levs()
+    found = model.losses(levs, LABELS)
+    authors, labels = LABELS.author.tolist(), LABELS.same_author.tolist()
+    expected = slow_cosine(levs.tolist(), authors, labels, 15)
+    same(found["in_batch"], 0.25 * expected, 1e-4)
+    assert model.cosine is not None
+    assert [name for name, _ in model.named_parameters() if name.startswith("cosine")] == [
+        "cosine.log_scale"
+    ]
+
+
+def test_the_cosine_form_trains_the_levs_even_where_the_bayes_factor_does_not() -> None:
+    levs = some_levs()
+    model = model_with(
+        in_batch_negatives=1.0, in_batch_form="cosine", stop_gradient_at_lev=True, projection_size=4
+    )
+    found = model.losses(levs, LABELS)
+    assert gradient(found["bayes_factor"], levs) is None
+    of_levs = gradient(found["in_batch"], levs)
+    assert of_levs is not None
+    assert (of_levs != 0).any(dim=1).all()
+    found["in_batch"].backward()
+    assert model.projection is not None
+    assert model.cosine is not None
+    for parameter in (*model.two_covariance.parameters(), *model.projection.parameters()):
+        assert parameter.grad is None
+    assert model.cosine.log_scale.grad is not None
 
 
 @pytest.mark.parametrize("projection", [0, 4])
@@ -343,8 +519,9 @@ def test_the_layer_starts_from_the_levs_with_a_tenth_of_their_variance_between_a
         torch.testing.assert_close(covariance, expected, rtol=1e-5, atol=1e-9)
 
 
-def test_a_batch_without_a_same_author_pair_has_no_in_batch_loss() -> None:
-    model = model_with(in_batch_negatives=1.0)
+@pytest.mark.parametrize("form", ["softmax", "cross_entropy", "cosine"])
+def test_a_batch_without_a_same_author_pair_has_no_in_batch_loss(form: str) -> None:
+    model = model_with(in_batch_negatives=1.0, in_batch_form=form)
     levs = some_levs()
     different = replace(LABELS, same_author=torch.zeros(6, dtype=torch.bool))
     losses = model.losses(levs, different)

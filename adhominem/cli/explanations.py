@@ -1,0 +1,125 @@
+"""The commands that show what a model looked at: explain, attention."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adhominem.cli.case import Case, case_options, delta_option, scale_option
+from adhominem.cli.shared import (
+    find_all,
+    finish,
+    json_option,
+    model_option,
+    prior_option,
+    skip_list,
+    sources_argument,
+)
+
+
+@click.command()
+@case_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The file to write: .html, .png or .tex.  [default: the terminal]",
+)
+@click.option(
+    "--format",
+    "chosen",
+    type=click.Choice(["html", "terminal", "png", "latex"]),
+    help="What to write.  [default: by the ending of the output]",
+)
+@prior_option
+@delta_option
+@scale_option
+@json_option
+def explain(
+    case: Case,
+    output: Path | None,
+    chosen: str | None,
+    prior: float,
+    delta: float,
+    scale: Path | None,
+    as_json: bool,
+) -> None:
+    """Show where the model looked, and what speaks for or against one author.
+
+    FIRST and SECOND are as for `verify`. In the texts, blue is the attention that a passage got,
+    red that of a token in it; beside that, what each passage and the strongest n-grams contribute.
+
+    \b
+        adhominem explain letter.txt email.txt -o report.html
+        adhominem explain letter.txt email.txt
+    """
+    from adhominem.explain.texts import explain_texts
+    from adhominem.explain.output import write_explanation
+    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.terminal import percent, print_json
+
+    with percent("explaining") as on_progress:
+        explanation = explain_texts(
+            case.verifier,
+            case.first,
+            case.second,
+            population=case.population,
+            prior_same_author=prior,
+            delta=delta,
+            scale=VerbalScale.read(scale) if scale else None,
+            on_progress=on_progress,
+        )
+    if as_json:
+        print_json(explanation.to_json())
+    if output is not None or not as_json:
+        write_explanation(explanation, output, chosen)
+    finish(case.skipped)
+
+
+@click.command()
+@sources_argument
+@model_option
+@click.option(
+    "--fewest",
+    default=5,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Documents that a word must stand in.",
+)
+@click.option(
+    "--top", default=20, show_default=True, type=click.IntRange(min=1), help="Words to show."
+)
+@json_option
+def attention(sources: tuple[Path, ...], model: str, fewest: int, top: int, as_json: bool) -> None:
+    """Which words of a corpus get more or less attention than their frequency explains?
+
+    \b
+        adhominem attention novels/
+    """
+    from adhominem.runs.attention import attention_of
+    from adhominem.terminal import print_json, print_table, progress
+
+    found, size = find_all(sources)
+    skipped = skip_list()
+    with progress("reading", size) as on_bytes:
+        result = attention_of(
+            model, found, fewest_documents=fewest, skipped=skipped, on_bytes=on_bytes
+        )
+    if as_json:
+        print_json({**result.to_json(), "skipped": [str(error) for error in skipped]})
+    else:
+        columns = ["word", "attention / frequency", "95 % interval", "tokens", "documents"]
+        rows = [
+            [
+                word.word,
+                f"{word.ratio:.2f}",
+                f"{word.low:.2f} - {word.high:.2f}",
+                word.tokens,
+                word.documents,
+            ]
+            for word in result.words
+        ]
+        print_table("looked at more than they occur", columns, rows[:top])
+        print_table("looked at less than they occur", columns, rows[top:][-top:][::-1])
+    finish(skipped)

@@ -1,0 +1,197 @@
+"""The commands for a court: report, check-report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from adhominem.cli.case import Case, _population, case_options, scale_option
+from adhominem.cli.shared import finish, json_option, population_option, seed_option, skip_list
+
+
+def _known_endings(
+    context: click.Context, parameter: click.Parameter, outputs: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Refuse what cannot be written before anything is computed."""
+    from adhominem.explain.report_pdf import check_pdf
+
+    for output in outputs:
+        if output.suffix.lower() not in (".html", ".htm", ".pdf"):
+            raise click.BadParameter(f"{output} is no .html and no .pdf; expected one of these")
+        if output.suffix.lower() == ".pdf":
+            check_pdf()
+    return outputs
+
+
+@click.command()
+@case_options
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    required=True,
+    multiple=True,
+    type=click.Path(path_type=Path),
+    callback=_known_endings,
+    help="The .html or .pdf to write; may be given twice.",
+)
+@click.option(
+    "--population-source",
+    default="",
+    metavar="TEXT",
+    help="What the population is, in words.  [default: its path]",
+)
+@click.option(
+    "--prior",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="The court's prior probability of one author; without it no probability is given.",
+)
+@click.option(
+    "--draws",
+    default=200,
+    show_default=True,
+    type=click.IntRange(20, 10_000),
+    help="Draws of passages for the interval.",
+)
+@seed_option
+@scale_option
+@click.option("--case", "title", default="", metavar="TEXT", help="The case's title or number.")
+@click.option("--examiner", default="", metavar="NAME", help="Who answers for the report.")
+@click.option(
+    "--date", metavar="DATE", help="The date of the report, like 2026-05-31.  [default: now]"
+)
+@json_option
+def report(
+    case: Case,
+    outputs: tuple[Path, ...],
+    population_source: str,
+    prior: float | None,
+    draws: int,
+    seed: int,
+    scale: Path | None,
+    title: str,
+    examiner: str,
+    date: str | None,
+    as_json: bool,
+) -> None:
+    """Write the report for a case: the evidence, what it rests on, and where it ends.
+
+    FIRST and SECOND are as for `verify`. The .html is one file for a browser that needs nothing
+    else; the .pdf needs the extra `report`. The same texts, settings and date give the same bytes.
+
+    \b
+        adhominem report letter.txt known-letters/ -o report.html
+        adhominem report letter.txt known-letters/ -o report.pdf --population other-letters/
+    """
+    from adhominem.explain.report import file_dates, make_report, report_date
+    from adhominem.explain.report_html import report_page
+    from adhominem.explain.report_pdf import write_report_pdf
+    from adhominem.explain.summary import signed
+    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.terminal import complain, percent, print_json
+    from adhominem.text.files import write_whole
+
+    date = report_date(date)
+    given = click.get_current_context().params
+    with percent("report") as on_progress:
+        made = make_report(
+            case.verifier,
+            case.first,
+            case.second,
+            population=case.population,
+            population_source=population_source or given["population"] or "",
+            prior_same_author=prior,
+            seed=seed,
+            draws=draws,
+            case=title,
+            examiner=examiner,
+            date=date,
+            scale=VerbalScale.read(scale) if scale else None,
+            model=given["model"],
+            modified=file_dates([*case.first, *case.second]),
+            on_progress=on_progress,
+        )
+    for output in outputs:
+        if output.suffix.lower() == ".pdf":
+            write_report_pdf(made, output)
+        else:
+            with write_whole(output) as file:
+                file.write(report_page(made))
+    written = [str(output) for output in outputs]
+    if as_json:
+        print_json({"outputs": written, **made.to_json()})
+    else:
+        click.echo(f"log10 Bayes factor  {signed(made.log10_bayes_factor)}")
+        click.echo(made.verbal)
+        click.echo(f"Written  {', '.join(written)}")
+        for warning in made.warnings:
+            complain(f"warning: {warning.message}")
+    finish(case.skipped)
+
+
+@click.command("check-report")
+@click.argument("page", metavar="REPORT", type=click.Path(path_type=Path))
+@click.argument("first")
+@click.argument("second")
+@click.option(
+    "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
+)
+@click.option("--also-second", multiple=True, metavar="FILE", help="One more of the second side.")
+@population_option
+@click.option("--model", help="Where the model lies.  [default: the one that the report names]")
+@json_option
+def check_report_command(
+    page: Path,
+    first: str,
+    second: str,
+    also_first: tuple[str, ...],
+    also_second: tuple[str, ...],
+    population: str | None,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Compute a report anew from its texts, and say what differs.
+
+    REPORT is the .html that `report` wrote. Topics, seed, draws and prior are those of the report;
+    its population must be given again. Exit status: 0 if all is the same, 1 if not.
+
+    \b
+        adhominem check-report report.html letter.txt known-letters/
+    """
+    from adhominem.explain.check import check_report
+    from adhominem.explain.report_html import report_in_page
+    from adhominem.terminal import percent, print_json
+    from adhominem.text.exhibits import read_exhibits
+    from adhominem.verifier import load
+
+    if first == second == "-":
+        raise click.UsageError("both sides are standard input; expected at most one")
+    reported, _ = report_in_page(page)
+    named = model or reported.model
+    verifier = load(named)
+    skipped = skip_list()
+    relevant = None
+    if population is not None:
+        relevant = _population(population, named, verifier, skipped)
+    with percent("checking") as on_progress:
+        differences = check_report(
+            page,
+            read_exhibits([first, *also_first]),
+            read_exhibits([second, *also_second]),
+            population=relevant,
+            verifier=verifier,
+            model=named,
+            on_progress=on_progress,
+        )
+    if as_json:
+        told = [vars(each) for each in differences]
+        print_json({"same": not differences, "differences": told})
+    elif differences:
+        click.echo("\n".join(str(each) for each in differences))
+    else:
+        click.echo("The same: texts, population, model, version, numbers and page.")
+    if differences:
+        sys.exit(1)
+    finish(skipped)

@@ -1,0 +1,76 @@
+"""The command that serves the page and the REST interface."""
+
+from __future__ import annotations
+
+import click
+
+from adhominem.cli.shared import model_option, population_option
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any free."
+)
+@model_option
+@population_option
+@click.option(
+    "--token",
+    envvar="ADHOMINEM_TOKEN",
+    default="",
+    help="Whoever asks must know it; better set ADHOMINEM_TOKEN, which other users cannot see.",
+)
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A name that the server is reached by, if there is a proxy before it.",
+)
+@click.option(
+    "--max-bytes",
+    default=16 << 20,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Of one request.",
+)
+@click.option(
+    "--timeout",
+    default=120.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds until a request is given up.",
+)
+def serve(
+    host: str,
+    port: int,
+    model: str,
+    population: str | None,
+    token: str,
+    allow_host: tuple[str, ...],
+    max_bytes: int,
+    timeout: float,
+) -> None:
+    """A page to compare texts in a browser, and a REST interface for programs.
+
+    Texts are neither stored nor logged. Without --host only this machine can reach it.
+
+    \b
+        adhominem serve
+        ADHOMINEM_TOKEN=secret adhominem serve --host 0.0.0.0 --population similar-texts
+    """
+    from adhominem.errors import MissingExtraError
+    from adhominem.terminal import complain
+
+    try:
+        import fastapi  # noqa: F401
+        import python_multipart  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve", "adhominem serve") from None
+    from adhominem.web.limits import Limits
+    from adhominem.web.server import serve as serve_all
+    from adhominem.web.service import Service
+
+    limits = Limits(bytes=max_bytes, seconds=timeout)
+    service = Service.open(model, population, limits)
+    serve_all(service, host=host, port=port, token=token, names=allow_host, say=complain)

@@ -1,0 +1,84 @@
+// Legend, search, projections, saving, and the first drawing.
+
+for (const button of document.querySelectorAll("[data-look]"))
+  button.addEventListener("click", () => {
+    const look = Number(button.dataset.look);
+    if (!state.authors.delete(look)) state.authors.add(look);
+    button.setAttribute("aria-pressed", state.authors.has(look));
+    find("clear").hidden = !state.authors.size;
+    shine();
+  });
+find("clear").addEventListener("click", () => {
+  state.authors.clear();
+  for (const button of document.querySelectorAll("[data-look]"))
+    button.setAttribute("aria-pressed", false);
+  find("clear").hidden = true;
+  shine();
+});
+find("search").addEventListener("input", (event) => {
+  state.query = event.target.value.trim().toLowerCase();
+  shine();
+});
+state.names = find("names").checked = documents.length <= 80 && window.innerWidth > 640;
+find("names").addEventListener("change", (event) => {
+  state.names = event.target.checked;
+  shine();
+});
+const choices = [...document.querySelectorAll("[data-projection]")];
+for (const button of choices)
+  button.addEventListener("click", () => {
+    state.projection = Number(button.dataset.projection);
+    state.zoom = { scale: 1, x: 0, y: 0 };
+    for (const each of choices) each.setAttribute("aria-pressed", each === button);
+    find("caption").textContent = projections[state.projection].caption;
+    place();
+  });
+
+function save(name, ...pictures) {
+  // The pictures below each other as one file that stands on its own.
+  const whole = make(null, "svg", { xmlns: SVG });
+  let tall = 0, wide = 0;
+  for (const picture of pictures) {
+    const copy = picture.cloneNode(true);
+    const [, , width, height] = copy.getAttribute("viewBox").split(" ").map(Number);
+    for (const [key, value] of Object.entries({ y: tall, width, height }))
+      copy.setAttribute(key, value);
+    copy.removeAttribute("id");
+    whole.append(copy);
+    [tall, wide] = [tall + height, Math.max(wide, width)];
+  }
+  whole.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
+  whole.setAttribute("width", wide);
+  whole.setAttribute("height", tall);
+  const link = html(null, "a");
+  const text = new XMLSerializer().serializeToString(whole);
+  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+find("save-map").addEventListener("click", () =>
+  save(`${projections[state.projection].name.toLowerCase()}.svg`, map));
+find("save-tree").addEventListener("click", () => save("tree.svg", axis, tree));
+
+function drawAll() {
+  drawMap();
+  drawTree();
+}
+find("unscripted").remove();
+let size = 0;
+new ResizeObserver(() => {
+  if (find("pictures").clientWidth === size) return;
+  size = find("pictures").clientWidth;
+  drawAll();
+  show();
+}).observe(find("pictures"));
+window.addEventListener("beforeprint", () => {
+  [state.hovered, state.group] = [null, null];
+  shine();
+  show();
+});
+const follow = () => {
+  if (!card.hidden && beside && beside.isConnected) put(beside);
+};
+window.addEventListener("scroll", follow, { passive: true });

@@ -1,0 +1,105 @@
+"""What stands beside every heat map: the number, and what it does and does not say."""
+
+from __future__ import annotations
+
+from math import isfinite, log
+
+from adhominem.explain.explanation import Explanation
+from adhominem.verifier import Material, Verification
+
+NOT_A_VERDICT = (
+    "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "
+    "wrote both sides than if a different person wrote each."
+)
+NOT_WHY = "Attention shows where the network looked, not why it decided."
+NO_ATTENTION = "No network looked at these texts: there is no attention to show."
+
+CHANNELS = {  # of n-grams, in plain words
+    "characters": "letters within a word",
+    "tokens": "a word or mark",
+    "bigrams": "two words in a row",
+    "shaped_bigrams": "two words in a row, rare ones by their shape",
+}
+
+
+def title(verification: Verification) -> str:
+    """What was compared with what."""
+    sides = (verification.first.documents, verification.second.documents)
+    return f"Comparison of {' and '.join(_named(side) for side in sides)}"
+
+
+def _named(documents: tuple[Material, ...]) -> str:
+    more = len(documents) - 1
+    others = f" and {more} more {'text' if more == 1 else 'texts'}" if more else ""
+    name = documents[0].name if documents else "no text"
+    return f"{name}{others}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number whose sign matters."""
+    if not isfinite(value):
+        return "–" if value != value else "+∞" if value > 0 else "−∞"
+    shown = f"{value:+.{digits}f}"
+    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
+
+
+def contributed(nats: float) -> str:
+    """A contribution as people read it: in base 10, to a thousandth."""
+    return signed(nats / log(10), 3)
+
+
+def probability(verification: Verification) -> str:
+    """The probability of one author, together with the prior that it rests on."""
+    value = verification.probability_same_author
+    # Never 0 or 1, which no evidence makes it.
+    shown = "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
+    return (
+        f"Probability of one author {shown}, if it was {verification.prior_same_author:g} before "
+        "the texts; the prior belongs to the case and does not come from the texts."
+    )
+
+
+def background(verification: Verification) -> str:
+    """What the texts were compared against: a population, or what they look like."""
+    if population := verification.population:
+        return (
+            f"Population of {population.texts:,} texts; without it the log10 Bayes factor would be "
+            f"{signed(population.log10_bayes_factor_without)}."
+        )
+    likeness = verification.likeness
+    if likeness is None or not likeness.kinds:
+        return ""
+    kind, share = next(iter(likeness.kinds.items()))
+    far = (
+        f"{likeness.unlikeness:.1f} times as far from them as nearly all training texts"
+        if likeness.unlikeness > 1
+        else f"as far from them as usual ({likeness.unlikeness:.1f} of the limit)"
+    )
+    return (
+        f"No population was given: of the training texts these are most like {kind} "
+        f"({share:.0%}), and {far}."
+    )
+
+
+def speaks_for(contribution: float) -> str:
+    """The proposition that a contribution is for."""
+    if not isfinite(contribution) or contributed(contribution) == "0.000":
+        return "neither"
+    return "one author" if contribution > 0 else "different authors"
+
+
+def caption(explanation: Explanation) -> str:
+    """How to read a heat map that has no views to choose from."""
+    if explanation.has_attention:
+        said = (
+            "Blue bars: how much of the attention a passage got. Red: how much of its passage's "
+            f"attention a token got. {NOT_WHY}"
+        )
+    else:
+        said = (
+            f"{NO_ATTENTION} Teal: the passage speaks for one author. Orange: for different "
+            "authors."
+        )
+    return (
+        f"{said} The number beside a passage is what the log10 Bayes factor would lose without it."
+    )

@@ -1,0 +1,159 @@
+"""Explain a comparison: where the network looked, and what speaks for or against one author.
+
+Attention says where the network looked, not why the comparison came out as it did. For that, each
+passage is left out in turn: what the log Bayes factor loses is what the passage contributes.
+Passages depend on each other, so contributions do not sum to the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.explain.explanation import (
+    ExplainedText,
+    Explanation,
+    Passage,
+    TokenAttention,
+)
+from adhominem.explain.ngrams import explain_ngrams
+from adhominem.explain.sides import Sides
+from adhominem.scoring.population import Population
+from adhominem.scoring.verbal import VerbalScale
+from adhominem.text.exhibits import Exhibit
+from adhominem.verifier import SideTexts, Verifier, exhibits_of
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def explain_texts(
+    verifier: Verifier,
+    first: SideTexts,
+    second: SideTexts,
+    *,
+    population: Population | None = None,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: VerbalScale | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Explanation:
+    """Compare two sides as `Verifier.verify` does, and say what made it come out so.
+
+    `on_progress` hears which share of the work is done.
+    """
+    chosen = (exhibits_of(first, "first"), exhibits_of(second, "second"))
+    verification = verifier.verify(
+        *chosen,
+        population=population,
+        prior_same_author=prior_same_author,
+        delta=delta,
+        scale=scale,
+    )
+    sides = Sides.of(verifier, *chosen, population=population)
+    steps = sum(map(len, chosen)) + 1
+    texts = []
+    for side, (name, exhibits) in enumerate(zip(("first", "second"), chosen, strict=True)):
+        for number, exhibit in enumerate(exhibits):
+            texts.append(_explain_text(sides, name, side, number, exhibit))
+            on_progress(len(texts) / steps)
+    ngrams = explain_ngrams(sides)
+    on_progress(1.0)
+    return Explanation(verification, tuple(texts), ngrams)
+
+
+def _explain_text(
+    sides: Sides, name: str, side: int, number: int, exhibit: Exhibit
+) -> ExplainedText:
+    tokenizer = sides.verifier.members[0].tokenizer
+    found = tokenizer.tokenize(exhibit.document.text)
+    starts = sides.verifier.passages(len(found.tokens))
+    ends = np.append(starts[1:], len(found.tokens))
+    contributions = _contributions(sides, side, number, starts)
+    looks = _looks(sides, exhibit, starts)
+    passages = []
+    for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        tokens: tuple[TokenAttention, ...] = ()
+        if looks is not None:
+            shares = looks.tokens[at]
+            tokens = tuple(
+                TokenAttention(
+                    int(found.spans[start + place, 0]), int(found.spans[start + place, 1]), share
+                )
+                for place, share in enumerate(shares.tolist())
+            )
+        passages.append(
+            Passage(
+                int(found.spans[start, 0]),
+                int(found.spans[end - 1, 1]),
+                float(contributions[at]),
+                None if looks is None else float(looks.passages[at]),
+                tokens,
+            )
+        )
+    return ExplainedText(name, exhibit.document.id, exhibit.document.text, tuple(passages))
+
+
+def _contributions(sides: Sides, side: int, number: int, starts: IntArray) -> FloatArray:
+    """(passages,): the log Bayes factor, less that without each passage."""
+    if len(starts) == 1:  # without it nothing is left of the text
+        return np.array([sides.log_bayes_factor - sides.without_text(side, number)])
+    times = 1 - np.eye(len(starts), dtype=np.int64)  # each left out once
+    document = sides.exhibits[side][number].document
+    levs = sides.verifier.vary(document, starts, times)  # (passages, lev_size)
+    return sides.log_bayes_factor - sides.with_text(side, number, levs)
+
+
+@dataclass(frozen=True)
+class _Looks:
+    """Where the networks of a model looked on average."""
+
+    passages: FloatArray  # (passages,): sums to 1
+    tokens: list[FloatArray]  # of each passage: sums to 1; none of what was not read
+
+
+def _looks(sides: Sides, exhibit: Exhibit, starts: IntArray) -> _Looks | None:
+    found = []
+    members = sides.verifier.members
+    for member in members:
+        if member.tokenizer is not members[0].tokenizer:  # whose tokens are not those shown
+            continue
+        tokens = member.tokenizer.tokens(exhibit.document.text)
+        seen = member.look(exhibit.document, tokens)
+        if seen is not None and np.array_equal(seen.windows.starts, starts):
+            of_passages = seen.window_attention[0].astype(np.float64)
+            shares = _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
+            found.append(_Looks(of_passages, shares))
+    if not found:
+        return None
+    return _Looks(
+        np.mean([each.passages for each in found], axis=0),
+        [
+            np.asarray(np.mean(of_passage, axis=0))
+            for of_passage in zip(*(each.tokens for each in found), strict=True)
+        ],
+    )
+
+
+def _token_shares(
+    attention: npt.NDArray[np.float32], starts: IntArray, counts: IntArray
+) -> list[FloatArray]:
+    """What each token of each passage got, as shares that sum to 1 in a passage.
+
+    `attention` is (windows, tokens). A token of two overlapping windows is shown once, in the
+    passage where it stands, with the mean of what it got in both.
+    """
+    last = int((starts + counts).max())
+    total, seen = np.zeros(last), np.zeros(last)
+    for row, start, count in zip(attention, starts, counts, strict=True):
+        total[start : start + count] += row[:count]
+        seen[start : start + count] += 1
+    mean = total / np.maximum(seen, 1)
+    shares = []
+    for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
+        own = mean[start : min(end, start + count)]
+        shares.append(own / max(float(own.sum()), 1e-300))
+    return shares

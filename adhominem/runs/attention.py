@@ -1,0 +1,148 @@
+"""Which words the networks of a model look at, in a whole corpus.
+
+A token's weight is the attention of its window times its own in it. Were a network to look at all
+tokens alike, a word would get attention by its frequency. The *ratio* says how much more it gets.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.encoders.runtime import Encoded
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.text.readers import Source
+from adhominem.verifier import load
+
+_FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more of the text
+
+
+@dataclass(frozen=True)
+class WordAttention:
+    """A token type."""
+
+    word: str
+    tokens: int
+    documents: int  # that it stands in
+    ratio: float  # of its attention to what its frequency explains
+    low: float  # 95 % interval of the ratio, over documents
+    high: float
+
+
+@dataclass(frozen=True)
+class CorpusAttention:
+    """All words of a corpus that stand in several documents, the highest ratio first."""
+
+    model: str
+    documents: int
+    tokens: int
+    words: tuple[WordAttention, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings."""
+        return asdict(self)
+
+
+@dataclass
+class _Sums:
+    tokens: int = 0
+    documents: int = 0
+    attention: float = 0.0
+    even: float = 0.0  # what it would get by its frequency
+    squares: float = 0.0  # of attention, of even, and both multiplied: for the interval
+    even_squares: float = 0.0
+    products: float = 0.0
+
+
+def attention_of(
+    model: str | Path,
+    sources: Sequence[Source],
+    *,
+    fewest_documents: int = _FEWEST_DOCUMENTS,
+    skipped: list[InputError] | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> CorpusAttention:
+    """Read a corpus, and say which words get more or less attention than they occur."""
+    verifier = load(model)
+    networks = [member for member in verifier.members if member.windows is not None]
+    if not networks:
+        raise OptionError(
+            f"the model {verifier.name} has no network, and only networks have attention; "
+            "expected one trained with a network's preset"
+        )
+    sums: dict[str, _Sums] = defaultdict(_Sums)
+    documents = tokens = 0
+    for source in sources:
+        for document in source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes):
+            found = networks[0].tokenizer.tokens(document.text)
+            if not found:
+                continue
+            looks = [
+                member.look(document, member.tokenizer.tokens(document.text)) for member in networks
+            ]
+            weights = np.mean(
+                [token_weights(seen, len(found)) for seen in looks if seen is not None], axis=0
+            )
+            _add(sums, found, weights)
+            documents += 1
+            tokens += len(found)
+    if not documents:
+        raise NotFoundError("no text in the corpus; expected at least one")
+    words = [_word(word, each) for word, each in sums.items() if each.documents >= fewest_documents]
+    words.sort(key=lambda each: (-each.ratio, each.word))
+    return CorpusAttention(verifier.name, documents, tokens, tuple(words))
+
+
+def token_weights(seen: Encoded, tokens: int) -> npt.NDArray[np.float64]:
+    """(tokens,): the share of a document's attention that each token got, of what was read.
+
+    Tokens of two overlapping windows get both shares; what the contextual prefix got is left out.
+    """
+    weights = np.zeros(tokens)
+    rows = zip(
+        seen.window_attention[0],
+        seen.token_attention[:, 1:],
+        seen.windows.starts,
+        seen.windows.counts,
+        strict=True,
+    )
+    for of_window, row, start, count in rows:
+        weights[start : start + count] += float(of_window) * row[:count]
+    return np.asarray(weights / max(float(weights.sum()), 1e-300))
+
+
+def _add(sums: dict[str, _Sums], tokens: list[str], weights: npt.NDArray[np.float64]) -> None:
+    kinds, index, times = np.unique(tokens, return_inverse=True, return_counts=True)
+    attention = np.bincount(index, weights)
+    even = times / len(tokens)
+    for kind, count, got, expected in zip(kinds.tolist(), times, attention, even, strict=True):
+        own = sums[kind]
+        own.tokens += int(count)
+        own.documents += 1
+        own.attention += got
+        own.even += expected
+        own.squares += got**2
+        own.even_squares += expected**2
+        own.products += got * expected
+
+
+def _word(word: str, sums: _Sums) -> WordAttention:
+    """The ratio of two sums over documents, and its interval by the delta method, in logs."""
+    ratio = sums.attention / sums.even
+    rest = sums.squares - 2 * ratio * sums.products + ratio**2 * sums.even_squares
+    spread = max(0.0, rest * sums.documents / max(1, sums.documents - 1)) ** 0.5 / sums.even
+    factor = float(np.exp(1.96 * spread / max(ratio, 1e-300)))
+    return WordAttention(
+        word,
+        sums.tokens,
+        sums.documents,
+        float(ratio),
+        float(ratio / factor),
+        float(ratio * factor),
+    )

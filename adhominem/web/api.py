@@ -1,0 +1,163 @@
+"""The REST interface."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+import adhominem
+from adhominem.explain.explanation import Explanation
+from adhominem.scoring.population import Population
+from adhominem.verifier import Verification, exhibits_of
+from adhominem.web.failures import RequestError, json_bytes, json_response
+from adhominem.web.schemas import (
+    Comparison,
+    Encoded,
+    Failure,
+    Health,
+    Models,
+    Texts,
+)
+from adhominem.web.service import Service
+
+Result = TypeVar("Result")
+
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    400: {"model": Failure, "description": "No JSON."},
+    401: {"model": Failure, "description": "The token is missing or wrong."},
+    403: {"model": Failure, "description": "Asked by another site, or under another name."},
+    413: {"model": Failure, "description": "More than the limits allow."},
+    422: {"model": Failure, "description": "A text or a setting that cannot be used."},
+    503: {"model": Failure, "description": "Too many requests are waiting; see Retry-After."},
+    504: {"model": Failure, "description": "The answer did not come in time."},
+}
+
+
+def _given(model: Any) -> dict[int | str, dict[str, Any]]:
+    return {200: {"model": model}, **_FAILURES}
+
+
+def api_router(service: Service) -> APIRouter:
+    """All that programs can ask for."""
+    router = APIRouter()
+
+    @router.post("/api/verify", responses=_given(Verification), summary="Compare two sides")
+    async def verify(request: Request, comparison: Comparison) -> Response:
+        """How strong is the evidence that one person wrote both sides?
+
+        The answer is what `adhominem verify --json` prints. A Bayes factor is not a verdict: it
+        says how much more probable the texts are if one person wrote both sides than if two did.
+        The probability holds for the prior that is given beside it, and for no other.
+        """
+
+        async def answer() -> Verification:
+            population = await population_of(service, comparison)
+            return await service.verify(case, population)
+
+        case = comparison.case()
+        service.check_case(case)
+        return json_response((await _awaited(service, request, answer())).to_json())
+
+    @router.post("/api/explain", responses=_given(Explanation), summary="Compare, and say why")
+    async def explain(request: Request, comparison: Comparison) -> Response:
+        """Where the model looked, and what each passage and n-gram contributes.
+
+        `verification` is the answer of `/api/verify`. It takes longer, the more so the longer the
+        texts are.
+        """
+
+        async def answer() -> bytes:
+            population = await population_of(service, comparison)
+            explanation = await service.explain(case, population)
+            return await asyncio.to_thread(lambda: json_bytes(explanation.to_json()))
+
+        case = comparison.case()
+        service.check_case(case)
+        found = await _awaited(service, request, answer())
+        return Response(found, media_type="application/json")
+
+    @router.post("/api/encode", responses=_given(Encoded), summary="Texts to vectors")
+    async def encode(request: Request, texts: Texts) -> Response:
+        """The linguistic embedding vector (LEV) of each text."""
+        exhibits = exhibits_of([text.document() for text in texts.texts], "text")
+
+        async def answer() -> bytes:
+            levs = await service.encode([exhibit.document for exhibit in exhibits])
+            verifier = service.verifier
+            found = {
+                "model": verifier.name,
+                "model_sha256": verifier.sha256,
+                "version": adhominem.__version__,
+                "lev_size": verifier.lev_size,
+                "texts": [
+                    {"name": exhibit.document.id, "sha256": exhibit.sha256, "lev": lev.tolist()}
+                    for exhibit, lev in zip(exhibits, levs, strict=True)
+                ],
+            }
+            return await asyncio.to_thread(json_bytes, found)
+
+        found = await _awaited(service, request, answer())
+        return Response(found, media_type="application/json")
+
+    @router.get("/api/models", responses=_given(Models), summary="The model that answers")
+    async def models() -> Response:
+        """One server serves one model, which whoever starts it chooses."""
+        verifier, population = service.verifier, service.population
+        return json_response(
+            {
+                "version": adhominem.__version__,
+                "models": [
+                    {
+                        "name": verifier.name,
+                        "sha256": verifier.sha256,
+                        "lev_size": verifier.lev_size,
+                        "members": verifier.member_names,
+                        "kinds": list(verifier.kinds),
+                        "knows_topics": service.knows_topics,
+                        "calibrated": verifier.calibration is not None,
+                        "population_texts": None if population is None else population.texts,
+                    }
+                ],
+            }
+        )
+
+    @router.get(
+        "/health",
+        responses={200: {"model": Health}, 503: {"model": Failure}},
+        summary="Whether the server works",
+    )
+    async def health() -> Response:
+        if not service.alive:
+            raise RequestError(503, "NotWorking", "the server has lost its worker; start it again")
+        return json_response({"status": "ok"})
+
+    return router
+
+
+async def population_of(service: Service, comparison: Comparison) -> Population | None:
+    """The request's own population, or none if it is empty; else the server's."""
+    if comparison.population is None:
+        return service.population
+    if not comparison.population:
+        return None
+    texts = exhibits_of([text.document() for text in comparison.population], "population")
+    return await service.find_population([text.document for text in texts])
+
+
+async def _awaited(service: Service, request: Request, answer: Awaitable[Result]) -> Result:
+    """An answer in time, unless the client has gone: then nobody need work for it."""
+    asked = asyncio.ensure_future(answer)
+    gone = asyncio.ensure_future(request.receive())  # the body is read: the end alone can come
+    try:
+        async with service.in_time():
+            await asyncio.wait({asked, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done():
+                raise RequestError(400, "Disconnected", "the client has gone")
+        return asked.result()
+    finally:
+        asked.cancel()
+        gone.cancel()

@@ -1,0 +1,80 @@
+"""The fields of the page's form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from starlette.datastructures import FormData
+
+from adhominem.web.failures import RequestError
+from adhominem.web.pages import Filled
+from adhominem.web.uploads import Upload, uploads_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A form as it was sent."""
+
+    pasted: dict[str, list[str]]  # by side
+    files: dict[str, list[Upload]]
+    topics: dict[str, str]
+    prior: str
+    population: list[Upload]
+    server_population: bool
+    explain: bool
+    report: bool  # alone: the rest was told before
+    case: str  # what the report is headed with
+    examiner: str
+    token: str
+
+    @property
+    def filled(self) -> Filled:
+        """The form as it is shown again; files have to be chosen anew."""
+        return Filled(
+            first="\n\n".join(self.pasted["first"]),
+            second="\n\n".join(self.pasted["second"]),
+            first_topic=self.topics["first"],
+            second_topic=self.topics["second"],
+            prior=self.prior,
+            explain=self.explain,
+        )
+
+    @property
+    def prior_same_author(self) -> float:
+        """The prior as a number."""
+        try:
+            prior = float(self.prior.replace(",", "."))
+        except ValueError:
+            prior = 0.0
+        if not (isfinite(prior) and 0 < prior < 1):
+            raise RequestError(
+                422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
+            )
+        return prior
+
+
+async def read_asked(form: FormData) -> Asked:
+    """What the fields of the form hold."""
+
+    def strings(field: str) -> list[str]:
+        return [each for each in form.getlist(field) if isinstance(each, str)]
+
+    sides = ("first", "second")
+    return Asked(
+        # A form sends \r\n for each line end that somebody typed.
+        pasted={
+            side: [text.replace("\r\n", "\n") for text in strings(f"{side}_text") if text.strip()]
+            for side in sides
+        },
+        files={side: await uploads_of(form, f"{side}_file") for side in sides},
+        topics={side: " ".join(strings(f"{side}_topic")).strip() for side in sides},
+        prior="".join(strings("prior")).strip() or "0.5",
+        population=await uploads_of(form, "population"),
+        server_population="yes" in strings("server_population"),
+        explain="yes" in strings("explain"),
+        report="yes" in strings("report"),
+        case=" ".join(strings("case")).strip(),
+        examiner=" ".join(strings("examiner")).strip(),
+        token="".join(strings("token")),
+    )

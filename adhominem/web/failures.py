@@ -1,0 +1,88 @@
+"""Errors as answers: which status an error has, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi.responses import Response
+
+from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
+
+_CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
+
+
+class RequestError(AdHominemError):
+    """A request that is refused, with the HTTP status of the answer."""
+
+    def __init__(
+        self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.kind, self.headers = status, kind, dict(headers or {})
+
+
+def too_large(message: str) -> RequestError:
+    """More than the limits allow."""
+    return RequestError(413, "TooLarge", message)
+
+
+def busy() -> RequestError:
+    """More requests than can wait."""
+    return RequestError(
+        503,
+        "Busy",
+        "too many requests are waiting; try again in a few seconds",
+        {"Retry-After": "5"},
+    )
+
+
+def too_slow(seconds: float) -> RequestError:
+    """An answer that did not come in time."""
+    return RequestError(
+        504,
+        "TimeLimit",
+        f"the answer took longer than {seconds:g} s, and was given up; send fewer or shorter "
+        "texts, or start the server with a larger --timeout",
+    )
+
+
+def as_request_error(error: Exception) -> RequestError:
+    """Any error as an answer; of one that nobody raised on purpose, nothing is told."""
+    if isinstance(error, RequestError):
+        return error
+    kind = type(error).__name__
+    if isinstance(error, InputError | OptionError):
+        return RequestError(422, kind, str(error))
+    if isinstance(error, MissingExtraError):
+        return RequestError(501, kind, f"the server lacks a library: {error}")
+    return RequestError(
+        500, "InternalError", f"the server failed ({kind}); this is a fault of AdHominem"
+    )
+
+
+def error_json(error: RequestError) -> dict[str, Any]:
+    """The one form of all errors."""
+    return {"error": {"type": error.kind, "message": str(error)}}
+
+
+def json_bytes(result: object) -> bytes:
+    """JSON as the commands print it: NaN as null, infinity as a string."""
+    text = json.dumps(result, ensure_ascii=False)
+    if "NaN" in text or "Infinity" in text:  # be it in a string: then nothing changes
+        strict = json.loads(text, parse_constant=_CONSTANTS.__getitem__)
+        text = json.dumps(strict, ensure_ascii=False)
+    return text.encode("utf-8", "replace")
+
+
+def json_response(
+    result: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An answer for programs."""
+    return Response(json_bytes(result), status, headers, "application/json")
+
+
+def error_response(error: RequestError) -> Response:
+    """A refusal for programs."""
+    return json_response(error_json(error), error.status, error.headers)

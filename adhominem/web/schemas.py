@@ -1,0 +1,198 @@
+"""What the REST interface takes and gives, as OpenAPI shows it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from adhominem.text.document import Document
+from adhominem.text.exhibits import Exhibit
+from adhominem.verifier import exhibits_of
+from adhominem.web.service import Case
+
+_FIRST = "I have not yet had an answer to my last, and so I write again; the roads are poor."
+_SECOND = "No answer from you yet. I'm writing again anyway. Roads are bad here, really bad."
+_TEXT_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string", "title": "The text alone"},
+        {
+            "type": "object",
+            "title": "A text with its name and topic",
+            "properties": {
+                "text": {"type": "string"},
+                "name": {"type": "string", "default": "", "description": "Shown in the answer."},
+                "topic": {
+                    "type": "string",
+                    "default": "",
+                    "description": "What it is about; used if the model knows topics.",
+                },
+            },
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+    ]
+}
+_TEXTS_SCHEMA: dict[str, Any] = {"type": "array", "items": _TEXT_SCHEMA}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class TextIn(_Strict):
+    """A text, and what is known of it."""
+
+    text: str
+    name: str = ""
+    topic: str = ""
+
+    def document(self) -> Document:
+        """The text for a verifier."""
+        return Document(text=self.text, id=self.name, topic=self.topic)
+
+
+def _as_text(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+Text = Annotated[TextIn, BeforeValidator(_as_text), WithJsonSchema(_TEXT_SCHEMA)]
+Side = Annotated[
+    list[Text],
+    BeforeValidator(_as_list),
+    WithJsonSchema({"anyOf": [*_TEXT_SCHEMA["anyOf"], {**_TEXTS_SCHEMA, "minItems": 1}]}),
+]
+
+
+class Comparison(_Strict):
+    """Two sides, each one text, or several by one author."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"first": _FIRST, "second": _SECOND},
+                {
+                    "first": {"text": _FIRST, "name": "disputed letter"},
+                    "second": [
+                        {"text": _SECOND, "name": "known letter 1"},
+                        {"text": "Got here late. Will call you tomorrow.", "name": "note"},
+                    ],
+                    "prior_same_author": 0.1,
+                    "delta": 0.125,
+                    "population": ["One text of the same kind.", "A second.", *["And so on."] * 3],
+                },
+            ]
+        }
+    )
+
+    first: Side
+    second: Side
+    prior_same_author: float = Field(
+        0.5,
+        gt=0,
+        lt=1,
+        description="How probable one author is before the texts are read: yours to state.",
+    )
+    delta: float = Field(
+        0.125, ge=0, lt=0.5, description="Undecided if the probability is within 0.5 ± delta."
+    )
+    population: Annotated[list[Text] | None, WithJsonSchema(_TEXTS_SCHEMA)] = Field(
+        None,
+        description="Texts of the same kind by anybody, 5 or more, none of those compared. Left "
+        "out: the server's, if it has one. An empty list: none.",
+    )
+
+    def case(self) -> Case:
+        """The comparison for a verifier."""
+        return Case(
+            first=_side(self.first, "first"),
+            second=_side(self.second, "second"),
+            prior_same_author=self.prior_same_author,
+            delta=self.delta,
+        )
+
+
+class Texts(_Strict):
+    """Texts to encode."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"texts": [_FIRST, _SECOND]}]})
+
+    texts: Annotated[list[Text], WithJsonSchema({**_TEXTS_SCHEMA, "minItems": 1})]
+
+
+class EncodedText(BaseModel):
+    """A text's LEV."""
+
+    name: str
+    sha256: str
+    lev: list[float]
+
+
+class Encoded(BaseModel):
+    """The LEVs of texts, and the model they are of."""
+
+    model: str
+    model_sha256: str
+    version: str
+    lev_size: int
+    texts: list[EncodedText]
+
+
+class ServedModel(BaseModel):
+    """The model that answers."""
+
+    name: str
+    sha256: str
+    lev_size: int
+    members: list[str]
+    kinds: list[str] = Field(description="The kinds of text that it was trained on, if known.")
+    knows_topics: bool
+    calibrated: bool
+    population_texts: int | None = Field(description="Of the server's own population, if any.")
+
+
+class Models(BaseModel):
+    """What is served."""
+
+    version: str
+    models: list[ServedModel]
+
+
+class Health(BaseModel):
+    """Whether the server works."""
+
+    status: str
+
+
+class Problem(BaseModel):
+    """What went wrong, and what to do."""
+
+    type: str
+    message: str
+
+
+class Failure(BaseModel):
+    """The one form of all errors."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "error": {
+                        "type": "EmptyTextError",
+                        "message": "the text 'first' has no word in it",
+                    }
+                }
+            ]
+        }
+    )
+
+    error: Problem
+
+
+def _side(texts: list[TextIn], name: str) -> list[Exhibit]:
+    return exhibits_of([text.document() for text in texts], name)

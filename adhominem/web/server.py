@@ -1,0 +1,101 @@
+"""The server: sockets, logs, and a clean end."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import uvicorn
+
+from adhominem.errors import OptionError
+from adhominem.web.app import create_app
+from adhominem.web.guard import Access, is_loopback
+from adhominem.web.service import Service
+
+
+class _Terse(logging.Formatter):
+    """A line for a record; of an exception its type alone, since its message may quote a text."""
+
+    def formatException(self, info: object) -> str:  # noqa: N802
+        kind = info[0] if isinstance(info, tuple) else None
+        return getattr(kind, "__name__", "error")
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.exc_text = None  # what another formatter made of it
+        return super().format(record)
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens there; port 0 is any that is free."""
+    try:
+        (family, _, _, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise OptionError(f"the host '{host}' is not known ({error.strerror})") from None
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen()  # from now on clients wait, and are not refused
+    except OSError as error:
+        listening.close()
+        raise OptionError(
+            f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port"
+        ) from None
+    return listening
+
+
+def url_of(listening: socket.socket) -> str:
+    """Where to point a browser."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def make_server(service: Service, access: Access) -> uvicorn.Server:
+    """A server that logs neither queries nor bodies."""
+    config = uvicorn.Config(
+        create_app(service, access),
+        log_config=None,
+        access_log=False,  # it has queries in it; the guard writes one without
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
+    return uvicorn.Server(config)
+
+
+def serve(
+    service: Service,
+    *,
+    host: str,
+    port: int,
+    token: str = "",
+    names: Sequence[str] = (),
+    say: Callable[[str], None],
+) -> None:
+    """Serve until it is interrupted; `say` is told where, and what to beware of."""
+    _log_tersely()
+    with open_socket(host, port) as listening:
+        if not is_loopback(host) and not token:
+            say(
+                "warning: other machines can reach this server, and it asks for no token; set "
+                "--token or ADHOMINEM_TOKEN, and put a proxy with HTTPS before it"
+            )
+        say(f"AdHominem with {service.verifier.name} at {url_of(listening)} (end it with Ctrl-C)")
+        with suppress(KeyboardInterrupt):  # that is how it ends
+            make_server(service, Access.of(host, token, names)).run(sockets=[listening])
+
+
+def _log_tersely() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Terse("%(asctime)s %(message)s"))
+    for name, level in (
+        ("adhominem.web", logging.INFO),
+        ("uvicorn.error", logging.WARNING),
+        ("asyncio", logging.CRITICAL),  # it quotes exceptions
+    ):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)

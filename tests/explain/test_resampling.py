@@ -1,0 +1,187 @@
+"""How far a log Bayes factor may lie from where it does: a bootstrap of passages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from conftest import NgramRun, SmallRun, rich_rows
+
+from adhominem import Verifier, load
+from adhominem.explain import resampling as module
+from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
+from adhominem.explain.sides import Sides
+from adhominem.verifier import exhibits_of
+
+TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-drawn-")]
+FloatArray = npt.NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def verifiers(small_run: SmallRun, ngram_run: NgramRun, mixed_folder: Path) -> dict[str, Verifier]:
+    folders = {"network": small_run.folder, "ngrams": ngram_run.folder, "mixed": mixed_folder}
+    return {name: load(folder) for name, folder in folders.items()}
+
+
+def sides_of(verifier: Verifier, first: list[str], second: list[str]) -> Sides:
+    exhibits = exhibits_of(first, "first"), exhibits_of(second, "second")
+    return Sides.of(verifier, *exhibits, population=None)
+
+
+def found(sides: Sides, **settings: Any) -> Interval:
+    interval = bootstrap_interval(sides, **settings)
+    assert interval is not None
+    return interval
+
+
+class MadeUpSides:
+    """Passages are numbers, a text is their mean, and the log Bayes factor the sum of both."""
+
+    def __init__(self, *texts: FloatArray, fewer: float = 0.0) -> None:
+        self.texts, self.fewer = texts, fewer  # what each passage that is missing takes away
+        self.exhibits = [[SimpleNamespace(document=SimpleNamespace(text=at))] for at in range(2)]
+        tokenizer = SimpleNamespace(tokens=lambda text: range(len(texts[text])))
+        self.verifier = SimpleNamespace(
+            members=[SimpleNamespace(tokenizer=tokenizer)], passages=np.arange, vary=self._vary
+        )
+        self.log_bayes_factor = float(sum(text.mean() for text in texts))
+
+    def _vary(self, document: Any, starts: FloatArray, times: FloatArray) -> FloatArray:
+        mean = times @ self.texts[document.text] / times.sum(axis=1)
+        return np.asarray(mean - self.fewer * (times == 0).sum(axis=1))[:, None]
+
+    def of_pairs(self, first: list[FloatArray], second: list[FloatArray]) -> FloatArray:
+        pairs = zip(first, second, strict=True)
+        return np.array([one[0, 0] + other[0, 0] for one, other in pairs])
+
+    def as_sides(self) -> Sides:
+        return cast(Sides, self)
+
+
+def made_up(size: int, seed: int, fewer: float = 0.0) -> MadeUpSides:
+    rng = np.random.default_rng(seed)
+    return MadeUpSides(rng.normal(1, 2, size), rng.normal(3, 1, size), fewer=fewer)
+
+
+# What the interval is
+
+
+@pytest.mark.parametrize("size", [10, 40, 150])
+def test_of_a_mean_of_passages_it_is_the_textbook_interval(size: int) -> None:
+    sides = made_up(size, size)
+    interval = found(sides.as_sides(), draws=4_000)
+    error = np.sqrt(sum(text.var() / size for text in sides.texts))
+    assert interval.high - sides.log_bayes_factor == pytest.approx(1.96 * error, rel=0.1)
+    assert sides.log_bayes_factor - interval.low == pytest.approx(1.96 * error, rel=0.1)
+
+
+def test_it_lies_around_the_whole_however_far_the_draws_lie_from_it() -> None:
+    straight = found(made_up(40, 1).as_sides(), draws=2_000)
+    sides = made_up(40, 1, fewer=0.5)  # every draw misses passages, and is far too low
+    shifted = found(sides.as_sides(), draws=2_000)
+    assert shifted.low < sides.log_bayes_factor < shifted.high
+    assert shifted.high + shifted.low == pytest.approx(2 * sides.log_bayes_factor, abs=1.0)
+    assert shifted.high - shifted.low > straight.high - straight.low
+
+
+def test_passages_that_say_the_same_leave_no_doubt() -> None:
+    interval = found(MadeUpSides(np.full(6, 2.0), np.full(9, -1.0)).as_sides())
+    assert interval.low == pytest.approx(1)
+    assert interval.high == pytest.approx(1)
+
+
+def test_95_of_100_intervals_hold_the_truth() -> None:
+    inside = 0
+    for seed in range(300):
+        interval = found(made_up(60, seed).as_sides(), draws=200, seed=seed + 1_000)
+        inside += interval.low <= 4 <= interval.high
+    assert 0.9 < inside / 300 < 0.99
+
+
+# Of models
+
+
+@pytest.mark.parametrize("name", ["network", "ngrams", "mixed"])
+def test_it_holds_the_log_bayes_factor(name: str, verifiers: dict[str, Verifier]) -> None:
+    for first, second in ((TEXTS[:1], TEXTS[2:3]), (TEXTS[:2], TEXTS[3:5])):
+        sides = sides_of(verifiers[name], first, second)
+        interval = found(sides, draws=60)
+        assert interval.low < sides.log_bayes_factor < interval.high
+        assert (interval.level, interval.draws, interval.seed) == (0.95, 60, 0)
+
+
+def test_a_draw_is_the_score_of_the_drawn_passages(
+    verifiers: dict[str, Verifier], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verifier = verifiers["mixed"]
+    sides = sides_of(verifier, TEXTS[:2], TEXTS[2:3])
+    interval = found(sides, draws=40, seed=3)
+    drawn: list[list[Any]] = []  # of each text: how often each passage was drawn
+    real = type(verifier).vary
+
+    def vary(self: Verifier, document: Any, starts: Any, times: Any) -> Any:
+        drawn.append([document, starts, times])
+        return real(self, document, starts, times)
+
+    monkeypatch.setattr(type(verifier), "vary", vary)
+    monkeypatch.setattr(module, "_AT_ONCE", 40)  # another order of the draws
+    again = found(sides, draws=40, seed=3)
+    assert again != interval
+    assert [document.text for document, _, _ in drawn] == TEXTS[:3]
+    values = []
+    calibration = verifier.calibration
+    assert calibration is not None
+    for draw in range(40):
+        levs = []
+        for document, starts, times in drawn:
+            assert times[draw].sum() == len(starts)  # as long as the text, with replacement
+            levs.append(real(verifier, document, starts, times[draw : draw + 1])[0])
+        raw = verifier.raw_score_sets(np.array(levs[:2]), np.array(levs[2:]))
+        values.append(float(calibration.unbounded(raw)))
+    off = np.array(values) - np.median(values)
+    low, high = np.quantile(off, [0.025, 0.975])
+    assert again.low == pytest.approx(sides.log_bayes_factor + low, rel=1e-6)
+    assert again.high == pytest.approx(sides.log_bayes_factor + high, rel=1e-6)
+
+
+def test_the_same_seed_draws_the_same_interval(verifiers: dict[str, Verifier]) -> None:
+    sides = sides_of(verifiers["ngrams"], TEXTS[:1], TEXTS[1:2])
+    one = found(sides, draws=50, seed=4)
+    assert one == found(sides, draws=50, seed=4)
+    other = found(sides, draws=50, seed=5)
+    assert (one.low, one.high) != (other.low, other.high)
+
+
+def test_more_draws_change_little(verifiers: dict[str, Verifier]) -> None:
+    sides = sides_of(verifiers["ngrams"], TEXTS[:1], TEXTS[1:2])
+    few, many = found(sides), found(sides, draws=1_000, seed=1)
+    assert few.draws == DRAWS
+    width = many.high - many.low
+    assert few.low == pytest.approx(many.low, abs=0.2 * width)
+    assert few.high == pytest.approx(many.high, abs=0.2 * width)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_text_of_too_few_passages_has_no_interval(
+    side: int, verifiers: dict[str, Verifier]
+) -> None:
+    verifier = verifiers["network"]  # whose passages are of 8 tokens
+    for words, enough in ((26, False), (27, True)):
+        short = " ".join(["the"] * words)
+        assert len(verifier.passages(words)) == (4 if enough else 3)
+        both = [TEXTS[:2], TEXTS[2:3]]
+        both[side] = [*both[side], short]
+        heard: list[float] = []
+        interval = bootstrap_interval(sides_of(verifier, *both), draws=8, on_progress=heard.append)
+        assert (interval is not None) == enough == bool(heard)
+
+
+def test_it_tells_how_far_it_is(verifiers: dict[str, Verifier]) -> None:
+    heard: list[float] = []
+    sides = sides_of(verifiers["ngrams"], TEXTS[:1], TEXTS[1:2])
+    bootstrap_interval(sides, draws=70, on_progress=heard.append)
+    assert heard == pytest.approx([32 / 70, 64 / 70, 1])

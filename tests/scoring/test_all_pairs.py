@@ -1,0 +1,100 @@
+"""All pairs at once, against the same pairs one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from adhominem.scoring import all_pairs
+from adhominem.scoring.all_pairs import layer_factors, products, style_context, style_factors
+from adhominem.scoring.isotropic import IsotropicTwoCovariance
+from adhominem.scoring.styles import Centre, Styles
+from adhominem.scoring.two_covariance import TwoCovariance
+
+KINDS = ("letters", "notes", "sermons")
+
+
+def styles_of(lev_size: int, seed: int) -> tuple[Styles, np.ndarray]:
+    """Styles of a few kinds of text, and LEVs: some of a kind, some between, some far off."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(len(KINDS), lev_size))
+    authors, corpora = np.repeat(np.arange(30), 4), np.repeat(np.arange(3), 40)
+    habits = rng.normal(size=(30, lev_size))[authors]
+    levs = centres[corpora] + 0.5 * habits + rng.normal(size=(120, lev_size))
+    fitted = Styles.fit(levs, authors, corpora, KINDS)
+    texts = [*levs[[0, 1, 50, 90]], centres[:2].mean(axis=0), 30 * centres[0], 1.001 * centres[1]]
+    # Near the centre a LEV is shorter than usual; a copy is as near as can be.
+    return fitted, np.array([*texts, texts[0]], dtype=np.float32)
+
+
+def one_by_one(styles: Styles, levs: np.ndarray, population: Centre | None) -> np.ndarray:
+    first, second = np.triu_indices(len(levs), 1)
+    sides = ([levs[None, at].astype(np.float64) for at in side] for side in (first, second))
+    return styles.log_bayes_factor(*sides, population)
+
+
+@pytest.mark.parametrize("lev_size", [7, 150])
+@pytest.mark.parametrize("texts", [None, 5, 400])
+def test_all_pairs_get_what_each_pair_gets(
+    lev_size: int, texts: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_pairs, "_PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr(all_pairs, "_COLUMNS_AT_ONCE", 4)
+    styles, levs = styles_of(lev_size, 0)
+    isotropic = isinstance(styles.two_covariance, IsotropicTwoCovariance)
+    assert isotropic == (lev_size > 100)
+    population = None if texts is None else (levs.mean(axis=0, dtype=np.float64) + 0.1, texts)
+    counted: list[int] = []
+    found = style_factors(styles, levs, population, on_pairs=counted.append)
+    expected = one_by_one(styles, levs, population)
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert sum(counted) == len(expected) == 28
+    assert max(counted) == 5
+
+
+@pytest.mark.parametrize("lev_size", [7, 150])
+def test_the_context_is_that_of_each_pair(lev_size: int) -> None:
+    styles, levs = styles_of(lev_size, 1)
+    first, second = np.triu_indices(len(levs), 1)
+    sides = [[levs[None, at].astype(np.float64) for at in side] for side in (first, second)]
+    expected = styles.context(*sides)
+    assert np.ptp(expected) > 0.1
+    np.testing.assert_allclose(style_context(styles, levs), expected, rtol=0, atol=1e-9)
+    population = (levs.mean(axis=0, dtype=np.float64), 9)
+    assert not style_context(styles, levs, population).any()
+    assert style_context(styles, levs, population).shape == expected.shape
+
+
+def test_a_single_kind_is_guessed_without_fail() -> None:
+    styles, levs = styles_of(150, 2)
+    alone = styles.without("letters", 1)
+    assert len(alone.kinds) == 1
+    expected = one_by_one(alone, levs, None)
+    np.testing.assert_allclose(style_factors(alone, levs), expected, rtol=0, atol=1e-9)
+
+
+def test_a_layer_compares_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    levs = rng.normal(size=(9, 4))
+    layer = TwoCovariance.from_precisions(np.ones(4), np.eye(4), 3 * np.eye(4))
+    expected = [
+        layer.log_bayes_factor(levs[[first]], levs[[second]])[0]
+        for first in range(9)
+        for second in range(first + 1, 9)
+    ]
+    np.testing.assert_allclose(layer_factors(layer, levs), expected, rtol=0, atol=1e-12)
+
+
+def test_one_text_makes_no_pair() -> None:
+    styles, levs = styles_of(150, 3)
+    assert style_factors(styles, levs[:1]).shape == (0,)
+    assert style_context(styles, levs[:1]).shape == (1, 0)
+
+
+def test_products_are_seen_from_the_origin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(all_pairs, "_COLUMNS_AT_ONCE", 3)
+    rng = np.random.default_rng(0)
+    one, other, origin = rng.normal(size=(4, 7)), rng.normal(size=(2, 7)), rng.normal(size=7)
+    rows = np.concatenate([one, other]) - origin
+    np.testing.assert_allclose(products(one, other, origin=origin), rows @ rows.T, atol=1e-12)

@@ -1,0 +1,654 @@
+"""The REST interface and the form without a browser: answers, refusals, headers, logs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from fastapi.testclient import TestClient
+from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, SECRET, docx, open_service
+
+from adhominem.cli import main
+from adhominem.errors import EmptyTextError, MissingExtraError
+from adhominem.web.app import create_app
+from adhominem.web.failures import RequestError, as_request_error, json_bytes
+from adhominem.web.guard import SECURITY_HEADERS, Access, is_loopback, place_of
+from adhominem.web.limits import Limits
+from adhominem.web.service import Service
+
+ASKED = {"first": GARDEN, "second": BICYCLE}
+SMALL = Limits(bytes=200_000, texts=3, population_texts=8, characters=50_000)
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    opened = open_service()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def client(service: Service) -> TestClient:
+    return TestClient(create_app(service), raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def strict(service: Service) -> Iterator[TestClient]:
+    """With small limits and a token, on loopback."""
+    opened = Service(service.verifier, service.verifier, limits=SMALL)
+    access = Access.of("127.0.0.1", token="s3cret")
+    yield TestClient(
+        create_app(opened, access),
+        base_url="http://127.0.0.1",
+        headers={"Authorization": "Bearer s3cret"},
+        raise_server_exceptions=False,
+    )
+    opened.close()
+
+
+def refusal(response: Any, status: int) -> tuple[str, str]:
+    """The type and message of an error."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    for name, value in SECURITY_HEADERS.items():
+        assert response.headers[name] == value
+    error = response.json()
+    assert set(error) == {"error"}
+    assert set(error["error"]) == {"type", "message"}
+    assert error["error"]["message"]
+    return error["error"]["type"], error["error"]["message"]
+
+
+def form(**fields: Any) -> dict[str, Any]:
+    """A form of texts; always with a file field, so that it is sent in parts."""
+    return {"data": fields, "files": [("first_file", ("", b""))]}
+
+
+class TestVerify:
+    def test_the_answer_is_what_the_command_prints(
+        self, client: TestClient, tmp_path: Path
+    ) -> None:
+        for name, text in (("first", GARDEN), ("second", BICYCLE)):
+            (tmp_path / name).write_text(text, "utf-8")
+        paths = [str(tmp_path / "first"), str(tmp_path / "second")]
+        printed = CliRunner().invoke(main, ["verify", *paths, "--json", "--prior", "0.2"])
+        told = json.loads(printed.stdout)
+        first = {"text": GARDEN, "name": str(tmp_path / "first")}
+        second = {"text": BICYCLE, "name": str(tmp_path / "second")}
+        asked = {"first": first, "second": second, "prior_same_author": 0.2}
+        answer = client.post("/api/verify", json=asked)
+        assert answer.status_code == 200
+        got = answer.json()
+        numbers = ("log_bayes_factor", "log10_bayes_factor", "probability_same_author")
+        for name in numbers:  # encoded together or one by one: the last bits may differ
+            assert got.pop(name) == pytest.approx(told.pop(name), abs=1e-4)
+        assert got["likeness"].pop("unlikeness") == pytest.approx(
+            told["likeness"].pop("unlikeness"), abs=1e-4
+        )
+        assert got == told
+
+    def test_a_side_may_be_a_text_an_object_or_a_list_of_both(self, client: TestClient) -> None:
+        sides: list[Any] = [
+            GARDEN,
+            {"text": GARDEN},
+            [GARDEN],
+            [{"text": GARDEN, "name": "first"}],
+        ]
+        answers = [
+            client.post("/api/verify", json={"first": side, "second": BICYCLE}).json()
+            for side in sides
+        ]
+        assert all(answer == answers[0] for answer in answers)
+        assert answers[0]["first"]["documents"][0]["name"] == "first"
+
+    def test_several_texts_of_a_side_are_weighed_together(self, client: TestClient) -> None:
+        asked = {"first": [GARDEN, {"text": RAILWAY, "name": "railway"}], "second": BICYCLE}
+        answer = client.post("/api/verify", json=asked).json()
+        assert [each["name"] for each in answer["first"]["documents"]] == ["first-1", "railway"]
+
+    def test_a_probability_comes_with_its_prior(self, client: TestClient) -> None:
+        for prior in (0.1, 0.9):
+            asked = {"first": GARDEN, "second": BICYCLE, "prior_same_author": prior}
+            answer = client.post("/api/verify", json=asked).json()
+            odds = math.exp(answer["log_bayes_factor"]) * prior / (1 - prior)
+            assert answer["prior_same_author"] == prior
+            assert answer["probability_same_author"] == pytest.approx(odds / (1 + odds))
+
+    def test_a_population_is_used_and_named(self, client: TestClient) -> None:
+        asked = {"first": GARDEN, "second": BICYCLE, "population": POPULATION}
+        answer = client.post("/api/verify", json=asked).json()
+        alone = client.post("/api/verify", json={**asked, "population": []}).json()
+        assert answer["population"]["texts"] == len(POPULATION)
+        assert alone["population"] is None
+        assert answer["population"]["log10_bayes_factor_without"] == pytest.approx(
+            alone["log10_bayes_factor"], abs=1e-4
+        )
+
+    def test_the_servers_population_is_used_unless_another_is_given(self, service: Service) -> None:
+        population = service.verifier.population(POPULATION)
+        opened = Service(service.verifier, service.verifier, population=population)
+        client = TestClient(create_app(opened))
+        asked: dict[str, Any] = {"first": GARDEN, "second": BICYCLE}
+        assert client.post("/api/verify", json=asked).json()["population"]["texts"] == 6
+        asked["population"] = [*POPULATION, GARDEN]
+        assert client.post("/api/verify", json=asked).json()["population"]["texts"] == 7
+        asked["population"] = []
+        assert client.post("/api/verify", json=asked).json()["population"] is None
+        (model,) = client.get("/api/models").json()["models"]
+        assert model["population_texts"] == 6
+        assert "the\n6 texts of this server" in client.get("/").text.replace("the 6", "the\n6")
+        opened.close()
+
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            ({"first": GARDEN}, "second: Field required"),
+            ({"first": GARDEN, "second": []}, "there is no second text"),
+            ({"first": " ", "second": GARDEN}, "the text is empty"),
+            ({"first": "\u00ad", "second": GARDEN}, "the text 'first' has no word in it"),
+            ({"first": GARDEN, "second": 5}, "second.0"),
+            ({"first": GARDEN, "second": {"txt": "x"}}, "second.0.text: Field required"),
+            ({"first": GARDEN, "second": GARDEN, "prior_same_author": 1}, "prior_same_author"),
+            ({"first": GARDEN, "second": GARDEN, "prior_same_author": "0.5"}, "prior_same_author"),
+            ({"first": GARDEN, "second": GARDEN, "delta": 0.5}, "delta"),
+            ({"first": GARDEN, "second": GARDEN, "model": "/etc/passwd"}, "model: Extra inputs"),
+            ({"first": GARDEN, "second": GARDEN, "population": [GARDEN] * 2}, "expected 5"),
+            ({"first": "half \ud800 a character", "second": GARDEN}, "half a character"),
+            ([], "the body"),
+        ],
+    )
+    def test_a_wrong_request_is_refused_with_what_is_wrong(
+        self, client: TestClient, asked: Any, said: str
+    ) -> None:
+        _, message = refusal(
+            client.post(
+                "/api/verify",
+                content=json.dumps(asked),
+                headers={"Content-Type": "application/json"},
+            ),
+            422,
+        )
+        assert said in message
+        assert GARDEN[:50] not in message
+
+    def test_what_is_not_json_is_refused(self, client: TestClient) -> None:
+        for body in ("{broken", '{"first": "\\', "[" * 100_000):
+            headers = {"Content-Type": "application/json"}
+            kind, _ = refusal(client.post("/api/verify", content=body, headers=headers), 400)
+            assert kind in ("BrokenJson", "WrongRequest")
+        refusal(
+            client.post("/api/verify", content="x", headers={"Content-Type": "text/plain"}), 422
+        )
+
+    def test_a_path_that_is_not_there_and_a_wrong_method(self, client: TestClient) -> None:
+        assert refusal(client.get("/api/nothing"), 404)[0] == "NotFound"
+        assert refusal(client.get("/api/verify"), 405)[0] == "MethodNotAllowed"
+        assert refusal(client.get("/static/..%2fapp.py"), 404)[0] == "NotFound"
+        assert refusal(client.get("/static/examples/dez-bicycle.txt"), 404)
+
+
+class TestOthers:
+    def test_encode_gives_the_levs_of_the_verifier(
+        self, client: TestClient, service: Service
+    ) -> None:
+        answer = client.post(
+            "/api/encode", json={"texts": [GARDEN, {"text": BICYCLE, "name": "b"}]}
+        )
+        told = answer.json()
+        assert told["lev_size"] == service.verifier.lev_size == len(told["texts"][0]["lev"])
+        assert [each["name"] for each in told["texts"]] == ["text-1", "b"]
+        levs = service.verifier.encode([GARDEN, BICYCLE])
+        for own, each in zip(levs, told["texts"], strict=True):
+            assert each["lev"] == pytest.approx(own.tolist(), abs=1e-5)
+
+    def test_explain_holds_the_answer_of_verify(self, client: TestClient) -> None:
+        asked = {"first": GARDEN, "second": BICYCLE}
+        told = client.post("/api/explain", json=asked).json()
+        verified = client.post("/api/verify", json=asked).json()
+        assert told["verification"]["log10_bayes_factor"] == pytest.approx(
+            verified["log10_bayes_factor"], abs=1e-4
+        )
+        assert [each["text"] for each in told["texts"]] == [GARDEN, BICYCLE]
+        assert told["texts"][0]["passages"]
+
+    def test_models_and_health(self, client: TestClient, service: Service) -> None:
+        (model,) = client.get("/api/models").json()["models"]
+        assert model["name"] == "general-en"
+        assert model["sha256"] == service.verifier.sha256
+        assert model["lev_size"] == service.verifier.lev_size
+        assert not model["knows_topics"]
+        assert client.get("/health").json() == {"status": "ok"}
+
+    def test_health_says_when_the_worker_has_ended(self, service: Service) -> None:
+        opened = Service(service.verifier, service.verifier)
+        client = TestClient(create_app(opened))
+        opened.close()
+        assert refusal(client.get("/health"), 503)[0] == "NotWorking"
+        asked = {"first": GARDEN, "second": BICYCLE}
+        response = client.post("/api/verify", json=asked)
+        assert refusal(response, 503)[0] == "Busy"
+        assert response.headers["Retry-After"]
+
+    def test_the_description_for_machines_has_examples_that_work(self, client: TestClient) -> None:
+        told = client.get("/openapi.json").json()
+        assert set(told["paths"]) == {
+            *("/api/verify", "/api/explain", "/api/encode", "/api/models", "/health")
+        }
+        for path in ("/api/verify", "/api/encode"):
+            body = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+            schema = told["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
+            for example in schema["examples"]:
+                assert client.post(path, json=example).status_code == 200
+
+    def test_the_page_for_people_who_program_loads_nothing_from_elsewhere(
+        self, client: TestClient
+    ) -> None:
+        page = client.get("/docs")
+        assert page.status_code == 200
+        assert "POST /api/verify" in page.text
+        assert "src=" not in page.text
+        assert "http://127.0.0.1:8000/api/verify" in page.text
+        assert "https://" not in page.text
+
+
+class TestLimits:
+    def test_too_many_bytes(self, strict: TestClient) -> None:
+        kind, message = refusal(strict.post("/api/verify", json={"first": "x" * 200_000}), 413)
+        assert kind == "TooLarge"
+        assert "200,000 bytes" in message
+
+    def test_too_many_bytes_that_come_bit_by_bit(self, strict: TestClient) -> None:
+        body = (b"x" * 50_000 for _ in range(5))
+        refusal(strict.post("/api/verify", content=body), 413)
+
+    def test_too_many_texts_and_characters(self, strict: TestClient) -> None:
+        for asked in (
+            {**ASKED, "first": [GARDEN] * 4},
+            {**ASKED, "population": ["a text"] * 9},
+            {**ASKED, "first": "a word " * 8_000},
+        ):
+            assert refusal(strict.post("/api/verify", json=asked), 413)[0] == "TooLarge"
+        assert refusal(strict.post("/api/encode", json={"texts": ["a"] * 4}), 413)
+
+    def test_an_explanation_has_a_limit_of_its_own(self, service: Service) -> None:
+        limits = Limits(explained_characters=100)
+        opened = Service(service.verifier, service.verifier, limits=limits)
+        client = TestClient(create_app(opened))
+        _, message = refusal(client.post("/api/explain", json=ASKED), 413)
+        assert "texts to explain" in message
+        opened.close()
+
+    def test_what_takes_too_long_is_given_up(self, service: Service) -> None:
+        opened = Service(service.verifier, service.verifier, limits=Limits(seconds=0.001))
+        client = TestClient(create_app(opened))
+        kind, message = refusal(client.post("/api/verify", json=ASKED), 504)
+        assert kind == "TimeLimit"
+        assert "0.001 s" in message
+        opened.close()
+
+    def test_a_limit_of_nothing_is_no_limit(self) -> None:
+        with pytest.raises(Exception, match="the limit 'seconds' is 0"):
+            Limits(seconds=0)
+
+
+class TestAccess:
+    def test_without_the_token_nothing_is_answered(self, strict: TestClient) -> None:
+        for path in ("/api/verify", "/api/encode", "/api/explain"):
+            for header in ("", "Bearer wrong", "Basic s3cret", "Bearer s3cret2", "Bearer ÿ"):
+                headers = {"Authorization": header.encode("latin-1")}
+                response = strict.post(path, json=ASKED, headers=headers)
+                assert refusal(response, 401)[0] == "WrongToken"
+                assert response.headers["WWW-Authenticate"] == "Bearer"
+        assert refusal(strict.get("/api/models", headers={"Authorization": ""}), 401)
+        assert strict.post("/api/verify", json=ASKED).status_code == 200
+
+    def test_the_page_itself_can_be_seen_and_asks_for_the_token(self, strict: TestClient) -> None:
+        page = strict.get("/", headers={"Authorization": ""})
+        assert page.status_code == 200
+        assert 'type="password"' in page.text
+        assert strict.get("/health", headers={"Authorization": ""}).status_code == 200
+
+    def test_the_form_takes_the_token_as_a_field(self, strict: TestClient) -> None:
+        nobody = {"Authorization": "", "Accept": "text/html"}
+        fields = {"first_text": GARDEN, "second_text": BICYCLE}
+        for token, status in (("", 401), ("wrong", 401), ("s3cret", 200)):
+            answer = strict.post("/", headers=nobody, **form(**fields, token=token))
+            assert answer.status_code == status
+            assert ("log10 Bayes factor" in answer.text) is (status == 200)
+            assert "s3cret" not in answer.text
+
+    @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "a b", "[::2]"])
+    def test_another_name_for_this_machine_is_refused(self, strict: TestClient, host: str) -> None:
+        response = strict.post("/api/verify", json=ASKED, headers={"Host": host})
+        assert refusal(response, 403)[0] == "WrongHost"
+
+    @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000"])
+    def test_loopback_has_several_names(self, strict: TestClient, host: str) -> None:
+        assert strict.get("/health", headers={"Host": host}).status_code == 200
+
+    def test_further_names_can_be_allowed_and_elsewhere_all_are(self) -> None:
+        assert Access.of("127.0.0.1", names=["Example.org"]).hosts >= {"example.org", "localhost"}
+        assert Access.of("0.0.0.0").hosts == frozenset()
+        assert Access.of("0.0.0.0", names=["example.org"]).hosts == {"example.org"}
+        assert is_loopback("127.0.0.53")
+        assert is_loopback("localhost")
+        assert is_loopback("::1")
+        assert not is_loopback("0.0.0.0")
+        assert not is_loopback("example.org")
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Origin": "https://evil.example"},
+            {"Origin": "null"},
+            {"Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1"},
+        ],
+    )
+    def test_pages_of_other_sites_may_not_ask(
+        self, strict: TestClient, headers: dict[str, str]
+    ) -> None:
+        response = strict.post("/api/verify", json=ASKED, headers=headers)
+        assert refusal(response, 403)[0] == "OtherSite"
+
+    def test_our_own_pages_may_ask(self, strict: TestClient) -> None:
+        for headers in (
+            {"Origin": "http://127.0.0.1"},
+            {"Origin": "null", "Sec-Fetch-Site": "same-origin"},
+        ):
+            response = strict.post("/api/verify", json=ASKED, headers=headers)
+            assert response.status_code == 200
+
+
+class TestForm:
+    def lines(self, client: TestClient, **asked: Any) -> list[dict[str, Any]]:
+        headers = {"Accept": "application/x-ndjson"}
+        answer = client.post("/", headers=headers, **asked)
+        assert answer.status_code == 200, answer.text
+        return [json.loads(line) for line in answer.text.splitlines()]
+
+    def test_without_a_script_the_answer_is_a_page(self, client: TestClient) -> None:
+        fields = {"first_text": GARDEN, "second_text": BICYCLE, "prior": "0.25", "explain": "yes"}
+        page = client.post("/", headers={"Accept": "text/html"}, **form(**fields))
+        assert page.status_code == 200
+        assert "log10 Bayes factor <strong>" in page.text
+        assert "if it was\n0.25 before the texts were read" in page.text
+        assert "A Bayes factor is not a verdict" in page.text
+        assert page.text.count("data:application/json;base64,") == 2
+        assert 'class="explanation"' in page.text
+        assert GARDEN[:60] in page.text
+        assert " style=" not in page.text.partition('id="answer"')[2]
+        assert "<script>" not in page.text
+
+    def test_with_one_it_comes_in_lines(self, client: TestClient) -> None:
+        fields = {"first_text": GARDEN, "second_text": BICYCLE, "explain": "yes"}
+        told = self.lines(client, **form(**fields))
+        assert next(event["doing"] for event in told if "doing" in event) == "Reading the texts"
+        (verdict,) = [event for event in told if "verdict" in event]
+        assert verdict["verification"]["prior_same_author"] == 0.5
+        (explained,) = [event for event in told if "shown" in event]
+        assert explained["explanation"]["texts"][0]["text"] == GARDEN
+        assert told[-1] is explained
+
+    def test_a_report_is_written_when_it_is_asked_for(self, client: TestClient) -> None:
+        fields = {"first_text": GARDEN, "second_text": BICYCLE, "prior": "0.2", "report": "yes"}
+        told = self.lines(client, **form(**fields, case="Case 7", examiner="N. N."))
+        assert not any("verdict" in event for event in told)
+        assert any(event.get("doing") == "Writing the report" for event in told)
+        assert told[-1]["report"].startswith("<!DOCTYPE html>")
+        assert "Case 7" in told[-1]["report"]
+
+    def test_files_are_read_whatever_they_are_called(self, client: TestClient) -> None:
+        files = [
+            ("first_file", ("../../etc/<b>garden.txt", GARDEN.encode())),
+            ("second_file", ("C:\\letters\\bicycle.DOCX", docx(BICYCLE))),
+        ]
+        told = self.lines(client, data={}, files=files)
+        (verdict,) = [event for event in told if "verdict" in event]
+        names = [verdict["verification"][side]["documents"][0] for side in ("first", "second")]
+        assert names[0]["name"].endswith("<b>garden.txt")
+        assert names[1]["name"].endswith("bicycle.DOCX")
+        assert "<b>garden" not in verdict["verdict"]
+        pasted = client.post("/api/verify", json={"first": GARDEN, "second": BICYCLE}).json()
+        assert names[0]["sha256"] == pasted["first"]["documents"][0]["sha256"]
+        assert names[0]["tokens"] == pasted["first"]["documents"][0]["tokens"]
+        assert names[1]["tokens"] == pasted["second"]["documents"][0]["tokens"]
+
+    def test_what_is_odd_about_a_file_is_said(self, client: TestClient) -> None:
+        files = [("first_file", ("old.txt", (GARDEN + " café").encode("cp1252")))]
+        told = self.lines(client, data={"second_text": BICYCLE}, files=files)
+        (verdict,) = [event for event in told if "verdict" in event]
+        assert "old.txt" in verdict["verdict"]
+        assert "CP1252" in verdict["verdict"]
+        assert "/tmp" not in verdict["verdict"]
+
+    def test_pasted_text_is_the_same_text_whatever_its_line_ends(self, client: TestClient) -> None:
+        sent = form(first_text=GARDEN.replace("\n", "\r\n"), second_text=BICYCLE)
+        (verdict,) = [event for event in self.lines(client, **sent) if "verdict" in event]
+        pasted = client.post("/api/verify", json={"first": GARDEN, "second": BICYCLE}).json()
+        assert verdict["verification"]["first"] == pasted["first"]
+
+    def test_a_population_of_files_and_tables(self, client: TestClient) -> None:
+        rows = "".join(json.dumps({"text": text}) + "\n" for text in POPULATION) + "{broken\n"
+        files = [
+            ("population", ("more.txt", RAILWAY.encode())),
+            ("population", ("table.jsonl", rows.encode())),
+        ]
+        told = self.lines(client, data={"first_text": GARDEN, "second_text": BICYCLE}, files=files)
+        (verdict,) = [event for event in told if "verdict" in event]
+        assert verdict["verification"]["population"]["texts"] == len(POPULATION) + 1
+        assert "table.jsonl:7" in verdict["verdict"]
+
+    @pytest.mark.parametrize(
+        ("file", "said"),
+        [
+            (("letter.rtf", b"{\\rtf1}"), "letter.rtf is not read"),
+            (("letter.docx", b"no zip"), "letter.docx: the file is damaged"),
+            (("letter.txt", b"\x00\x01\x02\xff" * 100), "letter.txt: "),
+            (("letter.txt", b"   "), "letter.txt: the text is empty"),
+            (("letter.txt.gz", b"x"), "is not read"),
+            (("/etc/passwd", b"x"), "is not read"),
+        ],
+    )
+    def test_files_that_cannot_be_read(
+        self, client: TestClient, file: tuple[str, bytes], said: str
+    ) -> None:
+        sent = {"data": {"second_text": BICYCLE}, "files": [("first_file", file)]}
+        (*_, last) = self.lines(client, **sent)
+        assert said in last["error"]["message"]
+        assert "/tmp" not in last["error"]["message"]
+        page = client.post("/", headers={"Accept": "text/html"}, **sent)
+        assert page.status_code == 422
+        assert "Please look again" in page.text
+        assert BICYCLE[:60].replace("'", "&#x27;") in page.text  # what was pasted is not lost
+
+    def test_a_file_that_unpacks_to_very_much_falls_alone(self, client: TestClient) -> None:
+        bomb = docx("word " * 100 + "\n" * 20)
+        inside = _swollen(bomb, 60 << 20)
+        sent = {"data": {"second_text": BICYCLE}, "files": [("first_file", ("b.docx", inside))]}
+        assert len(inside) < 2 << 20
+        (*_, last) = self.lines(client, **sent)
+        assert last["error"]["type"] in ("TooLarge", "DamagedFileError")
+        assert client.get("/health").status_code == 200
+
+    def test_the_process_that_reads_files_ends_by_itself(self) -> None:
+        command = [sys.executable, "-m", "adhominem.web.reading", "1"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # which is sent nothing
+            assert process.wait(20) != 0
+        code = "from adhominem.web.reading import _bound; _bound(9); bytearray(1 << 30)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+        assert done.returncode == 1
+        assert b"MemoryError" in done.stderr
+
+    def test_what_is_missing_or_wrong_in_the_form(self, client: TestClient) -> None:
+        html = {"Accept": "text/html"}
+        for fields, said in (
+            ({"first_text": GARDEN}, "there is no second text"),
+            ({"first_text": GARDEN, "second_text": BICYCLE, "prior": "2"}, "between 0 and 1"),
+            ({"first_text": GARDEN, "second_text": BICYCLE, "prior": "nan"}, "between 0 and 1"),
+        ):
+            page = client.post("/", headers=html, **form(**fields))
+            assert page.status_code == 422
+            assert said in page.text
+        response = client.post("/", headers=html, data={"first_text": GARDEN})
+        assert refusal(response, 415)[0] == "WrongForm"
+        headers = {"Content-Type": "multipart/form-data; boundary=x", **html}
+        assert refusal(client.post("/", content=b"nothing", headers=headers), 400)
+
+    def test_a_hostile_text_is_shown_and_not_obeyed(self, client: TestClient) -> None:
+        hostile = f"<script>alert(1)</script> </textarea><img src=x onerror=alert(2)> {GARDEN}"
+        fields = {"first_text": hostile, "second_text": BICYCLE, "explain": "yes"}
+        page = client.post("/", headers={"Accept": "text/html"}, **form(**fields)).text
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert "&lt;script&gt;" in page
+
+    def test_examples_stand_in_the_form(self, client: TestClient) -> None:
+        page = client.get("/?example=one-writer").text
+        assert GARDEN[:60] in page
+        assert RAILWAY[:60] in page
+        assert len(GARDEN.split()) > 300
+        assert len(BICYCLE.split()) > 300
+        assert client.get("/?example=../../secret").status_code == 200
+
+    def test_a_verdict_stands_without_its_explanation(self, service: Service) -> None:
+        limits = Limits(explained_characters=100)
+        opened = Service(service.verifier, service.verifier, limits=limits)
+        client = TestClient(create_app(opened))
+        sent = form(first_text=GARDEN, second_text=BICYCLE, explain="yes")
+        (*_, verdict, _, last) = self.lines(client, **sent)
+        assert "verdict" in verdict
+        assert "There is no explanation: texts to explain: " in last["unexplained"]
+        page = client.post("/", headers={"Accept": "text/html"}, **sent)
+        assert page.status_code == 200
+        assert "log10 Bayes factor <strong>" in page.text
+        assert "There is no explanation" in page.text
+        opened.close()
+
+    def test_topics_are_asked_for_only_if_the_model_knows_them(
+        self, client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert "first_topic" not in client.get("/").text
+        monkeypatch.setattr(service.verifier.members[0], "knows_topics", True)
+        assert 'name="first_topic"' in client.get("/").text
+
+    def test_topics_reach_the_model(self, client: TestClient) -> None:
+        asked = {"first": {"text": GARDEN, "topic": "gardens"}, "second": BICYCLE}
+        sent = form(first_text=GARDEN, second_text=BICYCLE, first_topic="gardens")
+        (verdict,) = [event for event in self.lines(client, **sent) if "verdict" in event]
+        for told in (client.post("/api/verify", json=asked).json(), verdict["verification"]):
+            assert "topic_unused" in [each["code"] for each in told["warnings"]]
+
+
+class TestSecrecy:
+    def test_every_answer_has_the_headers(self, client: TestClient) -> None:
+        for path in ("/", "/docs", "/openapi.json", "/static/page.css", "/static/heat_map.js"):
+            response = client.get(path)
+            assert response.status_code == 200
+            for name, value in SECURITY_HEADERS.items():
+                assert response.headers[name] == value
+        assert "unsafe" not in SECURITY_HEADERS["Content-Security-Policy"]
+
+    def test_no_text_is_logged(
+        self,
+        client: TestClient,
+        caplog: pytest.LogCaptureFixture,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
+        text = f"{SECRET} {GARDEN}"
+        asked = {"first": text, "second": BICYCLE}
+        client.post("/api/verify", json=asked)
+        client.post(f"/api/verify?{SECRET}", json={**asked, SECRET: SECRET})
+        client.post("/api/verify", content=SECRET, headers={"Content-Type": "application/json"})
+        client.get(f"/{SECRET}?text={SECRET}")
+        client.post("/", headers={"Accept": "text/html"}, **form(first_text=text))
+        files = [("first_file", (f"{SECRET}.docx", SECRET.encode()))]
+        client.post("/", headers={"Accept": "application/x-ndjson"}, data={}, files=files)
+        of_the_client = "httpx"
+        logged = [
+            record.getMessage()
+            for record in caplog.records
+            if not record.name.startswith(of_the_client)
+        ]
+        assert any(line.startswith("POST /api/verify 200") for line in logged)
+        assert any(line.startswith("GET - 404") for line in logged)
+        captured = capfd.readouterr()
+        everything = "\n".join([*logged, captured.out, captured.err])
+        for secret in (SECRET, GARDEN[:30], BICYCLE[:30]):
+            assert secret not in everything
+
+    def test_a_fault_of_ours_is_logged_by_its_type_alone(
+        self,
+        client: TestClient,
+        service: Service,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
+
+        async def fail(*arguments: object) -> None:
+            raise KeyError(f"{SECRET} in a message")
+
+        monkeypatch.setattr(service, "verify", fail)
+        asked = {"first": GARDEN, "second": BICYCLE}
+        kind, message = refusal(client.post("/api/verify", json=asked), 500)
+        assert kind == "InternalError"
+        sent = form(first_text=GARDEN, second_text=BICYCLE)
+        answer = client.post("/", headers={"Accept": "application/x-ndjson"}, **sent)
+        assert answer.text.splitlines()[-1].startswith('{"error"')
+        page = client.post("/", headers={"Accept": "text/html"}, **sent)
+        assert page.status_code == 500
+        assert page.headers["content-type"].startswith("text/html")
+        said = "\n".join(
+            [message, answer.text, page.text, *(record.getMessage() for record in caplog.records)]
+        )
+        assert SECRET not in said
+        assert "KeyError" in said
+        assert all(record.exc_info is None for record in caplog.records)
+
+    def test_the_place_of_an_error_is_a_line_of_ours(self) -> None:
+        with pytest.raises(RequestError) as raised:
+            Access(token="a").check_token("b")
+        assert re.fullmatch(r"RequestError at guard.py:\d+", place_of(raised.value))
+        assert place_of(KeyError("x")) == "KeyError"
+
+    def test_errors_as_answers(self) -> None:
+        assert as_request_error(EmptyTextError("no word")).status == 422
+        assert as_request_error(MissingExtraError("pypdf", "documents", "PDF")).status == 501
+        assert as_request_error(ValueError("secret")).status == 500
+        assert "secret" not in str(as_request_error(ValueError("secret")))
+
+    def test_json_has_null_where_there_is_no_number(self) -> None:
+        told = json.loads(json_bytes({"a": math.nan, "b": math.inf, "c": "NaN", "d": -math.inf}))
+        assert told == {"a": None, "b": "inf", "c": "NaN", "d": "-inf"}
+
+
+def _swollen(packed: bytes, size: int) -> bytes:
+    """A .docx whose text is blown up to so many bytes."""
+    import io
+    from zipfile import ZIP_DEFLATED, ZipFile
+
+    out = io.BytesIO()
+    with ZipFile(io.BytesIO(packed)) as old, ZipFile(out, "w", ZIP_DEFLATED) as new:
+        for member in old.infolist():
+            data = old.read(member)
+            if member.filename == "word/document.xml":
+                begin, _, end = data.partition(b"word word")
+                with new.open(member.filename, "w") as file:
+                    file.write(begin)
+                    for _ in range(size >> 20):
+                        file.write(b"word " * (1 << 18))
+                    file.write(end)
+            else:
+                new.writestr(member.filename, data)
+    return out.getvalue()

@@ -1,0 +1,369 @@
+"""Many clients at once: the same numbers as alone, a bounded queue, no work for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, open_service, running
+
+from adhominem.errors import EmptyTextError
+from adhominem.text.document import Document
+from adhominem.verifier import Levs, Verifier
+from adhominem.web import batching
+from adhominem.web.app import create_app
+from adhominem.web.batching import Job, WithLevs, Worker
+from adhominem.web.failures import RequestError
+from adhominem.web.limits import Limits
+from adhominem.web.service import Service, _answer
+
+
+class SlowVerifier(Verifier):
+    """Encodes a text as its length; waits where it is told to, and remembers its batches."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.started = threading.Event()
+
+    def encode(
+        self,
+        documents: Sequence[str | Document],
+        *,
+        on_documents: Callable[[int], None] = lambda count: None,
+    ) -> Levs:
+        self.started.set()
+        assert self.go_on.wait(20)
+        self.batches.append(len(documents))
+        texts = [each.text for each in documents if isinstance(each, Document)]
+        if "" in (text.strip("-") for text in texts):
+            raise EmptyTextError("no word")
+        if any("!" in text for text in texts):
+            raise ValueError("a text that the encoder cannot bear")
+        return np.array([[len(text)] for text in texts], dtype=np.float32)
+
+
+def documents(*texts: str) -> list[Document]:
+    return [Document(text=text, id=str(at)) for at, text in enumerate(texts)]
+
+
+def lengths(some: Sequence[Document]) -> Callable[[WithLevs, Any], list[float]]:
+    return lambda verifier, on_progress: verifier.encode(some)[:, 0].tolist()
+
+
+@pytest.fixture
+def verifier() -> SlowVerifier:
+    return SlowVerifier()
+
+
+@pytest.fixture
+def worker(verifier: SlowVerifier) -> Iterator[Worker]:
+    started = Worker(verifier, Limits(waiting=5, jobs_at_once=3), "test")
+    yield started
+    verifier.go_on.set()
+    started.stop()
+
+
+def submit(worker: Worker, *texts: str) -> Future[list[float]]:
+    some = documents(*texts)
+    return worker.submit(some, lengths(some))
+
+
+def hold(worker: Worker, verifier: SlowVerifier) -> Future[list[float]]:
+    """A job that the worker is busy with until it is let go."""
+    verifier.go_on.clear()
+    verifier.started.clear()
+    first = submit(worker, "held")
+    assert verifier.started.wait(20)
+    return first
+
+
+def test_what_waits_is_encoded_together(worker: Worker, verifier: SlowVerifier) -> None:
+    first = hold(worker, verifier)
+    rest = [submit(worker, "a" * size, "b") for size in (1, 2, 3)]
+    verifier.go_on.set()
+    assert first.result(20) == [4]
+    assert [each.result(20) for each in rest] == [[1, 1], [2, 1], [3, 1]]
+    assert verifier.batches == [1, 6]  # and each job's own look finds them known
+
+
+def test_no_more_jobs_at_once_than_allowed(worker: Worker, verifier: SlowVerifier) -> None:
+    hold(worker, verifier)
+    rest = [submit(worker, "a", "b") for _ in range(4)]
+    verifier.go_on.set()
+    for each in rest:
+        each.result(20)
+    assert verifier.batches == [1, 6, 2]
+
+
+def test_a_full_queue_refuses_and_then_takes_again(worker: Worker, verifier: SlowVerifier) -> None:
+    held = [hold(worker, verifier), *(submit(worker, "a") for _ in range(4))]
+    with pytest.raises(RequestError, match="too many requests") as refused:
+        submit(worker, "a")
+    assert refused.value.status == 503
+    assert refused.value.headers == {"Retry-After": "5"}
+    verifier.go_on.set()
+    for each in held:
+        each.result(20)
+    assert submit(worker, "again").result(20) == [5]
+
+
+def test_a_text_without_a_word_is_the_fault_of_its_own_request(
+    worker: Worker, verifier: SlowVerifier
+) -> None:
+    hold(worker, verifier)
+    good, bad = submit(worker, "good"), submit(worker, "fine", "-")
+    verifier.go_on.set()
+    assert good.result(20) == [4]
+    with pytest.raises(EmptyTextError):
+        bad.result(20)
+
+
+def test_a_text_that_breaks_the_encoder_does_not_hurt_the_others(
+    worker: Worker, verifier: SlowVerifier
+) -> None:
+    hold(worker, verifier)
+    bad, good = submit(worker, "bad!"), submit(worker, "good")
+    verifier.go_on.set()
+    assert good.result(20) == [4]
+    with pytest.raises(ValueError, match="cannot bear"):
+        bad.result(20)
+    assert worker.alive
+
+
+def test_an_error_at_the_end_is_that_requests_alone(worker: Worker) -> None:
+    def fail(verifier: WithLevs, on_progress: Any) -> None:
+        raise OSError("at the end")
+
+    with pytest.raises(OSError, match="at the end"):
+        worker.submit(documents("a"), fail).result(20)
+    assert submit(worker, "abc").result(20) == [3]
+
+
+def test_whoever_gives_up_is_not_worked_for(worker: Worker, verifier: SlowVerifier) -> None:
+    hold(worker, verifier)
+    given_up, other = submit(worker, "aaaa"), submit(worker, "b")
+    given_up.cancel()
+    verifier.go_on.set()
+    assert other.result(20) == [1]
+    assert verifier.batches == [1, 1]
+
+
+def test_long_work_stops_where_it_shows_its_progress(worker: Worker) -> None:
+    begun, steps = threading.Event(), []
+
+    def work(verifier: WithLevs, on_progress: Callable[[float], None]) -> None:
+        begun.set()
+        for step in range(10_000):
+            steps.append(step)
+            on_progress(step / 10_000)
+            time.sleep(0.001)
+
+    answer = worker.submit([], work)
+    assert begun.wait(20)
+    answer.cancel()
+    assert submit(worker, "next").result(20) == [4]
+    assert len(steps) < 10_000
+
+
+def test_a_request_of_many_texts_goes_on_by_and_by(
+    worker: Worker, verifier: SlowVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "_CHARACTERS_AT_ONCE", 40)
+    hold(worker, verifier)
+    shares: list[float] = []
+    many = documents(*("x" * 10 for _ in range(8)))
+    long = worker.submit(many, lengths(many), shares.append)
+    short = submit(worker, "a")
+    verifier.go_on.set()
+    assert short.result(20) == [1]
+    assert long.result(20) == [10] * 8
+    assert verifier.batches == [1, 3, 4, 2]  # two of the long one beside the short one, then four
+    assert shares == [0.25, 0.75, 1.0]
+
+
+def test_a_text_longer_than_a_round_is_taken_whole() -> None:
+    job: Job[None] = Job(documents("x" * 100, "y", "z"), lambda verifier, on_progress: None)
+    assert len(job.take(10)) == 1
+    assert len(job.take(101)) == 2
+    assert len(job.take(1000)) == 3
+
+
+def test_stopping_tells_those_who_wait(verifier: SlowVerifier) -> None:
+    worker = Worker(verifier, Limits(), "test")
+    hold(worker, verifier)
+    waiting = submit(worker, "a")
+    threading.Timer(0.05, verifier.go_on.set).start()
+    worker.stop()
+    assert not worker.alive
+    with pytest.raises(RequestError, match="too many"):
+        waiting.result(20)
+    with pytest.raises(RequestError):
+        submit(worker, "b")
+
+
+def test_no_text_stays_in_memory_while_nobody_asks(worker: Worker) -> None:
+    class Watched(list[Document]):
+        """A list that can be watched."""
+
+    texts = Watched(documents("a text"))
+    watched = weakref.ref(texts)
+    answer = worker.submit(texts, lambda verifier, on_progress: None)
+    answer.result(20)
+    del texts
+    deadline = time.monotonic() + 20
+    while watched() is not None and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert watched() is None
+
+
+def test_progress_comes_in_steps_that_are_worth_it(worker: Worker) -> None:
+    told: list[float] = []
+
+    def work(verifier: WithLevs, on_progress: Callable[[float], None]) -> int:
+        for step in range(1, 10_001):
+            on_progress(step / 10_000)
+        return 7
+
+    async def ask() -> int:
+        found = await _answer(worker, [], work, told.append)
+        await asyncio.sleep(0)
+        return found
+
+    assert asyncio.run(ask()) == 7
+    assert 50 <= len(told) <= 101
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    opened = open_service()
+    yield opened
+    opened.close()
+
+
+def test_concurrent_clients_get_the_numbers_they_would_get_alone(service: Service) -> None:
+    texts = [GARDEN, RAILWAY * 3, BICYCLE[:1200]]
+    asked: list[dict[str, Any]] = [
+        {"first": first, "second": [second, first[:700]], "population": population}
+        for first in texts
+        for second in texts
+        for population in ([], POPULATION)
+    ]
+    with running(service) as url:
+        import httpx2
+
+        def ask(body: dict[str, Any]) -> float:
+            with httpx2.Client() as client:
+                response = client.post(f"{url}/api/verify", json=body, timeout=60)
+            assert response.status_code == 200
+            return float(response.json()["log_bayes_factor"])
+
+        alone = [
+            service.verifier.verify(
+                body["first"],
+                body["second"],
+                population=service.verifier.population(POPULATION) if body["population"] else None,
+            ).log_bayes_factor
+            for body in asked
+        ]
+        with ThreadPoolExecutor(16) as pool:
+            together = list(pool.map(ask, asked))
+    assert together == pytest.approx(alone, abs=1e-3)
+
+
+def test_a_full_server_answers_503_and_goes_on(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Service(service.verifier, service.verifier, limits=Limits(waiting=1))
+    client = TestClient(create_app(opened))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(verifier: WithLevs, on_progress: Any) -> None:
+        begun.set()
+        assert go_on.wait(20)
+
+    held = opened._quick.submit([], wait)
+    assert begun.wait(20)
+    asked = {"first": GARDEN, "second": BICYCLE}
+    refused = client.post("/api/verify", json=asked)
+    go_on.set()
+    held.result(20)
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"] == "5"
+    assert refused.json()["error"]["type"] == "Busy"
+    while client.post("/api/verify", json=asked).status_code != 200:  # the place is free soon
+        time.sleep(0.01)
+    opened.close()
+
+
+def test_a_client_that_has_gone_is_not_worked_for(service: Service) -> None:
+    """Its job leaves the queue, though the worker never came to it."""
+    import httpx2
+
+    opened = Service(service.verifier, service.verifier, limits=Limits(waiting=2))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(verifier: WithLevs, on_progress: Any) -> None:
+        begun.set()
+        assert go_on.wait(30)
+
+    with running(opened) as url:
+        held = opened._quick.submit([], wait)
+        assert begun.wait(20)
+        asked = {"first": GARDEN, "second": BICYCLE}
+        with pytest.raises(httpx2.TimeoutException), httpx2.Client() as client:
+            client.post(f"{url}/api/verify", json=asked, timeout=0.5)
+        job = opened._quick._jobs[-1]
+        deadline = time.monotonic() + 20
+        while not job.answer.cancelled() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert job.answer.cancelled()
+        go_on.set()
+        held.result(20)
+
+
+def test_a_page_that_is_closed_is_not_worked_for(service: Service) -> None:
+    import httpx2
+
+    opened = Service(service.verifier, service.verifier)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(verifier: WithLevs, on_progress: Any) -> None:
+        begun.set()
+        assert go_on.wait(30)
+
+    with running(opened) as url:
+        held = opened._slow.submit([], wait)
+        assert begun.wait(20)
+        data = {"first_text": GARDEN, "second_text": BICYCLE, "explain": "yes"}
+        headers = {"Accept": "application/x-ndjson"}
+        files = [("first_file", ("", b""))]
+        with (
+            httpx2.Client(timeout=30) as client,
+            client.stream("POST", url, data=data, files=files, headers=headers) as answer,
+        ):
+            for line in answer.iter_lines():
+                if "Looking at each passage" in line:
+                    break
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            waiting = [job for job in opened._slow._jobs if job.answer is not held]
+            if waiting and waiting[0].answer.cancelled():
+                break
+            time.sleep(0.01)
+        assert waiting[0].answer.cancelled()
+        go_on.set()
+        held.result(20)

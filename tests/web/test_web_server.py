@@ -1,0 +1,121 @@
+"""The command `adhominem serve`: where it listens, what it says, what it logs, how it ends."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from serving import POPULATION, SECRET
+
+from adhominem.cli import main
+from adhominem.errors import OptionError
+from adhominem.web import server
+from adhominem.web.server import open_socket, url_of
+
+
+@pytest.fixture
+def population(tmp_path: Path) -> Path:
+    folder = tmp_path / "others"
+    folder.mkdir()
+    for number, text in enumerate(POPULATION):
+        (folder / f"{number}.txt").write_text(text, "utf-8")
+    return folder
+
+
+def test_it_serves_until_it_is_interrupted_and_logs_no_text(population: Path) -> None:
+    command = [sys.executable, "-m", "adhominem", "serve", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--population", str(population)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "ADHOMINEM_TOKEN": "t0ken"},
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    address = re.search(r"http://127\.0\.0\.1:\d+", said)
+    assert address is not None, said
+    assert "general-en" in said
+    headers = {"Authorization": "Bearer t0ken", "Content-Type": "application/json"}
+    asked = f'{{"first": "{SECRET} once more", "second": "and another"}}'.encode()
+    request = urllib.request.Request(f"{address[0]}/api/verify?{SECRET}", asked, headers)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        assert b'"texts": 6' in response.read()
+    process.send_signal(signal.SIGINT)
+    out, logged = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out == ""
+    assert re.fullmatch(r"[-\d]+ [:,\d]+ POST /api/verify 200 \d+ ms\n", logged)
+
+
+def test_beyond_this_machine_it_wants_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    served: list[Any] = []
+
+    class Server:
+        def run(self, sockets: list[socket.socket]) -> None:
+            served.append(sockets)
+
+    class Service:
+        class verifier:  # noqa: N801
+            name = "a model"
+
+    monkeypatch.setattr(server, "make_server", lambda service, access: Server())
+    monkeypatch.setattr(server, "_log_tersely", lambda: None)
+    for host, token in (("127.0.0.1", ""), ("0.0.0.0", "t0ken"), ("0.0.0.0", "")):
+        server.serve(Service(), host=host, port=0, token=token, say=said.append)  # type: ignore[arg-type]
+    assert len(served) == 3
+    assert len(said) == 4
+    (warning,) = [each for each in said if each.startswith("warning")]
+    assert "asks for no token" in warning
+    assert said.index(warning) == 2
+
+
+def test_a_port_that_is_taken_is_an_error_that_says_so() -> None:
+    with open_socket("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        assert url_of(taken) == f"http://127.0.0.1:{port}"
+        with pytest.raises(OptionError, match=f"port {port} .*choose another --port"):
+            open_socket("127.0.0.1", port)
+    with pytest.raises(OptionError, match="not known"):
+        open_socket("no.such.host.invalid", 0)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without_fastapi(name: str, *arguments: Any, **options: Any) -> Any:
+        if name == "fastapi":
+            raise ModuleNotFoundError("No module named 'fastapi'", name="fastapi")
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_fastapi)
+    result = CliRunner().invoke(main, ["serve"])
+    assert result.exit_code == 1
+    assert "pip install 'adhominem[serve]'" in result.stderr
+
+
+def test_the_other_commands_do_not_load_the_web() -> None:
+    code = "import sys, adhominem.cli; print({'fastapi', 'uvicorn', 'pydantic'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_an_exception_is_logged_by_its_type() -> None:
+    formatter = server._Terse("%(message)s")
+    try:
+        raise KeyError(SECRET)
+    except KeyError:
+        record = logging.LogRecord("x", logging.ERROR, "", 1, "it failed", (), sys.exc_info())
+    assert formatter.format(record) == "it failed\nKeyError"
