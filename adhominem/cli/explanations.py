@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -54,8 +57,8 @@ def explain(
         adhominem explain letter.txt email.txt -o report.html
         adhominem explain letter.txt email.txt
     """
+    from adhominem.explain.output import explanation_text, write_explanation
     from adhominem.explain.texts import explain_texts
-    from adhominem.explain.output import write_explanation
     from adhominem.scoring.verbal import VerbalScale
     from adhominem.terminal import percent, print_json
 
@@ -72,8 +75,12 @@ def explain(
         )
     if as_json:
         print_json(explanation.to_json())
-    if output is not None or not as_json:
+    if output is not None:
         write_explanation(explanation, output, chosen)
+    elif not as_json:
+        environment = os.environ if sys.stdout.isatty() else None
+        columns = shutil.get_terminal_size().columns
+        click.echo(explanation_text(explanation, chosen or "terminal", environment, columns))
     finish(case.skipped)
 
 

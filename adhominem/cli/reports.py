@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from adhominem.cli.case import Case, _population, case_options, scale_option
+from adhominem.cli.case import Case, case_options, population_at, scale_option
 from adhominem.cli.shared import finish, json_option, population_option, seed_option, skip_list
 
 
@@ -174,7 +174,7 @@ def check_report_command(
     skipped = skip_list()
     relevant = None
     if population is not None:
-        relevant = _population(population, named, verifier, skipped)
+        relevant = population_at(population, named, verifier, skipped)
     with percent("checking") as on_progress:
         differences = check_report(
             page,

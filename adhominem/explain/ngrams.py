@@ -211,8 +211,10 @@ class _Unusual:
         for text in self.profile.texts:
             own, other = units[text.side][text.place], means[1 - text.side]
             rest = self._rest[text.side]
-            length = max(float(np.linalg.norm(rest[text.place])), self._usual_length)
-            along = (other - (own @ other) * own) / (length * len(rest))  # (lev_size,)
+            length = float(np.linalg.norm(rest[text.place]))
+            if length > self._usual_length:  # a shorter one is not brought to length 1
+                other = other - (own @ other) * own
+            along = other / (max(length, self._usual_length) * len(rest))  # (lev_size,)
             back = self.profile.encoder.project_back(self.columns, along)
             slopes += self._excess[text.number] * back
         return np.argsort(-np.abs(slopes), kind="stable")[:most]

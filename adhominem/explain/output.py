@@ -1,10 +1,8 @@
-"""An explanation to a file, or to the terminal."""
+"""An explanation to a file, or as text for the terminal."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from adhominem.errors import OptionError
@@ -14,9 +12,9 @@ from adhominem.text.files import write_whole
 _BY_ENDING = {".html": "html", ".htm": "html", ".png": "png", ".tex": "latex", ".txt": "terminal"}
 
 
-def write_explanation(explanation: Explanation, output: Path | None, chosen: str | None) -> None:
-    """Write it as `chosen`, or as the ending of the file says; without a file, print it."""
-    kind = chosen or ("terminal" if output is None else _BY_ENDING.get(output.suffix.lower(), ""))
+def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
+    """Write it as `chosen`, or as the ending of the file says."""
+    kind = chosen or _BY_ENDING.get(output.suffix.lower(), "")
     if not kind:
         raise OptionError(
             f"{output} has no known ending; expected {', '.join(_BY_ENDING)}, or --format"
@@ -24,19 +22,21 @@ def write_explanation(explanation: Explanation, output: Path | None, chosen: str
     if kind == "png":
         from adhominem.explain.png import png_heat_map
 
-        if output is None:
-            raise OptionError("a picture goes to a file; expected -o picture.png")
         png_heat_map(explanation, output)
         return
-    text = _text(explanation, kind, output)
-    if output is None:
-        print(text)
-    else:
-        with write_whole(output) as file:
-            file.write(text)
+    with write_whole(output) as file:
+        file.write(explanation_text(explanation, kind))
 
 
-def _text(explanation: Explanation, kind: str, output: Path | None) -> str:
+def explanation_text(
+    explanation: Explanation,
+    kind: str,
+    environment: Mapping[str, str] | None = None,
+    width: int = 80,
+) -> str:
+    """An explanation as html, latex, or for a terminal of some environment and width."""
+    if kind == "png":
+        raise OptionError("a picture goes to a file; expected -o picture.png")
     if kind == "html":
         from adhominem.explain.html import explanation_page
 
@@ -47,5 +47,5 @@ def _text(explanation: Explanation, kind: str, output: Path | None) -> str:
         return latex_heat_map(explanation)
     from adhominem.explain.ansi import terminal_colours, terminal_heat_map
 
-    colours = terminal_colours(os.environ, output is None and sys.stdout.isatty())
-    return terminal_heat_map(explanation, colours, shutil.get_terminal_size().columns)
+    colours = terminal_colours(environment or {}, environment is not None)
+    return terminal_heat_map(explanation, colours, width)

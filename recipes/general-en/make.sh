@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the shipped model general-en from the corpora. Needs one GPU for the three trainings (about
-# 15 minutes on an H200, side by side) and about half an hour of one CPU core for the rest.
+# 20 minutes on an H200, side by side) and about half an hour of one CPU core for the rest.
 #
 #     sh recipes/general-en/make.sh CORPORA WORK
 #

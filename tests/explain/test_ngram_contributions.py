@@ -20,6 +20,7 @@ from adhominem.explain.ngrams import explain_ngrams, shown
 from adhominem.explain.sides import Sides
 from adhominem.explain.texts import explain_texts
 from adhominem.models.member import Member
+from adhominem.scoring.styles import unit
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verifier import exhibits_of
 
@@ -178,6 +179,43 @@ def test_the_slope_finds_those_that_are_worth_a_try(
             everything = explain_ngrams(sides)
         for quick, thorough in zip(found[:10], everything[:10], strict=True):
             assert quick.contribution == pytest.approx(thorough.contribution, rel=1e-9)
+
+
+@pytest.mark.parametrize("usual", [0.5, 2.0])
+def test_the_steepest_are_those_along_which_the_cosine_changes_most(
+    usual: float, profile: Verifier
+) -> None:
+    """By taking a small step along each; texts shorter than usual are not stretched."""
+    sides = sides_of(profile, TEXTS[:2], TEXTS[2:5])
+    styles = profile.members[0].styles
+    assert styles is not None
+    levs = [part.astype(np.float64) for part in sides.levs]
+    centre = styles.centre(np.concatenate(levs), None)
+    lengths = np.linalg.norm(np.concatenate(levs) - centre, axis=1)
+    unusual = module._Unusual(module._NgramMember(sides, 0))
+    unusual._usual_length = usual * float(np.median(lengths))
+    if usual < 1:
+        assert (lengths > unusual._usual_length).all()
+
+    def cosine(parts: list[FloatArray]) -> float:
+        units = [unit(part - centre, unusual._usual_length) for part in parts]
+        return float(np.mean([one @ other for one in units[0] for other in units[1]]))
+
+    encoder = encoder_of(profile.members[0])
+    changes = []
+    for column in unusual.columns.tolist():
+        row = encoder.rows(np.array([column]))[0].astype(np.float64)
+        steps = []
+        for step in (1e-4, -1e-4):
+            parts = [part.copy() for part in levs]
+            for text in unusual.profile.texts:
+                excess = text.values[column] - max(0.0, float(row @ centre))
+                parts[text.side][text.place] += step * excess * row
+            steps.append(cosine(parts))
+        changes.append(abs(steps[0] - steps[1]))
+    found = unusual.steepest(40)
+    expected = np.sort(changes)[::-1][:40]
+    np.testing.assert_allclose(np.array(changes)[found], expected, rtol=1e-3)
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 10**6])
