@@ -63,6 +63,10 @@ class Server:
     def megabytes(self) -> float:
         return float(psutil.Process(self._process.pid).memory_info().rss) / 1e6
 
+    def cpu_seconds(self) -> float:
+        times = psutil.Process(self._process.pid).cpu_times()
+        return float(times.user + times.system)
+
     def stop(self) -> None:
         self._process.terminate()
         self._process.communicate(timeout=30)
@@ -115,14 +119,19 @@ def for_seconds(seconds: float) -> Callable[[int], bool]:
 
 
 def speed(running: dict[str, Server], texts: list[str], seconds: float) -> None:
-    print("| clients | server | requests/s | p50, ms | p99, ms | times the rival |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| clients | server | requests/s | p50, ms | p99, ms | CPU, ms/request | times the rival |"
+    )
+    print("|---|---|---|---|---|---|---|")
     for clients in CLIENTS:
         rates: dict[str, list[float]] = {name: [] for name in running}
         times: dict[str, list[float]] = {name: [] for name in running}
+        cpu = dict.fromkeys(running, 0.0)
         for _ in range(ROUNDS):
             for name, server in running.items():
+                before = server.cpu_seconds()
                 rate, taken = load(server, texts, clients, for_seconds(seconds / ROUNDS))
+                cpu[name] += server.cpu_seconds() - before
                 rates[name].append(rate)
                 times[name] += taken
         rival = statistics.median(rates[ONE_BY_ONE])
@@ -130,8 +139,10 @@ def speed(running: dict[str, Server], texts: list[str], seconds: float) -> None:
             rate = statistics.median(rates[name])
             ordered = sorted(times[name])
             p50, p99 = (1000 * ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
+            each = 1000 * cpu[name] / len(ordered)
             print(
-                f"| {clients} | {name} | {rate:.1f} | {p50:.0f} | {p99:.0f} | {rate / rival:.2f} |",
+                f"| {clients} | {name} | {rate:.1f} | {p50:.0f} | {p99:.0f} | {each:.0f} | "
+                f"{rate / rival:.2f} |",
                 flush=True,
             )
 
@@ -148,9 +159,8 @@ def of_processes(texts: list[str], times: int = 5) -> None:
             subprocess.run(command, check=True, capture_output=True)
             taken.append(time.perf_counter() - began)
     middle = statistics.median(taken)
-    print(
-        f"| 1 | a process of `adhominem verify` each | {1 / middle:.1f} | {1000 * middle:.0f} | | |"
-    )
+    name = "a process of `adhominem verify` each"
+    print(f"| 1 | {name} | {1 / middle:.1f} | {1000 * middle:.0f} | | | |")
 
 
 def memory(server: Server, texts: list[str], requests: int) -> None:

@@ -3,8 +3,11 @@
 import json
 import re
 import shlex
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,27 @@ def run(folder: Path, *arguments: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def serve(folder: Path, *arguments: str) -> None:
+    """Start the server on a port of its own, ask whether it is well, and stop it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, *arguments, "--port", str(port)]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            for _ in range(600):
+                assert server.poll() is None, server.stderr and server.stderr.read()
+                try:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:
+                        assert answer.status == 200
+                        return
+                except OSError:
+                    time.sleep(0.1)
+            raise AssertionError("the server does not answer")
+        finally:
+            server.terminate()
 
 
 def run_example(folder: Path, call: str) -> None:
@@ -49,7 +73,8 @@ def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commands = [line[2:] for line in lines if line.startswith("$ adhominem ")]
     assert len(commands) >= 3
     for command in commands:
-        run(folder, "-m", *shlex.split(command, comments=True))
+        does = serve if command.startswith("adhominem serve") else run
+        does(folder, "-m", *shlex.split(command, comments=True))
         if command.startswith("adhominem split"):  # texts to compare: what the example takes
             run_example(folder, "write_cases(Path('.'))")
     return folder
@@ -64,6 +89,9 @@ def test_the_commands_leave_what_the_readme_says(after_the_commands: Path) -> No
         "answers.jsonl",
         "evaluation/index.html",
         "levs.parquet",
+        "explanation.html",
+        "report.html",
+        "map.html",
     )
     for file in made:
         assert (after_the_commands / file).stat().st_size > 0

@@ -30,10 +30,12 @@ class _Terse(logging.Formatter):
 def open_socket(host: str, port: int) -> socket.socket:
     """A socket that listens there; port 0 is any that is free."""
     try:
-        (family, _, _, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except OSError as error:
         raise OptionError(f"the host '{host}' is not known ({error.strerror})") from None
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    family, kind, protocol, _, address = found[0]
+    # By name, or asyncio does not take it for TCP, and answers in two parts wait for each other.
+    listening = socket.socket(family, kind, protocol)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)

@@ -86,6 +86,7 @@ def test_a_port_that_is_taken_is_an_error_that_says_so() -> None:
     with open_socket("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert url_of(taken) == f"http://127.0.0.1:{port}"
+        assert taken.proto == socket.IPPROTO_TCP
         with pytest.raises(OptionError, match=f"port {port} .*choose another --port"):
             open_socket("127.0.0.1", port)
     with pytest.raises(OptionError, match="not known"):
