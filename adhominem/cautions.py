@@ -142,8 +142,7 @@ def _unlike(
     if strangeness > 1:
         return f"{strangeness:.1f} times as far from their mean as nearly all of them"
     if reference is not None:
-        known = set(vocabulary.token_types)
-        unknown = sum(token not in known for token in tokens) / len(tokens)
+        unknown = sum(token not in vocabulary.known for token in tokens) / len(tokens)
         if unknown > reference.unknown_limit:
             return f"{unknown:.0%} of it are rare words, more than in nearly all of them"
     return ""
@@ -151,12 +150,10 @@ def _unlike(
 
 def _other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
     words = [token.lower() for token in tokens if token[:1].isalpha()]
-    common = [kind.lower() for kind in vocabulary.token_types if kind[:1].isalpha()]
-    common = common[:_COMMON_WORDS]
-    if len(words) < _FEWEST_WORDS or len(common) < _COMMON_WORDS:
+    common = set(vocabulary.words[:_COMMON_WORDS])
+    if len(words) < _FEWEST_WORDS or len(vocabulary.words) < _COMMON_WORDS:
         return False
-    known = set(common)
-    return sum(word in known for word in words) / len(words) < _FEWEST_COMMON
+    return sum(word in common for word in words) / len(words) < _FEWEST_COMMON
 
 
 def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:

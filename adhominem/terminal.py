@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -27,8 +26,8 @@ from rich.progress import (
 from rich.table import Table
 
 from adhominem.errors import InputError
+from adhominem.strict_json import strict_json
 
-_JSON_CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
 
 
@@ -143,8 +142,7 @@ def list_skipped(skipped: Sequence[InputError]) -> None:
 
 def print_json(result: dict[str, object]) -> None:
     """A result for programs; NaN, which JSON does not know, as null, and infinity as a string."""
-    strict = json.loads(json.dumps(result), parse_constant=_JSON_CONSTANTS.__getitem__)
-    print(json.dumps(strict, ensure_ascii=False, indent=2))
+    print(strict_json(result, indent=2))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -250,7 +248,7 @@ class TrainingBar:
         else:
             losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
             scores = ", ".join(
-                f"{name} {row['bayes_factor_auc']:.3f}" for name, row in event["dev"].items()
+                f"{name} {row[event['measure']]:.3f}" for name, row in event["dev"].items()
             )
             self._console.print(
                 f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}",

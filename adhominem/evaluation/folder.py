@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import Evaluation
 from adhominem.evaluation.page import write_page
 from adhominem.evaluation.plots import Entropies, write_figures
+from adhominem.strict_json import strict_json
 from adhominem.text.files import write_folder
 
 
@@ -25,8 +25,5 @@ def write_evaluation(
     with write_folder(output) as folder:
         write_figures(systems, folder, entropies)
         write_page(evaluations, systems, folder / "index.html", version, entropies)
-        numbers = json.dumps([asdict(each) for each in evaluations])
-        constants = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}  # which JSON has not
-        strict = json.loads(numbers, parse_constant=constants.__getitem__)
-        numbers = json.dumps(strict, indent=1)
+        numbers = strict_json([asdict(each) for each in evaluations], indent=1)
         (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")

@@ -48,7 +48,7 @@ class Journal:
             return
         curves = {
             **{f"loss/{name}": value for name, value in event["losses"].items()},
-            **{f"dev AUC/{name}": row["bayes_factor_auc"] for name, row in event["dev"].items()},
+            **{f"dev AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
             "entropy in nats/between authors": event["between_author_entropy"],
             "entropy in nats/within an author": event["within_author_entropy"],
             "learning rate": event["learning_rate"],

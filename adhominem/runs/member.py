@@ -205,6 +205,7 @@ class _Run:
             "learning_rate": rate,
             "between_author_entropy": between,
             "within_author_entropy": within,
+            "measure": measure,
             "dev_auc": mean,
             "dev": scores,
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,16 @@ class Vocabulary:
     token_types: tuple[str, ...]
     characters: tuple[str, ...]
     characters_per_token: int = 15
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The token types, to look up."""
+        return frozenset(self.token_types)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The token types that are words, in lower case, most frequent first."""
+        return tuple(kind.lower() for kind in self.token_types if kind[:1].isalpha())
 
     @classmethod
     def build(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi.responses import Response
 
 from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
-
-_CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
+from adhominem.strict_json import strict_json
 
 
 class RequestError(AdHominemError):
@@ -69,11 +67,7 @@ def error_json(error: RequestError) -> dict[str, Any]:
 
 def json_bytes(result: object) -> bytes:
     """JSON as the commands print it: NaN as null, infinity as a string."""
-    text = json.dumps(result, ensure_ascii=False)
-    if "NaN" in text or "Infinity" in text:  # be it in a string: then nothing changes
-        strict = json.loads(text, parse_constant=_CONSTANTS.__getitem__)
-        text = json.dumps(strict, ensure_ascii=False)
-    return text.encode("utf-8", "replace")
+    return strict_json(result).encode("utf-8", "replace")
 
 
 def json_response(

@@ -1,0 +1,87 @@
+"""Which words the networks look at, in a whole corpus."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SmallRun
+
+from adhominem import Document, find_sources, load, read_documents
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.runs.attention import attention_of, token_weights
+
+
+def slow_weights(model: Path, document: Document) -> list[float]:
+    """The share of each token: window by window, token by token."""
+    (member,) = load(model).members
+    tokens = member.tokenizer.tokens(document.text)
+    seen = member.look(document, tokens)
+    assert seen is not None
+    weights = [0.0] * len(tokens)
+    for window, (start, count) in enumerate(
+        zip(seen.windows.starts, seen.windows.counts, strict=True)
+    ):
+        for place in range(count):
+            weights[start + place] += float(
+                seen.window_attention[0, window] * seen.token_attention[window, 1 + place]
+            )
+    return [weight / sum(weights) for weight in weights]
+
+
+def test_a_token_of_two_windows_gets_both_shares_and_all_sum_to_one(small_run: SmallRun) -> None:
+    (member,) = load(small_run.folder).members
+    for document in list(read_documents(small_run.data.texts))[:5]:
+        tokens = member.tokenizer.tokens(document.text)
+        seen = member.look(document, tokens)
+        assert seen is not None
+        found = token_weights(seen, len(tokens))
+        np.testing.assert_allclose(found, slow_weights(small_run.folder, document), rtol=1e-5)
+        assert found.sum() == pytest.approx(1)
+
+
+def test_a_ratio_is_attention_over_what_the_frequency_explains(small_run: SmallRun) -> None:
+    sources = find_sources(small_run.data.texts)
+    result = attention_of(small_run.folder, sources, fewest_documents=1)
+    got: dict[str, float] = defaultdict(float)
+    even: dict[str, float] = defaultdict(float)
+    documents = list(read_documents(small_run.data.texts))
+    tokenizer = load(small_run.folder).members[0].tokenizer
+    for document in documents:
+        tokens = tokenizer.tokens(document.text)
+        for token, weight in zip(tokens, slow_weights(small_run.folder, document), strict=True):
+            got[token] += weight
+            even[token] += 1 / len(tokens)
+    assert result.documents == len(documents)
+    assert {word.word for word in result.words} == set(got)
+    for word in result.words:
+        assert word.ratio == pytest.approx(got[word.word] / even[word.word], rel=1e-5)
+        assert word.low <= word.ratio <= word.high
+    ratios = [word.ratio for word in result.words]
+    assert ratios == sorted(ratios, reverse=True)
+    assert result.tokens == sum(word.tokens for word in result.words)
+
+
+def test_words_of_few_documents_are_left_out(small_run: SmallRun) -> None:
+    sources = find_sources(small_run.data.texts)
+    every = attention_of(small_run.folder, sources, fewest_documents=1)
+    some = attention_of(small_run.folder, sources, fewest_documents=30)
+    assert {word.word for word in some.words} == {
+        word.word for word in every.words if word.documents >= 30
+    }
+    assert len(some.words) < len(every.words)
+
+
+def test_only_networks_have_attention(profile_folder: Path, small_run: SmallRun) -> None:
+    with pytest.raises(OptionError, match="only networks have attention"):
+        attention_of(profile_folder, find_sources(small_run.data.texts))
+
+
+def test_a_corpus_without_a_good_text_is_an_error(small_run: SmallRun, tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_text("no JSON\n", "utf-8")
+    skipped: list[InputError] = []
+    with pytest.raises(NotFoundError, match="no text in the corpus"):
+        attention_of(small_run.folder, find_sources(tmp_path / "texts.jsonl"), skipped=skipped)
+    assert len(skipped) == 1

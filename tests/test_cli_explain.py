@@ -1,0 +1,101 @@
+"""The commands explain and attention: what they write and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import SmallRun, made_up_rows
+
+from adhominem.cli import main
+
+
+def run(*arguments: object, status: int = 0) -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == status, (result.output, result.exception)
+    return result
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> tuple[Path, Path]:
+    first, second = made_up_rows(2, 1, "case")
+    for name, row in (("first.txt", first), ("second.txt", second)):
+        (tmp_path / name).write_text(row["text"], "utf-8")
+    return tmp_path / "first.txt", tmp_path / "second.txt"
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("e.html", b"<!doctype html>"),
+        ("e.HTM", b"<!doctype html>"),
+        ("e.png", b"\x89PNG"),
+        ("e.tex", b""),
+        ("e.txt", b""),
+    ],
+)
+def test_the_ending_of_the_output_says_what_is_written(
+    case: tuple[Path, Path], small_run: SmallRun, tmp_path: Path, name: str, begins: bytes
+) -> None:
+    run("explain", *case, "--model", small_run.folder, "-o", tmp_path / name)
+    written = (tmp_path / name).read_bytes()
+    assert written.lower().startswith(begins.lower())
+    if name == "e.tex":
+        assert b"\\documentclass" in written
+        assert b"\\colorbox" in written
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_a_format_can_be_chosen_and_an_unknown_ending_is_refused(
+    case: tuple[Path, Path], small_run: SmallRun, tmp_path: Path
+) -> None:
+    run(
+        *("explain", *case, "--model", small_run.folder),
+        *("-o", tmp_path / "e.page", "--format", "html"),
+    )
+    assert (tmp_path / "e.page").read_text("utf-8").lower().startswith("<!doctype html>")
+    refused = run("explain", *case, "--model", small_run.folder, "-o", tmp_path / "e.md", status=1)
+    assert "no known ending; expected .html" in refused.stderr
+    picture = run("explain", *case, "--model", small_run.folder, "--format", "png", status=1)
+    assert "expected -o picture.png" in picture.stderr
+
+
+def test_without_an_output_the_texts_are_printed_without_colours_where_nobody_looks(
+    case: tuple[Path, Path], small_run: SmallRun
+) -> None:
+    printed = run("explain", *case, "--model", small_run.folder).stdout
+    assert "first side: " in printed
+    assert "\x1b" not in printed
+
+
+def test_json_has_the_verification_the_passages_and_the_texts(
+    case: tuple[Path, Path], small_run: SmallRun
+) -> None:
+    model = ("--model", small_run.folder)
+    found = json.loads(run("explain", *case, *model, "--json").stdout)
+    alone = json.loads(run("verify", *case, *model, "--json").stdout)
+    assert found["verification"] == alone
+    assert [text["side"] for text in found["texts"]] == ["first", "second"]
+    for text, path in zip(found["texts"], case, strict=True):
+        assert text["text"] == path.read_text("utf-8")
+        assert sum(passage["attention"] for passage in text["passages"]) == pytest.approx(1)
+
+
+def test_attention_prints_both_ends_and_lists_what_it_skipped(
+    small_run: SmallRun, tmp_path: Path
+) -> None:
+    lines = [json.dumps(row) for row in made_up_rows(3, 4, "a")]
+    corpus = tmp_path / "texts.jsonl"
+    corpus.write_text("\n".join([*lines, "no JSON"]) + "\n", "utf-8")
+    shown = run("attention", corpus, "--model", small_run.folder, "--top", 3, status=3)
+    assert "looked at more than they occur" in shown.stdout
+    assert "looked at less than they occur" in shown.stdout
+    assert "texts.jsonl:13" in shown.stderr
+    found = json.loads(
+        run("attention", corpus, "--model", small_run.folder, "--json", status=3).stdout
+    )
+    assert found["documents"] == 12
+    assert len(found["skipped"]) == 1
+    assert all(word["documents"] >= 5 for word in found["words"])
