@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from adhominem.models.reference import Reference
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
+from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.vocabulary import Vocabulary
 
@@ -26,6 +27,11 @@ _LONG_TOKENS = 4_000  # the more words, the less noise hides what texts of a kin
 _FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
 _FEWEST_WORDS = 20  # that the share is taken of
 _SHARED = 0.2  # of the shorter text that stands in the other, too
+_COPIED = 0.5  # the same, from which on it is a copy
+_FARTHER = 1.2  # times as far from the population as from training texts
+_FEW_TEXTS = 20  # of a population
+_MOST_COPIES = 0.02  # of the compared texts, as a share of the population
+_MOST_REPEATED = 0.1  # share of the population
 _MOST_NAMED = 5  # texts in one message
 
 
@@ -49,9 +55,16 @@ def cautions_of(
     at_bound: bool,
     knows_topics: bool = True,
     guessed_kind: bool = False,
+    population: Population | None = None,
+    farther: float = 0.0,
 ) -> list[Caution]:
-    """All that speaks against trusting a comparison of these sides."""
+    """All that speaks against trusting a comparison of these sides.
+
+    `farther` says how much farther the texts are from the population than from the training texts.
+    """
     found = list(_shared(sides))
+    if population is not None:
+        found += _of_population(sides, population, farther)
     for side, its_tokens, its_strangeness in zip(sides, tokens, strangeness, strict=True):
         found += _short(side, its_tokens, reference)
         for exhibit, words, how_strange in zip(side, its_tokens, its_strangeness, strict=True):
@@ -93,6 +106,14 @@ def cautions_of(
                 decides=len(long) == 2,
             )
         )
+    elif guessed_kind:
+        found.append(
+            Caution(
+                "no_population",
+                "no population was given (--population): texts of one kind and time are alike "
+                "whoever wrote them, and the number may be too high for them",
+            )
+        )
     if not knows_topics and any(each.document.topic for side in sides for each in side):
         found.append(
             Caution(
@@ -107,6 +128,50 @@ def cautions_of(
             )
         )
     return found
+
+
+def _of_population(
+    sides: Sequence[Sequence[Exhibit]], population: Population, farther: float
+) -> Iterator[Caution]:
+    """What is wrong with a population: a wrong one makes a number wrong, not weak."""
+    if farther > _FARTHER:
+        yield Caution(
+            "other_kind_of_population",
+            f"the texts are {farther:.1f} times as far from the population as from the training "
+            "texts: it seems to be of another kind; expected texts of the kind that is compared",
+        )
+    if population.texts < _FEW_TEXTS:
+        yield Caution(
+            "small_population",
+            f"the population has {population.texts} texts; better are 50 or more",
+        )
+    exhibits = [exhibit for side in sides for exhibit in side]
+    prints = [*population.prints, *(fingerprint(each.document.text) for each in exhibits)]
+    inside = len(population.prints)
+    compared: set[int] = set()
+    copies: set[int] = set()  # texts of the population
+    repeated: set[int] = set()
+    for found in find_duplicates(prints, _COPIED):
+        low, high = sorted((found.first, found.second))
+        if low < inside <= high:
+            compared.add(high - inside)
+            copies.add(low)
+        elif high < inside:
+            repeated.add(high)
+    if compared:
+        names = ", ".join(exhibits[at].document.id for at in sorted(compared)[:_MOST_NAMED])
+        yield Caution(
+            "compared_in_population",
+            f"compared texts stand in the population, too ({names}): it then takes what is their "
+            "author's for usual; leave them out",
+            decides=len(copies) > _MOST_COPIES * population.texts,
+        )
+    if len(repeated) > _MOST_REPEATED * inside:
+        yield Caution(
+            "repeats_in_population",
+            f"{len(repeated)} of the {inside} texts of the population stand there twice, whole or "
+            "in good part, and count as two",
+        )
 
 
 def _short(

@@ -160,16 +160,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
 def print_verification(result: dict[str, Any]) -> None:
     """What a comparison of two sides came to."""
     console = Console(soft_wrap=True, highlight=False)
-    console.print(f"log10 Bayes factor  [bold]{result['log10_bayes_factor']:+.2f}[/bold]")
-    console.print(escape(result["verbal"]))
-    probability, prior = result["probability_same_author"], result["prior_same_author"]
-    # Never 0 or 1, which no evidence makes it.
-    shown = "< 0.001" if probability < 0.001 else "> 0.999" if probability > 0.999 else ""
-    console.print(
-        f"Probability of one author  {shown or format(probability, '.3f')}, "
-        f"if it was {prior:g} before the texts"
-    )
-    console.print(f"Decision  [bold]{result['decision']}[/bold]: {escape(result['reason'])}")
+    number = f"{result['log10_bayes_factor']:+.2f}"
+    if any(warning["decides"] for warning in result["warnings"]):
+        console.print(escape(result["verbal"]))
+        console.print(f"Computed all the same: log10 Bayes factor {number}", style="dim")
+    else:
+        _print_evidence(console, number, result)
     if population := result["population"]:
         console.print(
             f"Population  {population['texts']:,} texts; without it the log10 Bayes factor would "
@@ -193,6 +189,20 @@ def print_verification(result: dict[str, Any]) -> None:
     )
     for warning in result["warnings"]:
         complain(f"warning: {warning['message']}")
+
+
+def _print_evidence(console: Console, number: str, result: dict[str, Any]) -> None:
+    """The number, its words, and what a prior makes of it."""
+    console.print(f"log10 Bayes factor  [bold]{number}[/bold]")
+    console.print(escape(result["verbal"]))
+    probability, prior = result["probability_same_author"], result["prior_same_author"]
+    # Never 0 or 1, which no evidence makes it.
+    shown = "< 0.001" if probability < 0.001 else "> 0.999" if probability > 0.999 else ""
+    console.print(
+        f"Probability of one author  {shown or format(probability, '.3f')}, "
+        f"if it was {prior:g} before the texts"
+    )
+    console.print(f"Decision  [bold]{result['decision']}[/bold]: {escape(result['reason'])}")
 
 
 def _unlikeness(value: float) -> str:

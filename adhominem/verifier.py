@@ -189,6 +189,8 @@ class Verifier:
             at_bound=calibration is not None and calibration.at_bound(raw),
             knows_topics=lead.knows_topics,
             guessed_kind=lead.styles is not None and population is None,
+            population=population,
+            farther=self._farther(levs, population),
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)
@@ -269,7 +271,8 @@ class Verifier:
 
         Better many (50 or more), and none of the texts that are compared.
         """
-        return Population.of(self.encode(documents, on_documents=on_documents))
+        levs = self.encode(documents, on_documents=on_documents)
+        return Population.of(levs, [_document(each).text for each in documents])
 
     def scores(
         self,
@@ -348,6 +351,21 @@ class Verifier:
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
         without = self.score_sets(levs[0], levs[1])
         return PopulationUse(population.texts, without / float(np.log(10)))
+
+    def _farther(self, levs: Sequence[Levs], population: Population | None) -> float:
+        """How much farther the texts are from the population than from kinds of training text.
+
+        A ratio; about 1 for a population of a known kind, below it for one of an unknown kind.
+        """
+        lead = self.members[0]
+        if population is None or lead.styles is None:
+            return 0.0
+        parts = np.concatenate(self._split(levs)[0])
+        mean, centre = parts.mean(axis=0), self.centres(population)[0]
+        assert centre is not None
+        guess = lead.styles.guess(parts) @ lead.styles.centres
+        own = float(np.linalg.norm(mean - guess))
+        return float(np.linalg.norm(mean - centre[0])) / max(own, 1e-300)
 
     def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
         lead = self.members[0]

@@ -12,6 +12,7 @@ import pytest
 from adhominem import Tokenizer, Vocabulary
 from adhominem.cautions import Caution, cautions_of
 from adhominem.models.reference import Reference
+from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 
 COMMON = """
@@ -97,6 +98,8 @@ def found(
     at_bound: bool = False,
     vocabulary: Vocabulary = VOCABULARY,
     guessed_kind: bool = False,
+    population: Population | None = None,
+    farther: float = 1.0,
 ) -> list[Caution]:
     both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
     sides = [exhibits(*side, name=name) for side, name in zip(both, ("a", "b"), strict=True)]
@@ -110,6 +113,8 @@ def found(
         calibrated=calibrated,
         at_bound=at_bound,
         guessed_kind=guessed_kind,
+        population=population,
+        farther=farther,
     )
 
 
@@ -131,7 +136,57 @@ def test_long_texts_of_a_guessed_kind_are_not_decided_upon() -> None:
     assert (one.decides, both.decides) == (False, True)
     assert "one side" in one.message
     assert "both sides" in both.message
-    assert found(VOYAGE, GARDEN, guessed_kind=True) == []
+    assert only(found(VOYAGE, GARDEN, guessed_kind=True), "no_population").decides is False
+
+
+# populations
+
+
+def others(count: int) -> list[str]:
+    """Texts that have nothing in common."""
+    return [made_up_words(random.Random(number)) for number in range(count)]
+
+
+def made_up_words(rng: random.Random) -> str:
+    return " ".join("".join(rng.choices("etaoinshrdlu", k=6)) for _ in range(200))
+
+
+def population_of(texts: Sequence[str]) -> Population:
+    return Population.of(np.zeros((len(texts), 2)), texts)
+
+
+def test_a_sound_population_needs_no_caution() -> None:
+    assert found(GARDEN, VOYAGE, population=population_of(others(20))) == []
+    unknown = Population.of(np.zeros((20, 2)))  # its texts are not at hand
+    assert found(GARDEN, VOYAGE, population=unknown) == []
+
+
+def test_a_population_of_another_kind_is_told() -> None:
+    cautions = found(GARDEN, VOYAGE, population=population_of(others(20)), farther=1.5)
+    assert "1.5 times as far" in only(cautions, "other_kind_of_population").message
+
+
+def test_a_small_population_is_told() -> None:
+    caution = only(found(GARDEN, VOYAGE, population=population_of(others(19))), "small_population")
+    assert "19 texts" in caution.message
+    assert not caution.decides
+
+
+@pytest.mark.parametrize(("count", "decides"), [(20, True), (60, False)])
+def test_a_compared_text_in_the_population_is_named(count: int, decides: bool) -> None:
+    texts = [*others(count - 1), f"{GARDEN} And so it went on."]
+    caution = only(found(GARDEN, VOYAGE, population=population_of(texts)), "compared_in_population")
+    assert "(a0.txt)" in caution.message
+    assert caution.decides is decides
+
+
+def test_a_population_that_repeats_itself_is_told() -> None:
+    texts = others(20)
+    few = population_of([*texts, texts[0]])
+    many = population_of([*texts, *texts[:5]])
+    assert found(GARDEN, VOYAGE, population=few) == []
+    caution = only(found(GARDEN, VOYAGE, population=many), "repeats_in_population")
+    assert "5 of the 25 texts" in caution.message
 
 
 # copies

@@ -39,7 +39,8 @@ def case(tmp_path: Path) -> tuple[Path, Path]:
 def test_the_ending_of_the_output_says_what_is_written(
     case: tuple[Path, Path], small_run: SmallRun, tmp_path: Path, name: str, begins: bytes
 ) -> None:
-    run("explain", *case, "--model", small_run.folder, "-o", tmp_path / name)
+    done = run("explain", *case, "--model", small_run.folder, "-o", tmp_path / name)
+    assert done.stdout == f"Written  {tmp_path / name}\n"
     written = (tmp_path / name).read_bytes()
     assert written.lower().startswith(begins.lower())
     if name == "e.tex":
@@ -65,9 +66,15 @@ def test_a_format_can_be_chosen_and_an_unknown_ending_is_refused(
 def test_without_an_output_the_texts_are_printed_without_colours_where_nobody_looks(
     case: tuple[Path, Path], small_run: SmallRun
 ) -> None:
-    printed = run("explain", *case, "--model", small_run.folder).stdout
-    assert "first side: " in printed
-    assert "\x1b" not in printed
+    done = run("explain", *case, "--model", small_run.folder)
+    assert "first side: " in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "log10 Bayes factor  " in done.stdout  # a heat map alone says nothing
+    assert "A Bayes factor is not a verdict" in done.stdout
+    alone = json.loads(run("verify", *case, "--model", small_run.folder, "--json").stdout)
+    assert alone["warnings"]
+    for warning in alone["warnings"]:
+        assert warning["message"] in done.stderr
 
 
 def test_json_has_the_verification_the_passages_and_the_texts(

@@ -21,17 +21,30 @@ from adhominem.cli.shared import (
 )
 
 
+def _known_ending(
+    context: click.Context, parameter: click.Parameter, output: Path | None
+) -> Path | None:
+    """Refuse what cannot be written before anything is computed."""
+    from adhominem.explain.output import kind_of
+
+    if output is not None:
+        kind_of(output, context.params.get("chosen"))
+    return output
+
+
 @click.command()
 @case_options
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
+    callback=_known_ending,
     help="The file to write: .html, .png or .tex.  [default: the terminal]",
 )
 @click.option(
     "--format",
     "chosen",
+    is_eager=True,  # before the output is looked at
     type=click.Choice(["html", "terminal", "png", "latex"]),
     help="What to write.  [default: by the ending of the output]",
 )
@@ -60,7 +73,7 @@ def explain(
     from adhominem.explain.output import explanation_text, write_explanation
     from adhominem.explain.texts import explain_texts
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import percent, print_json
+    from adhominem.terminal import complain, percent, print_json
 
     with percent("explaining") as on_progress:
         explanation = explain_texts(
@@ -77,10 +90,15 @@ def explain(
         print_json(explanation.to_json())
     if output is not None:
         write_explanation(explanation, output, chosen)
+        if not as_json:
+            click.echo(f"Written  {output}")
     elif not as_json:
         environment = os.environ if sys.stdout.isatty() else None
         columns = shutil.get_terminal_size().columns
         click.echo(explanation_text(explanation, chosen or "terminal", environment, columns))
+    if not as_json:
+        for warning in explanation.verification.warnings:
+            complain(f"warning: {warning.message}")
     finish(case.skipped)
 
 
@@ -105,7 +123,7 @@ def attention(sources: tuple[Path, ...], model: str, fewest: int, top: int, as_j
         adhominem attention novels/
     """
     from adhominem.runs.attention import attention_of
-    from adhominem.terminal import print_json, print_table, progress
+    from adhominem.terminal import complain, print_json, print_table, progress
 
     found, size = find_all(sources)
     skipped = skip_list()
@@ -127,6 +145,11 @@ def attention(sources: tuple[Path, ...], model: str, fewest: int, top: int, as_j
             ]
             for word in result.words
         ]
+        if not rows:
+            complain(
+                f"note: no word stands in {fewest:,} documents or more (there are "
+                f"{result.documents:,}); give more texts, or a smaller --fewest"
+            )
         print_table("looked at more than they occur", columns, rows[:top])
         print_table("looked at less than they occur", columns, rows[top:][-top:][::-1])
     finish(skipped)

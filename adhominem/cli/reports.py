@@ -162,6 +162,7 @@ def check_report_command(
     """
     from adhominem.explain.check import check_report
     from adhominem.explain.report_html import report_in_page
+    from adhominem.scoring.verbal import VerbalScale
     from adhominem.terminal import percent, print_json
     from adhominem.text.exhibits import read_exhibits
     from adhominem.verifier import load
@@ -185,13 +186,19 @@ def check_report_command(
             model=named,
             on_progress=on_progress,
         )
+    own_scale = reported.settings.scale != VerbalScale().rungs
     if as_json:
         told = [vars(each) for each in differences]
-        print_json({"same": not differences, "differences": told})
+        print_json({"same": not differences, "differences": told, "own_scale": own_scale})
     elif differences:
         click.echo("\n".join(str(each) for each in differences))
+        if population is None and reported.population is not None:
+            click.echo("The report has a population: give its texts, too, by --population.")
     else:
         click.echo("The same: texts, population, model, version, numbers and page.")
+        click.echo("As the report has them: names, topics, prior, case, examiner, date.")
+    if own_scale and not as_json:
+        click.echo("The report has a verbal scale of its own, not the one of AdHominem.")
     if differences:
         sys.exit(1)
     finish(skipped)

@@ -28,7 +28,16 @@ from adhominem.explain.colours import (
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.explain.lines import Line, lines
 from adhominem.explain.pieces import Piece, harmless, passage_weights, token_weights
-from adhominem.explain.summary import CHANNELS, NO_ATTENTION, NOT_WHY, contributed
+from adhominem.explain.summary import (
+    CHANNELS,
+    NO_ATTENTION,
+    NOT_A_VERDICT,
+    NOT_WHY,
+    background,
+    contributed,
+    probability,
+    signed,
+)
 
 Colours = Literal["truecolor", "256", "none"]
 
@@ -57,7 +66,10 @@ def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colou
 
 
 def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) -> str:
-    """All texts as heat maps, a legend, and the strongest n-grams; nothing in it is a command."""
+    """All texts as heat maps, a legend, the strongest n-grams, and the result, which is seen last.
+
+    Nothing in it is a command.
+    """
     strongest = strongest_of(
         passage.contribution for text in explanation.texts for passage in text.passages
     )
@@ -67,6 +79,7 @@ def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) ->
         shown += [*_Map(text, colours, width, strongest).lines(), ""]
     shown += wrap(_legend(explanation, colours), max(width, _NARROWEST))
     shown += _ngrams(explanation)
+    shown += _result(explanation, max(width, _NARROWEST))
     return "\n".join(shown) + "\n"
 
 
@@ -167,6 +180,18 @@ def _ngrams(explanation: Explanation) -> list[str]:
         for each in some
     ]
     return ["", "N-grams that contribute most (how often, first : second side):", *rows]
+
+
+def _result(explanation: Explanation, width: int) -> list[str]:
+    found = explanation.verification
+    said = (
+        f"log10 Bayes factor  {signed(found.log10_bayes_factor)}",
+        found.verbal,
+        NOT_A_VERDICT,
+        probability(found),
+        background(found),
+    )
+    return ["", *(line for each in said for line in wrap(_one_line(each), width))]
 
 
 def _one_line(text: str) -> str:

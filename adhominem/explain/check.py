@@ -8,6 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from adhominem.explain.pieces import harmless
 from adhominem.explain.report import Report, ReportedText, make_report
 from adhominem.explain.report_html import report_in_page, report_page
 from adhominem.scoring.population import Population
@@ -64,7 +65,7 @@ def check_report(
     reported, page = report_in_page(Path(path))
     verifier = verifier or load(model or reported.model)
     chosen = [
-        _with_topics(exhibits_of(texts, side), own)
+        _as_reported(exhibits_of(texts, side), own)
         for texts, side, own in (
             (first, "first", reported.first),
             (second, "second", reported.second),
@@ -99,12 +100,19 @@ def _comparable(report: Report) -> dict[str, Any]:
     return {name: told[name] for name in order if name not in _NOT_COMPARED}
 
 
-def _with_topics(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
-    topics = {text.sha256: text.topic for text in reported}
-    return [
-        replace(each, document=replace(each.document, topic=topics.get(each.sha256, "")))
-        for each in exhibits
-    ]
+def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
+    """With the names and topics of the report, and in its order, on which the draws depend.
+
+    A text is known by its hash: its file may have another name by now.
+    """
+    known = {text.sha256: (at, text) for at, text in enumerate(reported)}
+    found = []
+    for each in sorted(exhibits, key=lambda each: known.get(each.sha256, (len(known), None))[0]):
+        topic, name = "", each.document.id
+        if each.sha256 in known:
+            topic, name = known[each.sha256][1].topic, known[each.sha256][1].name
+        found.append(replace(each, document=replace(each.document, topic=topic, id=name)))
+    return found
 
 
 def _compare_texts(reported: Report, found: Report) -> Iterator[Difference]:
@@ -118,12 +126,19 @@ def _compare_texts(reported: Report, found: Report) -> Iterator[Difference]:
             else:
                 missing.append(text)
         more = [text for text in now if text.sha256 in left]
-        for one, other in zip_longest(missing, more):
-            yield Difference(f"text of the {side} side", _named(one), _named(other))
+        counted = {text.sha256: text for text in now}
+        for text in own:
+            again = counted.get(text.sha256, text)
+            for what in ("words", "tokens"):
+                one, other = getattr(text, what), getattr(again, what)
+                if one != other:
+                    yield Difference(f"{what} of {harmless(text.name)}", f"{one:,}", f"{other:,}")
+        for lacking, new in zip_longest(missing, more):
+            yield Difference(f"text of the {side} side", _named(lacking), _named(new))
 
 
 def _named(text: ReportedText | None) -> str:
-    return "none" if text is None else f"{text.name} (SHA-256 {text.sha256})"
+    return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
 
 
 def _compare(reported: Any, found: Any, name: str) -> Iterator[Difference]:
@@ -151,6 +166,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         value = ", ".join(map(str, value)) or None
     text = "none" if value is None else f"{value:+.4f}" if isinstance(value, float) else str(value)
+    text = harmless(text)  # a page may be anybody's, and the terminal is ours
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

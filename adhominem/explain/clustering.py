@@ -8,7 +8,8 @@ groups are is for
     single    the greatest
 
 As the mean of numbers is a number of their kind, a join can be labelled by what it was made of:
-here a log10 Bayes factor.
+here a log10 Bayes factor. It is that of pairs of texts, their mean, least or greatest one, and not
+the Bayes factor of one author having written both groups.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from adhominem.explain.html_summary import PAGE_STYLE, footer, summary
 from adhominem.explain.html_text import Mark, as_html, heat_map
 from adhominem.explain.summary import (
     CHANNELS,
+    NGRAM_CONTRIBUTION,
     NO_ATTENTION,
     NOT_WHY,
     contributed,
@@ -182,8 +183,9 @@ without it; contributions do not add up to the whole. {keys}</p>
 <div class="how ngrams">
 <p>Marked are the places of the {len(explanation.ngrams)} n-grams (words, or parts of words, in a
 row) that contribute most: teal with a solid line for one author, orange with a dotted line for
-different authors. Where several overlap, the strongest gives the colour. In an n-gram, … is any
-other word, and ‹…ed› one that ends so. Choose one in the table to see where it stands.</p>
+different authors. {NGRAM_CONTRIBUTION} Where several overlap, the strongest gives the colour. In an
+n-gram, … is any other word, and ‹…ed› one that ends so. Choose one in the table to see where it
+stands.</p>
 </div>"""
 
 

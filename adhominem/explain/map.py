@@ -244,7 +244,8 @@ def style_products(parts: Sequence[Levs], population: Population | None) -> Floa
     """(documents, documents): scalar products of what the points stand for.
 
     `parts` are the LEVs (documents, lev_size) of each member. Each is centred and of unit length,
-    as it is when it is scored, so that no member outweighs another by the size of its numbers.
+    so that no member outweighs another by the size of its numbers. A score does much the same, but
+    beside a population it hears the guess of the kind, and it does not stretch what is short.
     """
     found = np.zeros((len(parts[0]), len(parts[0])))
     at = 0
@@ -304,6 +305,7 @@ def principal_components(table: FloatArray) -> Projection:
 def _t_sne(distances: FloatArray, start: FloatArray, seed: int) -> FloatArray | None:
     try:
         from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
     except ImportError:
         return None
     model = TSNE(
@@ -312,7 +314,8 @@ def _t_sne(distances: FloatArray, start: FloatArray, seed: int) -> FloatArray | 
         perplexity=min(30.0, (len(distances) - 1) / 3),
         random_state=seed,
     )
-    return np.asarray(model.fit_transform(distances), dtype=np.float64)
+    with threadpool_limits(1):  # its threads wait for each other: on a busy machine, for minutes
+        return np.asarray(model.fit_transform(distances), dtype=np.float64)
 
 
 def _umap(distances: FloatArray, start: FloatArray, seed: int) -> FloatArray | None:

@@ -5,6 +5,11 @@ contribution is what the log Bayes factor loses when the n-gram becomes as frequ
 it usually is in texts of their kind. What is usual is known to a profile, where an n-gram has a
 dimension of its own, and the centre of the kind a value there.
 
+Without a population, whatever is unusual also makes the texts seem of an unknown kind, for which
+scores are lowered. So then most of the strongest contributions are negative, even where one person
+wrote both sides: that an n-gram contributes less than nothing does not say that the sides differ in
+it. Only n-grams that occur are looked at; what both sides avoid is not.
+
 Texts have thousands of n-grams; those that are worth it are found by the slope of the cosine, then
 each is made usual for good.
 """

@@ -12,13 +12,19 @@ from adhominem.text.files import write_whole
 _BY_ENDING = {".html": "html", ".htm": "html", ".png": "png", ".tex": "latex", ".txt": "terminal"}
 
 
-def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
-    """Write it as `chosen`, or as the ending of the file says."""
+def kind_of(output: Path, chosen: str | None = None) -> str:
+    """What is written to a file: as `chosen`, or as its ending says."""
     kind = chosen or _BY_ENDING.get(output.suffix.lower(), "")
     if not kind:
         raise OptionError(
             f"{output} has no known ending; expected {', '.join(_BY_ENDING)}, or --format"
         )
+    return kind
+
+
+def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
+    """Write it as `chosen`, or as the ending of the file says."""
+    kind = kind_of(output, chosen)
     if kind == "png":
         from adhominem.explain.png import png_heat_map
 

@@ -42,7 +42,14 @@ from adhominem.explain.report_blocks import (
     Texts,
 )
 from adhominem.explain.report_text import TITLE, head, headline, sections
-from adhominem.explain.summary import CHANNELS, NO_ATTENTION, NOT_WHY, contributed, speaks_for
+from adhominem.explain.summary import (
+    CHANNELS,
+    NGRAM_CONTRIBUTION,
+    NO_ATTENTION,
+    NOT_WHY,
+    contributed,
+    speaks_for,
+)
 
 _LEFT, _TOP, _BOTTOM = 18 * mm, 18 * mm, 20 * mm
 _WIDE = A4[0] - 2 * _LEFT
@@ -262,7 +269,8 @@ def _ngrams(explanation: Explanation) -> Iterator[Flowable]:
     yield Spacer(0, 12)
     table = Table(
         "The n-grams (words, or parts of words, in a row) that contribute most, what they "
-        "contribute to the log10 Bayes factor, and how often they occur on either side",
+        "contribute to the log10 Bayes factor, and how often they occur on either side. "
+        + NGRAM_CONTRIBUTION,
         ("n-gram", "what it is", "speaks for", "contribution", "first", "second"),
         tuple(
             (

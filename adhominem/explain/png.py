@@ -49,7 +49,7 @@ def png_heat_map(explanation: Explanation, path: Path) -> None:
     try:
         from matplotlib import rc_context
     except ImportError:
-        raise MissingExtraError("matplotlib", "evaluate", "PNG pictures") from None
+        raise MissingExtraError("matplotlib", "evaluate", "a PNG picture") from None
     # In the house style, letters that the font lacks are boxes, without a warning; with hinting,
     # letters would not be as wide as they are said to be.
     with house_style(), rc_context({"text.hinting": "none"}):

@@ -303,9 +303,12 @@ def report_date(given: str | None = None) -> str:
             ) from None
         return given
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if epoch and not epoch.isdecimal():
-        raise OptionError(f"SOURCE_DATE_EPOCH is {epoch!r}; expected seconds since 1970")
-    return _shown(datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC))
+    try:
+        if epoch and not epoch.isdecimal():
+            raise ValueError
+        return _shown(datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC))
+    except (ValueError, OverflowError, OSError):
+        raise OptionError(f"SOURCE_DATE_EPOCH is {epoch!r}; expected seconds since 1970") from None
 
 
 def file_dates(exhibits: Sequence[Exhibit]) -> dict[str, str]:

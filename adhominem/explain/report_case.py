@@ -84,7 +84,7 @@ def population_blocks(report: Report) -> Iterator[Block]:
             "strong",
         )
     yield Paragraph(
-        "The examiner chose this population; the software cannot tell whether it is the relevant "
+        "The software did not choose this population, and cannot tell whether it is the relevant "
         "one. The different person of H_different is one of those who write such texts."
     )
 

@@ -107,7 +107,7 @@ def how_often(report: Report) -> str:
         return (
             f"Of the pairs by {written} under like conditions, {count:,} of {of:,} "
             f"({count / of:.1%}) have a Bayes factor {way} as great as this: so often was evidence "
-            "of this strength misleading."
+            "at least this strong misleading."
         )
     unseen = 1 - _UNSEEN ** (1 / of)
     return (

@@ -26,9 +26,8 @@ from adhominem.explain.report_case import (
     propositions_blocks,
 )
 from adhominem.explain.report_grounds import calibration_blocks, how_often, validation_blocks
-from adhominem.explain.summary import signed
+from adhominem.explain.summary import EVEN, in_numbers, signed, times
 from adhominem.scoring.decision import show_probability
-from adhominem.scoring.verbal import DIFFERENT, SAME
 
 TITLE = "Report on a comparison of texts"
 NO_VERDICT = (
@@ -36,7 +35,6 @@ NO_VERDICT = (
     "is that one person did: for that, everything else that is known of the case has to be "
     "weighed, too, which is for the court."
 )
-_NEXT_TO_NOTHING = 0.005  # of a log10 Bayes factor: shown as 0.00
 _LIMITS = (
     "The result compares the two propositions above and no others. It says nothing of texts that "
     "several people wrote, that somebody else edited, dictated or translated, that copy from one "
@@ -91,22 +89,11 @@ def head(report: Report) -> Facts:
     return Facts(tuple(row for row in rows if row[1]))
 
 
-def times(log10: float) -> str:
-    """A Bayes factor as people say it: so many times, whichever way it points."""
-    size = abs(log10)
-    if size >= 6:
-        return f"about 10 to the power of {size:.0f} times"
-    factor = 10**size
-    digits = len(str(int(factor)))
-    rounded = f"{round(factor, 2 - digits):,.{1 if digits < 2 else 0}f}"
-    return f"about {rounded.removesuffix('.0')} times"
-
-
 def _summary(report: Report) -> Iterator[Block]:
     yield Paragraph(f"log10 Bayes factor {signed(report.log10_bayes_factor)}", "number")
     yield Paragraph(report.verbal, "verbal")
     if report.states:
-        yield Paragraph(_in_numbers(report.log10_bayes_factor))
+        yield Paragraph(in_numbers(report.log10_bayes_factor))
         if report.interval is not None:
             yield Paragraph(f"Interval over the passages of the texts: {_interval(report)}.")
         yield Paragraph(how_often(report))
@@ -119,18 +106,11 @@ def _summary(report: Report) -> Iterator[Block]:
         yield Bullets(tuple(_sentence(each.message) for each in report.warnings), title)
 
 
-def _in_numbers(log10: float) -> str:
-    if abs(log10) < _NEXT_TO_NOTHING:
-        return "What the model sees of the texts is about as probable by one as by the other."
-    more, less = (SAME, DIFFERENT) if log10 > 0 else (DIFFERENT, SAME)
-    return f"What the model sees of the texts is {times(log10)} as probable if {more} as if {less}."
-
-
 def _interval(report: Report) -> str:
     interval = report.interval
     assert interval is not None
     low, high = signed(interval.low), signed(interval.high)
-    if interval.low == interval.high:
+    if interval.low == interval.high and interval.low_is_bound and interval.high_is_bound:
         return f"all of it ({interval.level:.0%}) lies beyond the bound of the calibration, {low}"
     return f"from {low} to {high} ({interval.level:.0%})"
 
@@ -149,7 +129,7 @@ def _result(report: Report) -> Iterator[Block]:
 
 
 def _to_one(log10: float) -> str:
-    if abs(log10) < _NEXT_TO_NOTHING:
+    if times(log10) == EVEN:
         return "about 1 to 1"
     favoured = "H_same over H_different" if log10 > 0 else "H_different over H_same"
     return f"{times(log10).removesuffix(' times')} to 1 for {favoured}"
@@ -227,15 +207,20 @@ def _sentence(message: str) -> str:
 
 def _method(report: Report) -> Iterator[Block]:
     members = len(report.members)
-    by = "an encoder" if members == 1 else f"each of {members} encoders, which are heard together,"
+    by, model = "an encoder", "A two-covariance model"
+    factor = "is the Bayes factor"
+    if members > 1:
+        by, model = f"each of {members} encoders", "A two-covariance model of each encoder"
+        factor = "is a Bayes factor, and those of all encoders are made into one"
+    last = " At last the number is calibrated." if report.calibration is not None else ""
     yield Paragraph(
         "Each text is normalised, so that the style of quotes and dashes, line breaks and the like "
         f"do not count, and cut into words and marks. Then {by} turns it into a row of numbers "
-        "that describes its language. A two-covariance model, learnt from texts by many authors, "
+        f"that describes its language. {model}, learnt from texts by many authors, "
         "knows how far such rows differ between authors, and among texts of one author. By it the "
         "rows of both sides have a probability if one person wrote both sides, and another if a "
-        "different person wrote each; the first divided by the second is the Bayes factor. Several "
-        "texts of a side are weighed together, not joined. At last the number is calibrated."
+        f"different person wrote each; the first divided by the second {factor}. Several "
+        f"texts of a side are weighed together, not joined.{last}"
     )
     yield Paragraph(
         "B. Boenninghoff, J. Rupp, R. M. Nickel, D. Kolossa: Deep Bayes Factor Scoring for "

@@ -5,13 +5,19 @@ from __future__ import annotations
 from math import isfinite, log
 
 from adhominem.explain.explanation import Explanation
+from adhominem.scoring.verbal import DIFFERENT, SAME
 from adhominem.verifier import Material, Verification
 
 NOT_A_VERDICT = (
     "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "
     "wrote both sides than if a different person wrote each."
 )
+EVEN = "about 1 times"  # what `times` says of a Bayes factor that is next to nothing
 NOT_WHY = "Attention shows where the network looked, not why it decided."
+NGRAM_CONTRIBUTION = (
+    "An n-gram contributes by how far its frequency is from usual on both sides: its contribution "
+    "is the log10 Bayes factor, less that with the n-gram as frequent as usual in all texts."
+)
 NO_ATTENTION = "No network looked at these texts: there is no attention to show."
 
 CHANNELS = {  # of n-grams, in plain words
@@ -41,6 +47,27 @@ def signed(value: float, digits: int = 2) -> str:
         return "–" if value != value else "+∞" if value > 0 else "−∞"
     shown = f"{value:+.{digits}f}"
     return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
+
+
+def times(log10: float) -> str:
+    """A Bayes factor as people say it: so many times, whichever way it points."""
+    size = abs(log10)
+    if size >= 6:
+        return f"about 10 to the power of {size:.0f} times"
+    factor = 10**size
+    digits = len(str(int(factor)))
+    rounded = f"{round(factor, 2 - digits):,.{1 if digits < 2 else 0}f}"
+    return f"about {rounded.removesuffix('.0')} times"
+
+
+def in_numbers(log10: float) -> str:
+    """A log10 Bayes factor as a sentence."""
+    if not isfinite(log10):
+        return ""
+    if times(log10) == EVEN:
+        return "What the model sees of the texts is about as probable by one as by the other."
+    more, less = (SAME, DIFFERENT) if log10 > 0 else (DIFFERENT, SAME)
+    return f"What the model sees of the texts is {times(log10)} as probable if {more} as if {less}."
 
 
 def contributed(nats: float) -> str:

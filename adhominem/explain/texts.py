@@ -2,7 +2,9 @@
 
 Attention says where the network looked, not why the comparison came out as it did. For that, each
 passage is left out in turn: what the log Bayes factor loses is what the passage contributes.
-Passages depend on each other, so contributions do not sum to the whole.
+Passages depend on each other, so contributions do not sum to the whole. What is left is a shorter
+text, too, with less evidence in it, so that the mean contribution is not a sign of its own; what
+tells is which passages contribute more than others.
 """
 
 from __future__ import annotations

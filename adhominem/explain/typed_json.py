@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 Built = TypeVar("Built")
+_HALF = re.compile("[\ud800-\udfff]")  # of a character: no file can hold it
 
 
 def as_json(value: Any) -> Any:
@@ -43,8 +45,12 @@ def _read(kind: Any, data: Any, name: str) -> Any:
     if is_dataclass(kind):
         return _read_dataclass(kind, data, name)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        data = float(data)
+        try:
+            data = float(data)
+        except OverflowError:
+            raise ValueError(f"{name} is not what it should be") from None
     _check(type(data) is kind and (kind is not float or isfinite(data)), name)
+    _check(kind is not str or not _HALF.search(data), name)
     return data
 
 

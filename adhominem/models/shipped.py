@@ -17,6 +17,11 @@ def shipped_models() -> list[str]:
     return sorted(path.parent.name for path in _SHIPPED.glob("*/config.json"))
 
 
+def is_shipped(folder: Path) -> bool:
+    """Whether a folder is that of a model, or of a member of one, that comes with the package."""
+    return folder.resolve().is_relative_to(_SHIPPED.resolve())
+
+
 def model_folder(model: str | Path) -> Path:
     """The folder of a model: a folder that is there, or the name of a shipped model."""
     folder = Path(model)

@@ -1,7 +1,9 @@
 """How a model did on pairs of known authors: what a result is held against.
 
 validation.safetensors in the model's folder has the log Bayes factor of each calibration pair, by
-a scale that has seen neither the pair nor its authors, and under which condition it was found.
+a map that has seen neither the pair nor its authors, within the bounds of the model, and under
+which condition it was found. A pair may be there several times: shortened, or twice as if its kind
+of text were unknown.
 """
 
 from __future__ import annotations
@@ -79,11 +81,15 @@ class Validation:
             some = near[near.kind == self.kinds.index(kind)]
             if some._suffices():
                 near, told = some, [*told, f"of the kind '{kind}'"]
+            else:
+                told.append(f"of all kinds, since too few of this length are of “{kind}”")
         if not near._suffices():
             return found, ", ".join(
                 [*told, "of any length, since too few are as long as these texts"]
             )
-        told.append(f"of {near.words.min():,} to {near.words.max():,} words")
+        shortest, longest = near.words.min(), near.words.max()
+        lengths = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+        told.append(f"of {lengths} words")
         return near, ", ".join(told)
 
     def _suffices(self) -> bool:

@@ -30,8 +30,9 @@ class PairOptions:
                               documents without a topic pair within their corpus
     one_corpus_batches        every batch holds pairs of one corpus; different-author pairs are
                               then drawn within a corpus at least
-    even_corpora              smaller corpora are drawn from several times an epoch, so that the
-                              shares of two corpora are as the roots of their documents
+    even_corpora              smaller corpora are drawn from several times an epoch, a whole number,
+                              so that the shares of two corpora are about as the roots of their
+                              documents
     """
 
     balanced: bool = False

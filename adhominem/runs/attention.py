@@ -132,17 +132,38 @@ def _add(sums: dict[str, _Sums], tokens: list[str], weights: npt.NDArray[np.floa
         own.products += got * expected
 
 
+def student_95(free: int) -> float:
+    """How many standard errors a 95 % interval reaches, with so many degrees of freedom.
+
+    The expansion of Student's quantile by that of the normal distribution: off by 0.3 % at 4
+    degrees, by 3 % at 2.
+    """
+    if free == 1:
+        return 12.706
+    z = 1.959964
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return float(sum(term / free**power for power, term in enumerate(terms)))
+
+
 def _word(word: str, sums: _Sums) -> WordAttention:
-    """The ratio of two sums over documents, and its interval by the delta method, in logs."""
+    """The ratio of two sums over documents, and its interval by the delta method, in logs.
+
+    The spread is that of few documents, so the interval is Student's. It still is too narrow where
+    a word's ratio differs much between documents: of 5 documents about 90 % are inside, not 95.
+    A word of one document has no spread, and its interval no end.
+    """
     ratio = sums.attention / sums.even
     rest = sums.squares - 2 * ratio * sums.products + ratio**2 * sums.even_squares
-    spread = max(0.0, rest * sums.documents / max(1, sums.documents - 1)) ** 0.5 / sums.even
-    factor = float(np.exp(1.96 * spread / max(ratio, 1e-300)))
-    return WordAttention(
-        word,
-        sums.tokens,
-        sums.documents,
-        float(ratio),
-        float(ratio / factor),
-        float(ratio * factor),
-    )
+    free = sums.documents - 1
+    low, high = 0.0, float("inf")
+    if free:
+        spread = max(0.0, rest * sums.documents / free) ** 0.5 / sums.even
+        # A word of two documents may get an exponent beyond any number.
+        factor = float(np.exp(min(700.0, student_95(free) * spread / max(ratio, 1e-300))))
+        low, high = float(ratio / factor), float(ratio * factor)
+    return WordAttention(word, sums.tokens, sums.documents, float(ratio), low, high)

@@ -21,7 +21,7 @@ from adhominem.models.authors import trained_on
 from adhominem.models.calibration import CalibrationReport, write_calibration
 from adhominem.models.card import calibrated_card
 from adhominem.models.folder import member_folders
-from adhominem.models.shipped import model_folder
+from adhominem.models.shipped import is_shipped, model_folder
 from adhominem.models.validation import Validation, write_validation
 from adhominem.scoring.calibration import calibrate, empirical_bounds
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
@@ -61,6 +61,11 @@ def calibrate_model(
     logistic.
     """
     folder = model_folder(folder)
+    if is_shipped(folder):
+        raise OptionError(
+            f"{folder.name} comes with the package, and all that use it rely on its calibration; "
+            f"copy it first (cp -r {folder} my-model) and calibrate the copy"
+        )
     verifier = load(folder)
     everything = [pair for each in sets.values() for pair in each]
     _labels(everything)
@@ -180,23 +185,27 @@ class _Data:
 
     def report(self, sets: tuple[str, ...]) -> CalibrationReport:
         """The scale, and what it is worth for authors it has not seen."""
-        scale = self.fit(np.ones(len(self.scores), dtype=bool))
         same = self.same_author[self.whole]
-        assert scale.calibration is not None
+        assert self.scale.calibration is not None
         return CalibrationReport(
-            fusion=scale.fusion,
-            calibration=scale.calibration,
+            fusion=self.scale.fusion,
+            calibration=self.scale.calibration,
             sets=sets,
             same_author=int(same.sum()),
             authors=len(np.unique(self.authors)),
             before=_measures(Fusion()(self.scores[self.whole]), same),
-            after=_measures(self.crossed[self.whole], same),
+            after=_measures(self.bounded[self.whole], same),
         )
 
     def validation(self) -> Validation:
-        """The pairs, each by a scale that has seen neither it nor its authors."""
+        """The pairs, each by a map that has seen neither it nor its authors."""
         found = Validation.joined(self._conditions)
-        return replace(found, log_bayes_factor=self.crossed.astype(np.float32))
+        return replace(found, log_bayes_factor=self.bounded.astype(np.float32))
+
+    @cached_property
+    def scale(self) -> Scale:
+        """That of all pairs: the model's."""
+        return self.fit(np.ones(len(self.scores), dtype=bool))
 
     def fit(self, chosen: BoolArray) -> Scale:
         """The scale of some of the pairs."""
@@ -215,9 +224,9 @@ class _Data:
 
     @cached_property
     def crossed(self) -> FloatArray:
-        """(pairs,): each scored by a scale that has seen neither the pair nor its authors.
+        """(pairs,): each by a map that has seen neither the pair nor its authors, without bounds.
 
-        The authors are dealt into folds; the scale for a pair is fitted to all pairs that have no
+        The authors are dealt into folds; the map for a pair is fitted to all pairs that have no
         author in the folds of its own two.
         """
         names, numbers = np.unique(self.authors, return_inverse=True)
@@ -228,8 +237,21 @@ class _Data:
             tested = np.asarray((np.sort(folds, axis=1) == two).all(axis=1))
             others = np.asarray(~np.isin(folds, two).any(axis=1))
             if tested.any():
-                found[tested] = self.fit(others)(self.scores[tested])
+                scale = self.fit(others)
+                assert scale.calibration is not None
+                found[tested] = scale.calibration.unbounded(scale.raw(self.scores[tested]))
         return found
+
+    @cached_property
+    def bounded(self) -> FloatArray:
+        """(pairs,): the same within the bounds of the model.
+
+        A fold has fewer pairs, and bounds of its own. A pair that stops at these could not be
+        counted among those as great as a result that the model's bounds let through.
+        """
+        calibration = self.scale.calibration
+        assert calibration is not None
+        return np.clip(self.crossed, calibration.lower_bound, calibration.upper_bound)
 
 
 def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:

@@ -38,15 +38,16 @@ def read_population(
         if len(kept) > _MOST_TEXTS:
             heapq.heappop(kept)
     documents = [document for _, _, document in sorted(kept, key=lambda each: each[1])]
-    levs = []
+    levs, texts = [], []
     for at in range(0, len(documents), _AT_ONCE):
         some = documents[at : at + _AT_ONCE]
-        for lev in encode(some):
+        for document, lev in zip(some, encode(some), strict=True):
             if not isinstance(lev, EmptyTextError):
                 levs.append(lev)
+                texts.append(document.text)
             elif skipped is None:
                 raise lev
             else:
                 skipped.append(lev)
         on_documents(len(some))
-    return Population.of(np.array(levs))
+    return Population.of(np.array(levs), texts)

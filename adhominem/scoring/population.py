@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
+from adhominem.pairs.duplicates import Fingerprint, fingerprint
 
 _FEWEST = 5  # texts: fewer say hardly anything of a kind
 
@@ -19,16 +21,18 @@ class Population:
 
     texts: int
     lev_mean: npt.NDArray[np.float64]  # (lev_size,)
+    prints: tuple[Fingerprint, ...] = ()  # of its texts where they are known: to find copies
 
     @classmethod
-    def of(cls, levs: npt.NDArray[np.floating]) -> Population:
-        """From the LEVs (documents, lev_size) of the population's texts."""
+    def of(cls, levs: npt.NDArray[np.floating], texts: Iterable[str] = ()) -> Population:
+        """From the LEVs (documents, lev_size) of the population's texts, and these themselves."""
         if len(levs) < _FEWEST:
             raise OptionError(
-                f"the population has {len(levs)} texts; expected {_FEWEST} or more, and better 50, "
-                "of the kind of text at hand"
+                f"the population has {len(levs)} {'text' if len(levs) == 1 else 'texts'}; expected "
+                f"{_FEWEST} or more, and better 50, of the kind of text at hand"
             )
-        return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64))
+        prints = tuple(fingerprint(text) for text in texts)
+        return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64), prints)
 
     @property
     def sha256(self) -> str:

@@ -1,4 +1,7 @@
-"""What a Bayes factor means in words: a scale with one rung a decade, the same on both sides."""
+"""What a Bayes factor means in words: a scale with one rung a decade, the same on both sides.
+
+Below a Bayes factor of 2 there is nothing to speak of (as in ENFSI's guideline of 2015).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from adhominem.errors import OptionError
 
 SAME = "one person wrote both sides"
 DIFFERENT = "a different person wrote each side"
+NONE = "no support to speak of"
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,8 @@ class VerbalScale:
     """Rungs: from which log10 Bayes factor on, on either side, which words apply."""
 
     rungs: tuple[tuple[float, str], ...] = (
-        (0.0, "weak support"),
+        (0.0, NONE),
+        (0.3, "weak support"),
         (1.0, "moderate support"),
         (2.0, "moderately strong support"),
         (3.0, "strong support"),
@@ -46,11 +51,12 @@ class VerbalScale:
 
     def sentence(self, log10_bayes_factor: float) -> str:
         """What the evidence says: a comparison of two propositions, never a verdict."""
-        if log10_bayes_factor == 0:
-            return "The texts support neither proposition over the other."
+        words = self.words(log10_bayes_factor)
+        if log10_bayes_factor == 0 or words == NONE:
+            return f"The texts give {NONE} for either proposition over the other."
         for_, against = (SAME, DIFFERENT) if log10_bayes_factor > 0 else (DIFFERENT, SAME)
         return (
-            f"The texts give {self.words(log10_bayes_factor)} for the proposition that {for_} "
+            f"The texts give {words} for the proposition that {for_} "
             f"over the proposition that {against}."
         )
 

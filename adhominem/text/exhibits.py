@@ -61,6 +61,15 @@ def _texts_in(folder: Path) -> list[Path]:
     expected = ", ".join(READABLE_SUFFIXES)
     if not texts:
         raise NotFoundError(f"no text in this folder; expected files {expected}", folder)
+    inside = sorted({file.relative_to(folder).parts[0] for file in texts if file.parent != folder})
+    if len(inside) > 1:
+        warnings.warn(
+            f"{folder}: texts of {len(inside)} folders ({inside[0]}, {inside[1]}"
+            f"{', ...' if len(inside) > 2 else ''}) are all taken to be by one author; give one "
+            "author's folder, or use predict, evaluate or map for many",
+            StrayFilesWarning,
+            stacklevel=3,
+        )
     suffixes = {file.suffix.lower() for file in folder.rglob("*")}
     if others := sorted({*visible_files(folder, "**/*", (*suffixes,))} - {*texts}):
         warnings.warn(

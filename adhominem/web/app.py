@@ -28,6 +28,7 @@ from adhominem.web.pages import Filled, docs_page
 from adhominem.web.service import Service
 
 _MOST_PROBLEMS = 3  # of a request, named in one message
+_LONGEST_NAME = 40  # characters of a field's name that are shown
 _ABOUT = """Were two texts written by the same person, and how strong is the evidence?
 
 The answers are those of `adhominem verify --json`. Texts are neither stored nor logged."""
@@ -109,13 +110,19 @@ async def _refuse_request(request: Request, error: Exception) -> Response:
     if any(each["type"] == "json_invalid" for each in problems):
         return error_response(RequestError(400, "BrokenJson", "the body is not JSON"))
     said = [
-        f"{'.'.join(str(part) for part in each['loc'] if part != 'body') or 'the body'}: "
+        f"{'.'.join(_short(part) for part in each['loc'] if part != 'body') or 'the body'}: "
         f"{each['msg']}"
         for each in problems[:_MOST_PROBLEMS]
     ]
     more = len(problems) - len(said)
     message = "; ".join(said) + (f"; and {more} more" if more else "")
     return error_response(RequestError(422, "WrongRequest", message))
+
+
+def _short(part: int | str) -> str:
+    """Of a place in a request, which is an unknown field's name, too: not a text put there."""
+    name = str(part)
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:

@@ -69,7 +69,7 @@ async def read_asked(form: FormData) -> Asked:
         },
         files={side: await uploads_of(form, f"{side}_file") for side in sides},
         topics={side: " ".join(strings(f"{side}_topic")).strip() for side in sides},
-        prior="".join(strings("prior")).strip() or "0.5",
+        prior="".join(strings("prior")).strip() or Filled.prior,
         population=await uploads_of(form, "population"),
         server_population="yes" in strings("server_population"),
         explain="yes" in strings("explain"),

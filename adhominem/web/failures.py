@@ -46,6 +46,16 @@ def too_slow(seconds: float) -> RequestError:
     )
 
 
+def too_slowly_sent(seconds: float) -> RequestError:
+    """A request whose end did not come in time."""
+    return RequestError(
+        408,
+        "SlowRequest",
+        f"the request had not come in whole after {seconds:g} s; send it again, with fewer or "
+        "shorter texts, or start the server with a larger --timeout",
+    )
+
+
 def as_request_error(error: Exception) -> RequestError:
     """Any error as an answer; of one that nobody raised on purpose, nothing is told."""
     if isinstance(error, RequestError):

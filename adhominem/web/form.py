@@ -158,7 +158,9 @@ class Comparer:
     def _report(
         self, asked: Asked, given: _Prepared, on_progress: Progress = lambda share: None
     ) -> Awaitable[Report]:
-        heading = Heading(asked.case, asked.examiner, given.population_source)
+        # What the form begins with is nobody's prior, and a report has no probability by it.
+        prior = None if asked.prior == Filled.prior else asked.prior_same_author
+        heading = Heading(asked.case, asked.examiner, given.population_source, prior)
         return self._service.report(given.case, given.population, heading, on_progress)
 
     async def _prepare(

@@ -11,7 +11,7 @@ from adhominem.scoring.verbal import VerbalScale
 
 _END = 6.0  # decades on either side
 _LEVELS = 6  # of colour
-_NARROWEST_LABEL = 2  # a label for every second decade
+_DECADES_A_LABEL = 2
 
 
 def gauge(log10_bayes_factor: float, scale: VerbalScale | None = None) -> str:
@@ -29,7 +29,7 @@ def gauge(log10_bayes_factor: float, scale: VerbalScale | None = None) -> str:
             )
     ticks = "".join(
         f'<text class="tick" x="{_share(at)}%" y="86">{signed(at, 0)}</text>'
-        for at in range(-int(_END), int(_END) + 1, _NARROWEST_LABEL)
+        for at in range(-int(_END), int(_END) + 1, _DECADES_A_LABEL)
     )
     value = log10_bayes_factor if isfinite(log10_bayes_factor) else 0.0
     place = _share(min(max(value, -_END), _END))

@@ -27,7 +27,7 @@ from adhominem.web.failures import (
     busy,
     error_response,
     too_large,
-    too_slow,
+    too_slowly_sent,
 )
 from adhominem.web.limits import Limits
 
@@ -71,8 +71,8 @@ class Access:
             chosen |= {host.lower(), *_LOOPBACK_NAMES}
         return cls(token=token, hosts=frozenset(chosen))
 
-    def check_host(self, headers: Headers) -> None:
-        """Refuse a name that is not ours, and forms that other sites send here."""
+    def check_host(self, headers: Headers, method: str) -> None:
+        """Refuse a name that is not ours, and what other sites send here; links may lead here."""
         name = _host_name(headers.get("host", ""))
         if self.hosts and name not in self.hosts:
             raise RequestError(
@@ -82,7 +82,7 @@ class Access:
             )
         sent_by, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if sent_by is not None:  # without a referrer, the origin of our own form is "null"
-            foreign = sent_by not in ("same-origin", "none")
+            foreign = sent_by not in ("same-origin", "none") and not _opens(headers, method)
         else:
             foreign = origin is not None and _host_name(origin.partition("://")[2]) != name
         if foreign:
@@ -110,6 +110,7 @@ def is_loopback(host: str) -> bool:
 def bearer(headers: Headers) -> str:
     """The token of a request."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
+    token = token.encode("latin-1").decode("utf-8", "replace")  # the bytes as they were sent
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
@@ -149,7 +150,7 @@ class Guard:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        self._access.check_host(headers)
+        self._access.check_host(headers, scope["method"])
         if scope["path"].startswith("/api/"):
             self._access.check_token(bearer(headers))
         if self._requests >= self._limits.requests:
@@ -184,7 +185,7 @@ class Guard:
                         body += chunk
                         self._held += len(chunk)
         except TimeoutError:
-            raise too_slow(self._limits.seconds) from None
+            raise too_slowly_sent(self._limits.seconds) from None
         if max(size, read) > most:
             raise too_large(
                 f"the request has more than {most:,} bytes; send shorter texts, or start the "
@@ -234,6 +235,12 @@ def place_of(error: BaseException) -> str:
     at = own[-1] if own else frames[-1] if frames else None
     place = f" at {Path(at.filename).name}:{at.lineno}" if at else ""
     return f"{type(error).__name__}{place}"
+
+
+def _opens(headers: Headers, method: str) -> bool:
+    """Whether a browser only opens a page: whoever linked to it does not see the answer."""
+    by = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+    return method == "GET" and by == ("navigate", "document")
 
 
 def _host_name(host: str) -> str:

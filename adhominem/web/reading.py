@@ -1,9 +1,10 @@
-"""Uploaded files as texts, in a process of its own: `python -m adhominem.web.reading SECONDS`.
+"""Uploaded files as texts, in a process: `python -m adhominem.web.reading SECONDS FOLDER`.
 
 A .pdf or .docx can be made so that reading it takes all time and memory there is. This process
 has bounds on both, and when it falls, it falls alone. It gets one line of JSON, the `names` and
 `sizes` of files, then their bytes; it prints the `texts`, and `notes` on what was odd, as JSON. A
-file lies in a private folder meanwhile, under a number in place of its name.
+file lies in FOLDER meanwhile, under a number in place of its name. Whoever asks removes the folder:
+this process may be ended at any time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from adhominem.errors import AdHominemError, InputError, MissingExtraError
@@ -28,27 +28,26 @@ TABLE_SUFFIX = ".jsonl"
 _MOST_MEMORY = 1 << 30
 
 
-def read_files(names: list[str], sizes: list[int], data: BinaryIO) -> dict[str, Any]:
+def read_files(names: list[str], sizes: list[int], data: BinaryIO, folder: Path) -> dict[str, Any]:
     """The texts of files; of a table all that can be read, of a single text only a whole one."""
     texts: list[dict[str, str]] = []
     notes: list[str] = []
-    with TemporaryDirectory(prefix="adhominem-") as folder:
-        for number, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
-            path = Path(folder) / f"{number}{suffix_of(name)}"
-            path.write_bytes(data.read(size))
-            try:
-                with warnings.catch_warnings(record=True) as odd:
-                    warnings.simplefilter("always")
-                    texts += [_row(exhibit) for exhibit in _read(path, name, notes)]
-            except MissingExtraError as error:
-                return _failure(error, str(error))
-            except InputError as error:
-                return _failure(error, f"{name}: {error.problem}")
-            except MemoryError:
-                return {"error": {"type": "TooLarge", "message": _TOO_LARGE.format(name=name)}}
-            finally:
-                path.unlink()
-            notes += [_named(str(each.message), path, name) for each in odd]
+    for number, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
+        path = folder / f"{number}{suffix_of(name)}"
+        path.write_bytes(data.read(size))
+        try:
+            with warnings.catch_warnings(record=True) as odd:
+                warnings.simplefilter("always")
+                texts += [_row(exhibit) for exhibit in _read(path, name, notes)]
+        except MissingExtraError as error:
+            return _failure(error, str(error))
+        except InputError as error:
+            return _failure(error, f"{name}: {error.problem}")
+        except MemoryError:
+            return {"error": {"type": "TooLarge", "message": _TOO_LARGE.format(name=name)}}
+        finally:
+            path.unlink()
+        notes += [_named(str(each.message), path, name) for each in odd]
     return {"texts": texts, "notes": notes}
 
 
@@ -106,7 +105,7 @@ def main() -> None:
     """Read what is sent, and print what is in it."""
     _bound(int(sys.argv[1]))
     given = json.loads(sys.stdin.buffer.readline())
-    found = read_files(given["names"], given["sizes"], sys.stdin.buffer)
+    found = read_files(given["names"], given["sizes"], sys.stdin.buffer, Path(sys.argv[2]))
     sys.stdout.buffer.write(json.dumps(found).encode())
     sys.stdout.buffer.flush()
     os._exit(0)  # nothing is left to do, and much memory to give back one by one

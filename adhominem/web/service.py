@@ -43,11 +43,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Heading:
-    """What a report says of itself, in the user's words."""
+    """What a report says in the user's words, and by the user's prior."""
 
     case: str = ""
     examiner: str = ""
     population_source: str = ""
+    prior_same_author: float | None = None  # None: nobody stated one
 
 
 class Service:
@@ -165,7 +166,7 @@ class Service:
                 case.second,
                 population=population,
                 population_source=heading.population_source,
-                prior_same_author=case.prior_same_author,
+                prior_same_author=heading.prior_same_author,
                 case=heading.case,
                 examiner=heading.examiner,
                 model=self._model,

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastapi import Request
@@ -63,6 +64,8 @@ async def read_form(request: Request, limits: Limits) -> FormData:
         return await parser.parse()
     except MultiPartException as error:
         raise RequestError(400, "WrongForm", f"the form cannot be read: {error.message}") from None
+    except ValueError:  # of a codec: a form may name any as its charset
+        raise RequestError(400, "WrongForm", "the form cannot be read: expected UTF-8") from None
 
 
 async def uploads_of(form: FormData, field: str) -> list[Upload]:
@@ -111,12 +114,31 @@ class FileReader:
 
 
 async def _ask_process(sent: bytes, seconds: int) -> dict[str, Any]:
+    # The folder is ours: a process that is ended cleans up nothing.
+    with TemporaryDirectory(prefix="adhominem-") as folder:
+        output = await _output_of_process(sent, seconds, folder)
+    try:
+        found: dict[str, Any] = json.loads(output)
+    except ValueError:  # it was ended: by us, or by its own bounds
+        raise too_large(
+            f"the files could not be read within {seconds} s and 1 GB of memory; save their text "
+            "alone as new files"
+        ) from None
+    return found
+
+
+async def _output_of_process(sent: bytes, seconds: int, folder: str) -> bytes:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "adhominem.web.reading", str(seconds)),
+        *(sys.executable, "-m", "adhominem.web.reading", str(seconds), folder),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,  # what goes wrong there may quote a text
-        env={**os.environ, "ADHOMINEM_TOKEN": "", "OPENBLAS_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "ADHOMINEM_TOKEN": "",
+            "OPENBLAS_NUM_THREADS": "1",
+            "TMPDIR": folder,  # for what a library may put aside
+        },
     )
     try:
         output, _ = await asyncio.wait_for(process.communicate(sent), seconds + 1)
@@ -127,11 +149,4 @@ async def _ask_process(sent: bytes, seconds: int) -> dict[str, Any]:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-    try:
-        found: dict[str, Any] = json.loads(output)
-    except ValueError:  # it was ended: by us, or by its own bounds
-        raise too_large(
-            f"the files could not be read within {seconds} s and 1 GB of memory; save their text "
-            "alone as new files"
-        ) from None
-    return found
+    return output

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 from adhominem.explain.html_text import as_html
-from adhominem.explain.summary import NOT_A_VERDICT, background, signed
+from adhominem.explain.summary import NOT_A_VERDICT, background, in_numbers, signed
 from adhominem.scoring.decision import show_probability
 from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.verbal import DIFFERENT, SAME, VerbalScale
+from adhominem.scoring.verbal import VerbalScale
 from adhominem.verifier import Side, Verification
 from adhominem.web.gauge import gauge
 
 _OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
-_LARGEST_TIMES = 6  # decades: beyond, only the exponent says anything
 
 
 def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
@@ -42,7 +40,7 @@ def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
 def _strength(verification: Verification) -> str:
     factor = verification.log10_bayes_factor
     return f"""<p class="number">log10 Bayes factor <strong>{signed(factor)}</strong></p>
-<p class="times">{_in_words(factor)}</p>
+<p class="times">{in_numbers(factor)}</p>
 {gauge(factor)}
 {_scale()}"""
 
@@ -63,25 +61,6 @@ def _unstated(verification: Verification) -> str:
     return f"""<details><summary>The number that was computed all the same</summary>
 <p>log10 Bayes factor {signed(verification.log10_bayes_factor)}. Do not use it: the reasons are
 given above.</p></details>"""
-
-
-def _in_words(log10: float) -> str:
-    """How many times as probable, with two digits."""
-    strength = abs(log10)
-    if not isfinite(strength):
-        return ""
-    times = f"{10**strength:.2g}"
-    if strength >= 2:
-        times = f"{round(10 ** min(strength, _LARGEST_TIMES), 1 - int(strength)):,.0f}"
-    if strength > _LARGEST_TIMES:
-        times = f"more than {10**_LARGEST_TIMES:,}"
-    if times == "1":
-        return (
-            "The texts are about as probable if one person wrote both sides as if a different "
-            "person wrote each side."
-        )
-    first, second = (SAME, DIFFERENT) if log10 > 0 else (DIFFERENT, SAME)
-    return f"The texts are about {times} times as probable if {first} as if {second}."
 
 
 def _scale() -> str:

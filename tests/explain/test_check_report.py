@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -101,7 +102,7 @@ def test_the_same_texts_model_and_population_give_the_same_report(case: Worked) 
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("The same")
     told = json.loads(case.run("--json").stdout)
-    assert told == {"same": True, "differences": []}
+    assert told == {"same": True, "differences": [], "own_scale": False}
 
 
 def tampered(page: Path, change: Callable[[dict[str, Any]], None], to: Path) -> Path:
@@ -116,6 +117,47 @@ def tampered(page: Path, change: Callable[[dict[str, Any]], None], to: Path) -> 
         f'{shown}<section id="texts">{rest}</main>{changed.partition("</main>")[2]}', "utf-8"
     )
     return to
+
+
+def test_half_a_character_is_damage(case: Worked, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    text = case.page.read_text("utf-8")
+    page.write_text(text.replace('"case": "7"', '"case": "\\ud800"'), "utf-8")
+    with pytest.raises(InputError, match="damaged"):
+        report_in_page(page)
+
+
+def test_what_a_page_says_does_not_command_the_terminal(
+    plain: Plain, case: Worked, tmp_path: Path
+) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["verbal"] = data["first"][0]["name"] = "\x1b[2J all is well"
+        data["first"][0]["words"] += 1
+
+    page = tampered(plain[3], change, tmp_path / "report.html")
+    found = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    assert {"verbal"} < what(found)
+    assert "\x1b" not in " ".join(map(str, found))
+
+
+@pytest.mark.parametrize("name", ["words", "tokens"])
+def test_a_changed_length_of_a_text_is_found(
+    plain: Plain, case: Worked, tmp_path: Path, name: str
+) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["first"][0][name] += 10_000
+
+    page = tampered(plain[3], change, tmp_path / "report.html")
+    found = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    assert any(each.what.startswith(f"{name} of ") for each in found)
+
+
+def test_a_number_beyond_all_numbers_is_damage(case: Worked, tmp_path: Path) -> None:
+    page, number = tmp_path / "report.html", r'("log10_bayes_factor": )[^,]+'
+    text = case.page.read_text("utf-8")
+    page.write_text(re.sub(number, rf"\g<1>{'9' * 400}", text, count=1), "utf-8")
+    with pytest.raises(InputError, match="damaged"):
+        report_in_page(page)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +236,7 @@ def test_a_page_that_says_other_than_its_data_is_found(
     text = source.read_text("utf-8")
     page = tmp_path / "report.html"
     for old, new, expected in (
-        ("give weak support", "give overwhelming support", "what the page says"),
+        ("The texts give ", "The texts do give ", "what the page says"),
         ("This is not a verdict.", "", "what the page says"),
         ("</main>", "<p>He did it.</p></main>", "the texts and heat maps of the page"),
         ("\n", "\r\n", ""),  # as some programs send files on
@@ -203,9 +245,9 @@ def test_a_page_that_says_other_than_its_data_is_found(
         page.write_bytes(changed.encode())
         found = check_report(page, first, second, verifier=verifier, model=case.model)
         assert what(found) == ({expected} if expected else set()), old
-        if "overwhelming" in new:
-            assert "overwhelming" in found[0].reported
-            assert "weak" in found[0].found
+        if "do give" in new:
+            assert "do give" in found[0].reported
+            assert "do give" not in found[0].found
 
 
 def test_a_changed_text_is_found_by_its_hash_and_by_what_comes_of_it(
@@ -231,7 +273,17 @@ def test_a_text_may_be_renamed_and_the_order_of_a_side_does_not_matter(
     verifier, (first,), second, page = plain
     renamed = replace(first, document=replace(first.document, id="elsewhere.txt"))
     found = check_report(page, renamed, second[::-1], verifier=verifier, model=case.model)
-    assert what(found) <= {"the texts and heat maps of the page"}  # which name it
+    assert found == []
+
+
+def test_a_verbal_scale_of_the_reports_own_is_told(case: Worked, tmp_path: Path) -> None:
+    own = tmp_path / "own.html"
+    text = case.page.read_text("utf-8")
+    own.write_text(text.replace("moderate support", "tremendous support"), "utf-8")
+    assert own.read_text("utf-8") != text
+    done = replace(case, page=own).run()
+    assert "a verbal scale of its own" in done.stdout
+    assert "a verbal scale of its own" not in case.run().stdout
 
 
 def test_another_model_is_found_by_its_hash(case: Worked, small_run: SmallRun) -> None:

@@ -370,9 +370,10 @@ def test_the_date_is_given_or_that_of_the_build_or_today(monkeypatch: pytest.Mon
     assert report_date("2026-05-31 14:00 UTC") == "2026-05-31 14:00 UTC"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert report_date() == "1970-01-02 00:00 UTC"
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
-    with pytest.raises(OptionError, match="SOURCE_DATE_EPOCH"):
-        report_date()
+    for wrong in ("soon", "-1", "9" * 17, "9" * 400):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", wrong)
+        with pytest.raises(OptionError, match="SOURCE_DATE_EPOCH"):
+            report_date()
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     assert report_date().endswith("UTC")
     with pytest.raises(OptionError, match="expected one like"):

@@ -12,7 +12,8 @@ from made_up_reports import ALL, bare, report, said, silent
 
 from adhominem.explain.report import Report
 from adhominem.explain.report_html import report_page
-from adhominem.explain.report_text import sections, times
+from adhominem.explain.report_text import sections
+from adhominem.explain.summary import in_numbers, times
 
 every_report = pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 log10s = st.floats(-5, 5)
@@ -80,6 +81,14 @@ def test_the_two_propositions_are_there_with_the_names_of_all_texts(made: Report
     assert "and a different person wrote “<script>alert(1)</script>” and “second.txt”" in told
 
 
+def test_several_encoders_are_said_to_be_several() -> None:
+    alone = " ".join(said(report(members=("network",))))
+    assert "the first divided by the second is the Bayes factor." in alone
+    together = " ".join(said(report(members=("network", "ngrams"))))
+    assert "each of 2 encoders turns it" in together
+    assert "those of all encoders are made into one" in together
+
+
 def test_a_side_of_many_texts_is_named_by_some() -> None:
     many = tuple(replace(report().first[0], name=f"{at}.txt") for at in range(9))
     told = "\n".join(said(report(first=many)))
@@ -116,6 +125,8 @@ def test_a_report_says_what_it_lacks() -> None:
         "The software found nothing unusual",
     ):
         assert lack in told
+    assert "At last the number is calibrated." not in told
+    assert "At last the number is calibrated." in " ".join(said(report()))
 
 
 def test_where_no_statement_is_made_the_number_is_not_put_into_words() -> None:
@@ -139,10 +150,14 @@ def test_an_interval_that_was_cut_off_says_so() -> None:
     assert "cut off where the calibration ends" in " ".join(said(report()))
     interval = report().interval
     assert interval is not None
-    beyond = replace(interval, low=1.23, high=1.23)
+    beyond = replace(interval, low=1.23, high=1.23, low_is_bound=True, high_is_bound=True)
     assert "lies beyond the bound of the calibration, +1.23" in " ".join(
         said(report(interval=beyond))
     )
+    alike = replace(beyond, low_is_bound=False, high_is_bound=False)  # all passages are the same
+    told = " ".join(said(report(interval=alike)))
+    assert "from +1.23 to +1.23" in told
+    assert "beyond the bound" not in told
 
 
 @pytest.mark.parametrize(
@@ -162,6 +177,13 @@ def test_an_interval_that_was_cut_off_says_so() -> None:
 )
 def test_a_bayes_factor_is_shown_with_two_digits(log10: float, shown: str) -> None:
     assert times(log10) == shown
+
+
+def test_a_bayes_factor_next_to_nothing_is_not_so_many_times_as_probable() -> None:
+    assert "about as probable by one as by the other" in in_numbers(-0.01)
+    assert "about 1 to 1" in " ".join(said(report(0.01)))
+    assert "about 100 times as probable if one person" in in_numbers(1.9985)
+    assert in_numbers(float("inf")) == ""
 
 
 def test_the_sections_come_in_order_and_the_texts_last() -> None:

@@ -190,7 +190,9 @@ def test_of_conditions_that_leave_too_few_pairs_first_the_kind_goes_then_the_len
     assert ("as if the model did not know" in told) == (not kind and not population)
     assert (f"of the kind '{kind}'" in told) == ("kind" in conditions)
     if "words" in conditions:
-        assert f"of {found.words.min():,} to {found.words.max():,} words" in told
+        lengths = sorted({f"{each:,}" for each in (found.words.min(), found.words.max())}, key=len)
+        assert all(f"{each} " in told for each in lengths)
+        assert (" to " in told) == (len(lengths) == 2)
     else:
         assert "of any length" in told
 
@@ -201,10 +203,14 @@ def test_each_of_these_comes_about() -> None:
     cut = few[(few.kind == 1) | (np.arange(3_000) % 20 == 0)]  # few blogs
     assert "of the kind 'letters', of 250 to 300 words" in cut.like(280, "letters", False)[1]
     found, told = cut.like(280, "blogs", True)
-    assert told == "with a population, of 250 to 300 words"
+    assert told == (
+        "with a population, of all kinds, since too few of this length are of “blogs”, "
+        "of 250 to 300 words"
+    )
     assert set(found.kind.tolist()) == {0, 1}
     found, told = cut.like(5_000, "letters", True)
-    assert told.startswith("with a population, of any length")
+    assert told.startswith("with a population, of all kinds, since too few of this length")
+    assert "of any length" in told
     assert len(found) == cut.population.sum()
 
 

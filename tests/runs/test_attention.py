@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 from conftest import SmallRun
 
 from adhominem import Document, find_sources, load, read_documents
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.runs.attention import attention_of, token_weights
+from adhominem.runs.attention import attention_of, student_95, token_weights
 
 
 def slow_weights(model: Path, document: Document) -> list[float]:
@@ -62,6 +63,38 @@ def test_a_ratio_is_attention_over_what_the_frequency_explains(small_run: SmallR
     ratios = [word.ratio for word in result.words]
     assert ratios == sorted(ratios, reverse=True)
     assert result.tokens == sum(word.tokens for word in result.words)
+
+
+def test_an_interval_is_as_wide_as_so_few_documents_make_it(small_run: SmallRun) -> None:
+    sources = find_sources(small_run.data.texts)
+    result = attention_of(small_run.folder, sources, fewest_documents=1)
+    got: dict[str, list[tuple[float, float]]] = defaultdict(list)  # of each document
+    tokenizer = load(small_run.folder).members[0].tokenizer
+    for document in read_documents(small_run.data.texts):
+        tokens = tokenizer.tokens(document.text)
+        weights = np.array(slow_weights(small_run.folder, document))
+        for token in set(tokens):
+            own = np.array([each == token for each in tokens])
+            got[token].append((float(weights[own].sum()), float(own.mean())))
+    seen = set()
+    for word in result.words:
+        attention, even = np.array(got[word.word]).T
+        n = len(attention)
+        seen.add(n)
+        if n == 1:  # nothing is known of its spread
+            assert (word.low, word.high) == (0, np.inf)
+            continue
+        rest = attention - word.ratio * even
+        error = np.sqrt(np.square(rest).sum() * n / (n - 1)) / attention.sum()
+        reach = np.exp(scipy.stats.t.ppf(0.975, n - 1) * error)
+        assert word.high == pytest.approx(word.ratio * reach, rel=0.05)
+        assert word.low == pytest.approx(word.ratio / reach, rel=0.05)
+    assert len(seen) > 1
+
+
+def test_the_quantile_is_students() -> None:
+    for free, off in ((1, 1e-4), (2, 0.04), (4, 0.003), (9, 2e-4), (100, 1e-6)):
+        assert student_95(free) == pytest.approx(scipy.stats.t.ppf(0.975, free), rel=off)
 
 
 def test_words_of_few_documents_are_left_out(small_run: SmallRun) -> None:

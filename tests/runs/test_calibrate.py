@@ -19,6 +19,7 @@ from adhominem.errors import AdHominemWarning, ModelError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.models.authors import trained_on
+from adhominem.models.shipped import model_folder
 from adhominem.models.validation import Validation, read_validation
 from adhominem.runs.calibrate import _Data, _Part, calibrate_model
 from adhominem.scoring.fusion import Scores
@@ -112,6 +113,25 @@ def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
 
 
 # The pairs that a result is held against
+
+
+def test_pairs_stop_at_the_bounds_of_the_model_not_at_those_of_a_fold() -> None:
+    rng = np.random.default_rng(1)
+    authors = rng.integers(0, 60, (600, 2)).astype(str)
+    authors[:300, 1] = authors[:300, 0]
+    same = authors[:, 0] == authors[:, 1]
+    scores = Scores((rng.normal(size=(1, 600)) + 3 * same), np.zeros((0, 600)))
+    data = _Data([_Part(scores, authors, True, condition_of(same))], "logistic", "")
+    calibration = data.scale.calibration
+    assert calibration is not None
+    lower, upper = calibration.lower_bound, calibration.upper_bound
+    found = data.validation().log_bayes_factor
+    assert (found.min(), found.max()) == (np.float32(lower), np.float32(upper))
+    inside = (data.crossed > lower) & (data.crossed < upper)
+    np.testing.assert_array_equal(found[inside], data.crossed[inside].astype(np.float32))
+    assert (found[data.crossed >= upper] == np.float32(upper)).all()
+    assert (found[data.crossed <= lower] == np.float32(lower)).all()
+    assert len(np.unique(found[inside])) == inside.sum()  # none is piled up at another bound
 
 
 def measures(found: Validation) -> dict[str, float]:
@@ -281,3 +301,11 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
         assert scale is not None
         assert scale.calibration is not None
         assert scale.calibration.kind == "isotonic"
+
+
+def test_a_model_that_comes_with_the_package_is_not_calibrated_in_place() -> None:
+    before = (model_folder("general-en") / "calibration.json").read_bytes()
+    for model in ("general-en", model_folder("general-en") / "network"):
+        with pytest.raises(OptionError, match=r"comes with the package.*copy it first"):
+            calibrate_model(model, {})
+    assert (model_folder("general-en") / "calibration.json").read_bytes() == before

@@ -18,8 +18,8 @@ WORDS = [words for _, words in SCALE.rungs]
 
 
 def test_a_rung_is_a_decade_wide_and_the_last_has_no_end() -> None:
-    assert [start for start, _ in SCALE.rungs] == [0, 1, 2, 3, 4, 5]
-    assert [SCALE.words(decade + 0.5) for decade in range(6)] == WORDS
+    assert [start for start, _ in SCALE.rungs] == [0, 0.3, 1, 2, 3, 4, 5]
+    assert [SCALE.words(decade + 0.5) for decade in range(6)] == WORDS[1:]
     assert SCALE.words(300.0) == WORDS[-1]
     assert len(set(WORDS)) == len(WORDS)
 
@@ -29,8 +29,8 @@ def test_a_rung_is_a_decade_wide_and_the_last_has_no_end() -> None:
 def test_the_rung_is_that_of_the_unrounded_number(decade: int, sign: int) -> None:
     just_below = nextafter(decade, 0)
     assert f"{just_below:.2f}" == f"{decade:.2f}"
-    assert SCALE.words(sign * just_below) == WORDS[decade - 1]
-    assert SCALE.words(sign * float(decade)) == WORDS[decade]
+    assert SCALE.words(sign * just_below) == WORDS[decade]
+    assert SCALE.words(sign * float(decade)) == WORDS[decade + 1]
 
 
 def test_almost_a_decade_is_still_weak_and_a_decade_is_moderate() -> None:
@@ -39,7 +39,7 @@ def test_almost_a_decade_is_still_weak_and_a_decade_is_moderate() -> None:
         assert SCALE.words(sign * 1.0) == "moderate support"
 
 
-@given(st.floats(-400, 400).filter(bool))
+@given(st.floats(0.3, 400) | st.floats(-400, -0.3))
 def test_the_two_sides_mirror_each_other(log10_bayes_factor: float) -> None:
     assert SCALE.words(log10_bayes_factor) == SCALE.words(-log10_bayes_factor)
     for_same, for_different = (
@@ -69,9 +69,13 @@ def test_a_sentence_weighs_two_propositions_and_is_no_verdict(log10_bayes_factor
     assert not any(character.isdigit() for character in sentence)
 
 
-def test_no_evidence_supports_neither_side() -> None:
-    for nothing in (0.0, -0.0):
-        assert SCALE.sentence(nothing) == "The texts support neither proposition over the other."
+def test_next_to_no_evidence_supports_neither_side() -> None:
+    neither = "The texts give no support to speak of for either proposition over the other."
+    for nothing in (0.0, -0.0, 0.01, -0.29):
+        assert SCALE.sentence(nothing) == neither
+    own = VerbalScale(((0.0, "a hint"),))
+    assert own.sentence(0.0) == neither
+    assert own.sentence(0.01).startswith("The texts give a hint for the proposition that one")
 
 
 @pytest.mark.parametrize("number", [inf, -inf, nan])

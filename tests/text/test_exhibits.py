@@ -146,3 +146,14 @@ def test_a_string_or_a_document_is_an_exhibit_with_the_hash_of_its_text() -> Non
     assert (nameless.id, nameless.topic) == ("first", "ships")
     exhibit = Exhibit(named, "of the file")
     assert Exhibit.of(exhibit, "first") is exhibit
+
+
+def test_folders_of_several_authors_are_not_taken_for_one_without_a_word(tmp_path: Path) -> None:
+    for name in ("austen", "bronte", "burney"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "letter.txt").write_text("It was he.", "utf-8")
+    with pytest.warns(
+        StrayFilesWarning, match=r"3 folders \(austen, bronte, \.\.\.\).*by one author"
+    ):
+        assert len(read_exhibits([tmp_path])) == 3
+    read_exhibits([tmp_path / "austen"])  # and here there is nothing to warn of

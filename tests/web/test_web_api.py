@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,10 @@ from adhominem.cli import main
 from adhominem.errors import EmptyTextError, MissingExtraError
 from adhominem.web.app import create_app
 from adhominem.web.failures import RequestError, as_request_error, json_bytes
-from adhominem.web.guard import SECURITY_HEADERS, Access, is_loopback, place_of
+from adhominem.web.guard import SECURITY_HEADERS, Access, Guard, is_loopback, place_of
 from adhominem.web.limits import Limits
 from adhominem.web.service import Service
+from adhominem.web.uploads import FileReader, Upload
 
 ASKED = {"first": GARDEN, "second": BICYCLE}
 SMALL = Limits(bytes=200_000, texts=3, population_texts=8, characters=50_000)
@@ -279,6 +282,42 @@ class TestLimits:
             assert refusal(strict.post("/api/verify", json=asked), 413)[0] == "TooLarge"
         assert refusal(strict.post("/api/encode", json={"texts": ["a"] * 4}), 413)
 
+    @pytest.mark.parametrize("entry", [1, "a"])
+    def test_a_million_entries_are_refused_before_each_is_looked_at(
+        self, client: TestClient, entry: object
+    ) -> None:
+        many = [entry] * 1_000_000
+        fields = {str(number): entry for number in range(1_000_000)}
+        for asked in (
+            {**ASKED, "first": many},
+            {**ASKED, "population": many},
+            {**ASKED, "first": {"text": GARDEN, **fields}},
+            {**ASKED, **fields},
+        ):
+            kind, message = refusal(client.post("/api/verify", json=asked), 413)
+            assert (kind, "expected at most 10,000" in message) == ("TooLarge", True)
+        assert refusal(client.post("/api/encode", json={"texts": many}), 413)[0] == "TooLarge"
+
+    def test_a_text_in_place_of_a_field_is_not_sent_back(self, client: TestClient) -> None:
+        _, message = refusal(client.post("/api/verify", json={**ASKED, GARDEN: 1}), 422)
+        assert GARDEN[:50] not in message
+
+    def test_a_request_that_comes_too_slowly_is_told_so(self, service: Service) -> None:
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        guard = Guard(create_app(service), access=Access(), limits=Limits(seconds=0.01))
+        scope = {"type": "http", "method": "POST", "path": "/api/verify", "headers": []}
+        asyncio.run(guard(scope, receive, send))
+        assert sent[0]["status"] == 408
+        assert (b"connection", b"close") in sent[0]["headers"]
+
     def test_an_explanation_has_a_limit_of_its_own(self, service: Service) -> None:
         limits = Limits(explained_characters=100)
         opened = Service(service.verifier, service.verifier, limits=limits)
@@ -301,6 +340,12 @@ class TestLimits:
 
 
 class TestAccess:
+    def test_a_token_may_have_any_letters(self, service: Service) -> None:
+        client = TestClient(create_app(service, Access(token="schlüssel")))
+        for token, status in (("schlüssel", 200), ("schlussel", 401)):
+            headers = {"Authorization": f"Bearer {token}".encode()}
+            assert client.get("/api/models", headers=headers).status_code == status
+
     def test_without_the_token_nothing_is_answered(self, strict: TestClient) -> None:
         for path in ("/api/verify", "/api/encode", "/api/explain"):
             for header in ("", "Bearer wrong", "Basic s3cret", "Bearer s3cret2", "Bearer ÿ"):
@@ -360,6 +405,16 @@ class TestAccess:
         response = strict.post("/api/verify", json=ASKED, headers=headers)
         assert refusal(response, 403)[0] == "OtherSite"
 
+    def test_a_link_of_another_site_may_lead_to_the_page(self, strict: TestClient) -> None:
+        opened = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        headers = {"Sec-Fetch-Site": "cross-site", **opened}
+        assert strict.get("/", headers=headers).status_code == 200
+        for other in ({"Sec-Fetch-Mode": "no-cors"}, {"Sec-Fetch-Dest": "iframe"}):
+            response = strict.get("/", headers={**headers, **other})
+            assert refusal(response, 403)[0] == "OtherSite"
+        response = strict.post("/", headers=headers, **form(first_text=GARDEN))
+        assert refusal(response, 403)[0] == "OtherSite"
+
     def test_our_own_pages_may_ask(self, strict: TestClient) -> None:
         for headers in (
             {"Origin": "http://127.0.0.1"},
@@ -406,6 +461,15 @@ class TestForm:
         assert any(event.get("doing") == "Writing the report" for event in told)
         assert told[-1]["report"].startswith("<!DOCTYPE html>")
         assert "Case 7" in told[-1]["report"]
+        assert "With a prior probability of 0.2" in told[-1]["report"]
+
+    def test_a_report_has_no_probability_by_a_prior_that_nobody_stated(
+        self, client: TestClient
+    ) -> None:
+        for given in ({}, {"prior": ""}, {"prior": "0.5"}):
+            fields = {"first_text": GARDEN, "second_text": BICYCLE, "report": "yes", **given}
+            page = self.lines(client, **form(**fields))[-1]["report"]
+            assert "No probability that one person wrote both sides is given" in page
 
     def test_files_are_read_whatever_they_are_called(self, client: TestClient) -> None:
         files = [
@@ -481,13 +545,37 @@ class TestForm:
         assert client.get("/health").status_code == 200
 
     def test_the_process_that_reads_files_ends_by_itself(self) -> None:
-        command = [sys.executable, "-m", "adhominem.web.reading", "1"]
+        command = [sys.executable, "-m", "adhominem.web.reading", "1", "."]
         with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # which is sent nothing
             assert process.wait(20) != 0
         code = "from adhominem.web.reading import _bound; _bound(9); bytearray(1 << 30)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
         assert done.returncode == 1
         assert b"MemoryError" in done.stderr
+
+    def test_a_process_that_is_ended_leaves_no_file_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        monkeypatch.setattr(tempfile, "tempdir", None)  # found anew
+        files = [Upload(f"{number}.docx", docx(GARDEN)) for number in range(200)]
+
+        async def give_up_while_it_reads() -> None:
+            reading = asyncio.ensure_future(FileReader(Limits()).read(files))
+            while not [each for each in tmp_path.rglob("*") if each.is_file()]:
+                await asyncio.sleep(0.001)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+
+        asyncio.run(give_up_while_it_reads())
+        assert not list(tmp_path.iterdir())
+
+    def test_a_form_in_a_charset_that_nobody_can_read(self, client: TestClient) -> None:
+        body = b'--b\r\nContent-Disposition: form-data; name="first_text"\r\n\r\nx\r\n--b--\r\n'
+        kind = "multipart/form-data; boundary=b; charset=undefined"
+        response = client.post("/", content=body, headers={"Content-Type": kind})
+        assert refusal(response, 400)[0] == "WrongForm"
 
     def test_what_is_missing_or_wrong_in_the_form(self, client: TestClient) -> None:
         html = {"Accept": "text/html"}
