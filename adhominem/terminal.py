@@ -208,7 +208,7 @@ def _print_evidence(console: Console, number: str, result: dict[str, Any]) -> No
 def _unlikeness(value: float) -> str:
     if value > 1:
         return f"{value:.1f} times as far from them as nearly all training texts"
-    return f"as far from them as usual ({value:.1f} of the limit)"
+    return f"not farther from them than nearly all training texts ({value:.1f} of the limit)"
 
 
 class TrainingBar:

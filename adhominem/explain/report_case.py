@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from adhominem.explain.report import Report, ReportedText
 from adhominem.explain.report_blocks import Block, Facts, Paragraph, Table
-from adhominem.explain.summary import signed
+from adhominem.explain.summary import how_far, signed
 
 _NAMED = 4  # texts of a side that a sentence can hold
 _MOVED = 0.5  # decades by which a population may move the number without a remark
@@ -94,12 +94,9 @@ def _guess(report: Report) -> str:
     if likeness is None or not likeness.kinds:
         return "learnt from the training texts of the model alone."
     kind, share = max(likeness.kinds.items(), key=lambda each: each[1])
-    far = (
-        f"but {likeness.unlikeness:.1f} times as far from them as nearly all training texts are: "
-        "the guess may well be wrong"
-        if likeness.unlikeness > 1
-        else f"and as far from them as usual ({likeness.unlikeness:.1f} of the limit)"
-    )
+    far = f"and {how_far(likeness)}"
+    if likeness.unlikeness > 1:
+        far = f"but {how_far(likeness)}: the guess may well be wrong"
     return (
         f"guessed. Of the model's training texts, these are most like “{kind}” ({share:.0%} of the "
         f"guess), {far}."

@@ -6,7 +6,7 @@ from math import isfinite, log
 
 from adhominem.explain.explanation import Explanation
 from adhominem.scoring.verbal import DIFFERENT, SAME
-from adhominem.verifier import Material, Verification
+from adhominem.verifier import Likeness, Material, Verification
 
 NOT_A_VERDICT = (
     "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "
@@ -97,15 +97,18 @@ def background(verification: Verification) -> str:
     if likeness is None or not likeness.kinds:
         return ""
     kind, share = next(iter(likeness.kinds.items()))
-    far = (
-        f"{likeness.unlikeness:.1f} times as far from them as nearly all training texts"
-        if likeness.unlikeness > 1
-        else f"as far from them as usual ({likeness.unlikeness:.1f} of the limit)"
-    )
     return (
         f"No population was given: of the training texts these are most like {kind} "
-        f"({share:.0%}), and {far}."
+        f"({share:.0%}), and {how_far(likeness)}."
     )
+
+
+def how_far(likeness: Likeness) -> str:
+    """How far the texts are from those of training, in words."""
+    if likeness.unlikeness > 1:
+        return f"{likeness.unlikeness:.1f} times as far from them as nearly all training texts"
+    share = f"{likeness.unlikeness:.1f} of the limit"
+    return f"not farther from them than nearly all training texts ({share})"
 
 
 def speaks_for(contribution: float) -> str:
