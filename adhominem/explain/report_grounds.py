@@ -46,8 +46,8 @@ def validation_blocks(report: Report) -> Iterator[Block]:
     )
     if report.calibration is not None and report.calibration.at_bound:
         yield Paragraph(
-            "The result is at a bound. The parts of the validation had bounds of their own, so "
-            "that it is in part chance how many of its pairs lie at least as far."
+            "The result is at a bound, and so are the pairs counted as at least as far: how much "
+            "farther their scores, or that of this case, lie is not told."
         )
     if report.like is not None:
         ends = None

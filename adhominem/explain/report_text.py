@@ -26,6 +26,7 @@ from adhominem.explain.report_case import (
     propositions_blocks,
 )
 from adhominem.explain.report_grounds import calibration_blocks, how_often, validation_blocks
+from adhominem.explain.resampling import WIDENED
 from adhominem.explain.summary import EVEN, in_numbers, signed, times
 from adhominem.scoring.decision import show_probability
 
@@ -147,9 +148,11 @@ def _how_found(report: Report) -> str:
         cut = " It is cut off where the calibration ends, as the number itself is."
     return (
         f"For the interval, the passages of each text were drawn anew {report.settings.draws:,} "
-        "times, with replacement, and all was computed again. It lies around the result, and is as "
-        f"wide as {interval.level:.0%} of what was found then. So it says how far the number "
-        f"depends on the passages that happened to be at hand, and nothing else.{cut}"
+        "times, with replacement, and all was computed again. It lies around the result, and is "
+        f"{WIDENED:g} times as wide as {interval.level:.0%} of what was found then, since passages "
+        "of one text have much in common that drawing them anew does not change. So it says how "
+        "far the number depends on the passages that happened to be at hand, and nothing "
+        f"else.{cut}"
     )
 
 

@@ -96,7 +96,8 @@ def calibrate_model(
                     scores = verifier.scores(
                         first, second, unknown_kind=name, unknown_nearest=nearest
                     )
-                    alone.append(_Part(scores, own[chosen], False, unknown))
+                    told = nearest == 0  # in the validation a pair is of an unknown kind once
+                    alone.append(_Part(scores, own[chosen], False, unknown, told))
     data = [
         _Data(parts, kind, fusion or better)
         for parts, better in ((alone, "mean"), (population, "logistic"))
@@ -162,6 +163,7 @@ class _Part:
     authors: npt.NDArray[np.str_]  # (pairs, 2)
     whole: bool  # as the model is used, not shortened and not as if of an unknown kind
     condition: Validation
+    told: bool = True  # whether it goes into the validation
 
     @property
     def same_author(self) -> BoolArray:
@@ -182,6 +184,7 @@ class _Data:
         self.scores = Scores.joined([part.scores for part in parts])
         self.whole = np.repeat([part.whole for part in parts], sizes)
         self._conditions = [part.condition for part in parts]
+        self._told = np.repeat([part.told for part in parts], sizes)
 
     def report(self, sets: tuple[str, ...]) -> CalibrationReport:
         """The scale, and what it is worth for authors it has not seen."""
@@ -200,7 +203,8 @@ class _Data:
     def validation(self) -> Validation:
         """The pairs, each by a map that has seen neither it nor its authors."""
         found = Validation.joined(self._conditions)
-        return replace(found, log_bayes_factor=self.bounded.astype(np.float32))
+        found = replace(found, log_bayes_factor=self.bounded.astype(np.float32))
+        return found[self._told]
 
     @cached_property
     def scale(self) -> Scale:
