@@ -110,7 +110,7 @@ def cautions_of(
         found.append(
             Caution(
                 "no_population",
-                "no population was given (--population): texts of one kind and time are alike "
+                "no population was given: texts of one kind and time are alike "
                 "whoever wrote them, and the number may be too high for them",
             )
         )

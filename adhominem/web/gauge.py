@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import isfinite
 
 from adhominem.explain.summary import signed
-from adhominem.scoring.verbal import VerbalScale
+from adhominem.scoring.verbal import NONE, VerbalScale
 
 _END = 6.0  # decades on either side
 _LEVELS = 6  # of colour
@@ -19,7 +19,8 @@ def gauge(log10_bayes_factor: float, scale: VerbalScale | None = None) -> str:
     scale = scale or VerbalScale()
     starts = [start for start, _ in scale.rungs]
     bands = []
-    for rung, (low, high) in enumerate(pairwise([*starts, max(_END, starts[-1] + 1)]), start=1):
+    first = 0 if scale.rungs[0][1] == NONE else 1  # the colour of neither side, or the palest
+    for rung, (low, high) in enumerate(pairwise([*starts, max(_END, starts[-1] + 1)]), start=first):
         width = _share(high) - _share(low)
         level = min(rung, _LEVELS)
         for side, begin in (("same", low), ("diff", -high)):
