@@ -96,7 +96,9 @@ def _summary(report: Report) -> Iterator[Block]:
     if report.states:
         yield Paragraph(in_numbers(report.log10_bayes_factor))
         if report.interval is not None:
-            yield Paragraph(f"Interval over the passages of the texts: {_interval(report)}.")
+            yield Paragraph(
+                f"Interval over the passages of the texts: {_interval(report)}.{_both_ways(report)}"
+            )
         yield Paragraph(how_often(report))
     else:
         yield Paragraph("The number above was computed, but nothing is stated on the ground of it.")
@@ -127,6 +129,13 @@ def _result(report: Report) -> Iterator[Block]:
     if report.states:
         yield _scale(report)
     yield from _probability(report)
+
+
+def _both_ways(report: Report) -> str:
+    """What an interval around 0 means."""
+    if report.interval is None or not report.interval.low < 0 < report.interval.high:
+        return ""
+    return " It includes 0: other passages of these texts could have pointed the other way."
 
 
 def _to_one(log10: float) -> str:

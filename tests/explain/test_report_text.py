@@ -205,3 +205,11 @@ def test_hashes_version_model_and_settings_are_all_said() -> None:
     assert "200 draws, seed 7" in told
     assert "--population POPULATION" in told
     assert "2026-01-02 03:04 UTC" in told
+
+
+@given(log10s)
+def test_an_interval_around_zero_is_said_to_point_both_ways(log10: float) -> None:
+    made = report(log10)
+    assert made.interval is not None
+    around = made.interval.low < 0 < made.interval.high
+    assert ("could have pointed the other way" in " ".join(said(made))) == (around and made.states)
