@@ -195,6 +195,8 @@ class Verifier:
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)
         reason = decided.reason
+        if prior_same_author != 0.5 and not obstacles:
+            reason += f", with the prior {prior_same_author:g}"
         if calibration is None and decided.decision is not Decision.UNDECIDED:
             reason += ", by a model that is not calibrated"
         return Verification(
