@@ -173,6 +173,7 @@ def print_verification(result: dict[str, Any]) -> None:
         )
     elif likeness := result["likeness"]:
         kind, share = next(iter(likeness["kinds"].items()))
+        kind = likeness["described"].get(kind, kind)
         console.print(
             f"No population was given: of the training texts these are most like {escape(kind)} "
             f"({share:.0%}), and {_unlikeness(likeness['unlikeness'])}"

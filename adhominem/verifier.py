@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from adhominem.cautions import Caution, cautions_of
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.models.calibration import Scales, read_scales
 from adhominem.models.folder import AnyModel, model_hash, read_models
+from adhominem.models.kinds import read_kinds
 from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
 from adhominem.scoring.calibration import Calibration
@@ -73,6 +74,11 @@ class Likeness:
 
     kinds: dict[str, float]  # shares of each kind of training text in what they look like
     unlikeness: float  # of the most unlike: 1 is farther from the mean than 99% of training texts
+    described: dict[str, str] = field(default_factory=dict)  # the kinds in words, if the model says
+
+    def name(self, kind: str) -> str:
+        """A kind of text as people call it."""
+        return self.described.get(kind, kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,12 +122,14 @@ class Verifier:
         *,
         name: str = "",
         sha256: str = "",
+        kind_names: Mapping[str, str] | None = None,
         threads: int = 1,
         device: str = "cpu",
     ) -> None:
         if not models:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
+        self.kind_names = dict(kind_names or {})
         self.scales = scales or Scales()
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self.members: list[Member] = []
@@ -379,6 +387,7 @@ class Verifier:
         return Likeness(
             {lead.styles.kinds[at]: round(float(shares[at]), 3) for at in order},
             float(lead.strangeness(parts).max()),
+            self.kind_names,
         )
 
     def distance(self, first: Levs, second: Levs) -> FloatArray:
@@ -411,6 +420,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         read_scales(folder),
         name=folder.resolve().name,
         sha256=model_hash(folder),
+        kind_names=read_kinds(folder),
         threads=threads,
         device=device,
     )

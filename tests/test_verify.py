@@ -169,12 +169,12 @@ def test_a_decision_is_withheld_where_it_would_mislead(verifier: Verifier) -> No
     assert "identical" in codes(same)
 
 
-
 def test_a_decision_by_another_prior_than_even_names_it(verifier: Verifier) -> None:
     even = verifier.verify(KNOWN[0], QUESTIONED)
     other = verifier.verify(KNOWN[0], QUESTIONED, prior_same_author=0.01)
     assert "with the prior" not in even.reason
     assert "with the prior 0.01" in other.reason
+
 
 def test_a_sure_prior_decides(verifier: Verifier) -> None:
     for prior, decision in ((1e-9, "different authors"), (1 - 1e-9, "same author")):

@@ -115,7 +115,10 @@ def like_pairs(
     """The pairs of known authors under like conditions, and these in words; None without any."""
     if validation is None:
         return None
-    found, condition = validation.like(words, _kind(likeness), population)
+    kind = _kind(likeness)
+    found, condition = validation.like(words, kind, population)
+    if likeness is not None and kind in likeness.described:
+        condition = condition.replace(f"“{kind}”", f"“{likeness.name(kind)}”")
     same = int(found.same_author.sum())
     return (found, condition) if 0 < same < len(found) else None
 

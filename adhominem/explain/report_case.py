@@ -98,8 +98,8 @@ def _guess(report: Report) -> str:
     if likeness.unlikeness > 1:
         far = f"but {how_far(likeness)}: the guess may well be wrong"
     return (
-        f"guessed. Of the model's training texts, these are most like “{kind}” ({share:.0%} of the "
-        f"guess), {far}."
+        "guessed. Of the model's training texts, these are most like "
+        f"“{likeness.name(kind)}” ({share:.0%} of the guess), {far}."
     )
 
 

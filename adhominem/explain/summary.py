@@ -98,8 +98,8 @@ def background(verification: Verification) -> str:
         return ""
     kind, share = next(iter(likeness.kinds.items()))
     return (
-        f"No population was given: of the training texts these are most like {kind} "
-        f"({share:.0%}), and {how_far(likeness)}."
+        "No population was given: of the training texts these are most like "
+        f"{likeness.name(kind)} ({share:.0%}), and {how_far(likeness)}."
     )
 
 

@@ -8,6 +8,7 @@
     training_authors.txt  hashes of the names of all who wrote the training texts
     reference.safetensors  what the training texts are like
     styles.safetensors  kinds of text and the two-covariance model, in members of an ensemble
+    kinds.json          what the kinds of text are, in words, if somebody wrote it
     calibration.json    from scores to honest Bayes factors, once it has been calibrated
     validation.safetensors  the pairs of the calibration, each by a scale that has not seen it
     training.jsonl      the course of training, an epoch a line; tensorboard/ has it as curves

@@ -80,7 +80,7 @@ class Validation:
         if kind in self.kinds:
             some = near[near.kind == self.kinds.index(kind)]
             if some._suffices():
-                near, told = some, [*told, f"of the kind '{kind}'"]
+                near, told = some, [*told, f"of the kind “{kind}”"]
             else:
                 told.append(f"of all kinds, since too few of this length are of “{kind}”")
         if not near._suffices():

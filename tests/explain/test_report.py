@@ -216,7 +216,8 @@ def kinds(pairs: Validation, **changes: Any) -> Validation:
     ("likeness", "condition"),
     [
         (None, "without a population, of"),
-        (Likeness({"blogs": 0.9, "letters": 0.1}, 0.5), "of the kind 'blogs'"),
+        (Likeness({"blogs": 0.9, "letters": 0.1}, 0.5), "of the kind “blogs”"),
+        (Likeness({"blogs": 1.0}, 0.5, {"blogs": "web “blogs”"}), "of the kind “web “blogs””"),
         (Likeness({"blogs": 0.4, "letters": 0.35, "x": 0.25}, 0.5), "without a population, of"),
         (Likeness({"blogs": 0.9, "letters": 0.1}, 1.5), "as if the model did not know"),
         (Likeness({"elsewhere": 1.0}, 0.5), "without a population, of"),
@@ -235,7 +236,7 @@ def test_the_kind_of_text_is_what_the_texts_are_mostly_like(
     assert found is not None
     assert condition in found[1]
     assert found[0].known.all() == (likeness is None or likeness.unlikeness <= 1)
-    if "'blogs'" in condition:
+    if "“blogs”" in condition:
         assert (found[0].kind == 1).all()
     elif "did not know" not in condition:
         assert set(found[0].kind.tolist()) == {0, 1}

@@ -188,7 +188,7 @@ def test_of_conditions_that_leave_too_few_pairs_first_the_kind_goes_then_the_len
     assert same(found, validation[np.isin(np.arange(pairs), chosen)])
     assert told.startswith("with a population" if population else "without a population")
     assert ("as if the model did not know" in told) == (not kind and not population)
-    assert (f"of the kind '{kind}'" in told) == ("kind" in conditions)
+    assert (f"of the kind “{kind}”" in told) == ("kind" in conditions)
     if "words" in conditions:
         lengths = sorted({f"{each:,}" for each in (found.words.min(), found.words.max())}, key=len)
         assert all(f"{each} " in told for each in lengths)
@@ -201,7 +201,7 @@ def test_each_of_these_comes_about() -> None:
     validation = made_up(3_000)
     few = replace(validation, kind=np.where(validation.kind, 1, 0).astype(np.int32))
     cut = few[(few.kind == 1) | (np.arange(3_000) % 20 == 0)]  # few blogs
-    assert "of the kind 'letters', of 250 to 300 words" in cut.like(280, "letters", False)[1]
+    assert "of the kind “letters”, of 250 to 300 words" in cut.like(280, "letters", False)[1]
     found, told = cut.like(280, "blogs", True)
     assert told == (
         "with a population, of all kinds, since too few of this length are of “blogs”, "
