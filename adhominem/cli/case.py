@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from adhominem.text.exhibits import Exhibit
     from adhominem.verifier import Verifier
 
+also_first_option = click.option(
+    "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
+)
+also_second_option = click.option(
+    "--also-second", multiple=True, metavar="FILE", help="One more of the second side."
+)
 _OPTIONS = (
     click.argument("first"),
     click.argument("second"),
     model_option,
-    click.option(
-        "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
-    ),
-    click.option(
-        "--also-second", multiple=True, metavar="FILE", help="One more of the second side."
-    ),
+    also_first_option,
+    also_second_option,
     click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about."),
     click.option("--topic-second", default="", metavar="TEXT", help="What the second is about."),
     population_option,
@@ -72,8 +74,7 @@ def case_options(command: Callable[..., None]) -> Callable[..., None]:
         device: str,
         **others: Any,
     ) -> None:
-        if first == second == "-":
-            raise click.UsageError("both sides are standard input; expected at most one")
+        check_sides(first, second)
         from adhominem.text.exhibits import read_exhibits
         from adhominem.verifier import load
 
@@ -91,6 +92,12 @@ def case_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         with_case = option(with_case)
     return with_case
+
+
+def check_sides(first: str, second: str) -> None:
+    """Standard input can be read but once."""
+    if first == second == "-":
+        raise click.UsageError("both sides are standard input; expected at most one")
 
 
 def population_at(

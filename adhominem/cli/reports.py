@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from adhominem.cli.case import Case, case_options, population_at, scale_option
+from adhominem.cli.case import (
+    Case,
+    also_first_option,
+    also_second_option,
+    case_options,
+    check_sides,
+    population_at,
+    scale_option,
+)
 from adhominem.cli.shared import finish, json_option, population_option, seed_option, skip_list
 
 
@@ -135,10 +143,8 @@ def report(
 @click.argument("page", metavar="REPORT", type=click.Path(path_type=Path))
 @click.argument("first")
 @click.argument("second")
-@click.option(
-    "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
-)
-@click.option("--also-second", multiple=True, metavar="FILE", help="One more of the second side.")
+@also_first_option
+@also_second_option
 @population_option
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
 @json_option
@@ -167,8 +173,7 @@ def check_report_command(
     from adhominem.text.exhibits import read_exhibits
     from adhominem.verifier import load
 
-    if first == second == "-":
-        raise click.UsageError("both sides are standard input; expected at most one")
+    check_sides(first, second)
     reported, _ = report_in_page(page)
     named = model or reported.model
     verifier = load(named)

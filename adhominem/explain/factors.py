@@ -38,8 +38,8 @@ def raw_factors(
         if member.styles is not None:
             members.append(style_factors(member.styles, own, centre, on_pairs=on_pairs))
         else:
-            moved = member._moved(own.astype(np.float64), centre)
-            members.append(layer_factors(member._layer, moved, on_pairs=on_pairs))
+            moved = member.moved(own.astype(np.float64), centre)
+            members.append(layer_factors(member.layer, moved, on_pairs=on_pairs))
         if at == 0:  # the first member alone knows what the scores are worth
             context = (
                 np.zeros((0, len(members[0])))

@@ -123,7 +123,10 @@ they get weights.
 
 
 def calibrated_card(card: str, alone: CalibrationReport, population: CalibrationReport) -> str:
-    """The card of a model that has been calibrated since it was written."""
+    """The card of a model that has been calibrated since it was written.
+
+    Its accuracy is left out, since it was that of another map: measure it again (`card_with`).
+    """
     before_limits = card.partition("## Limits")[0].partition("## Calibration")[0]
     reports = (("without a population", alone), ("with one", population))
     rows = "\n".join(

@@ -36,7 +36,7 @@ class Member:
         self.encoder = _encoder(model, threads, device)
         self.windows = model.config.data.windows if isinstance(model, Model) else None
         if self.styles is None and isinstance(model, Model):
-            self._layer, self._project = model.two_covariance(), model.project  # trained with it
+            self.layer, self._project = model.two_covariance(), model.project  # trained with it
         if self.styles is not None and self.styles.centres.shape[1] != self.lev_size:
             raise ModelError(
                 f"the model in {model.folder} is damaged (its styles have "
@@ -75,9 +75,9 @@ class Member:
         if self.styles is not None:
             styles = self.styles.without(*unknown)
             return styles.log_bayes_factor(first, second, centre)
-        return self._layer.log_bayes_factor(
-            [self._moved(levs, centre) for levs in first],
-            [self._moved(levs, centre) for levs in second],
+        return self.layer.log_bayes_factor(
+            [self.moved(levs, centre) for levs in first],
+            [self.moved(levs, centre) for levs in second],
         )
 
     def context(
@@ -92,12 +92,12 @@ class Member:
             return np.zeros((0, len(first)))
         return self.styles.without(*unknown).context(first, second, centre)
 
-    def _moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
+    def moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
         """What the layer sees of LEVs: with a population, its mean at the author mean."""
         seen = self._project(levs)
         if centre is None:
             return seen
-        return seen - self._project(centre[0][None]) + self._layer.author_mean
+        return seen - self._project(centre[0][None]) + self.layer.author_mean
 
     def strangeness(self, levs: FloatArray) -> FloatArray:
         """(documents,): above 1 is unlike the training texts."""
