@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ from adhominem.models.kinds import read_kinds
 from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
 from adhominem.scoring.calibration import Calibration
+from adhominem.scoring.companions import FEWEST, MOST, Companions
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.fusion import Scores
-from adhominem.scoring.population import Population
+from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.styles import Centre
 from adhominem.scoring.verbal import VerbalScale
@@ -231,16 +232,30 @@ class Verifier:
         *,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Levs:
-        """(documents, lev_size): the LEVs of texts, each a string or a Document with its topic."""
+        """(documents, lev_size): the LEVs of texts, each a string or a Document with its topic.
+
+        A text that is there several times is encoded once.
+        """
         parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
-        for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
-            some = [_document(each) for each in documents[at : at + _DOCUMENTS_AT_ONCE]]
+        distinct: list[Document] = []
+        numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
+        rows = []
+        for each in map(_document, documents):
+            rows.append(numbers.setdefault((each.text, each.topic), len(distinct)))
+            if rows[-1] == len(distinct):
+                distinct.append(each)
+        for at in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
+            some = distinct[at : at + _DOCUMENTS_AT_ONCE]
             tokenizers = {member.tokenizer for member in self.members}
             tokens = {tokenizer: _tokens(some, tokenizer) for tokenizer in tokenizers}
             levs = [member.encode(some, tokens[member.tokenizer]) for member in self.members]
             parts.append(np.concatenate(levs, axis=1))
             on_documents(len(some))
-        return np.concatenate(parts)
+        found = np.concatenate(parts)
+        if len(distinct) == len(documents):
+            return found
+        on_documents(len(documents) - len(distinct))
+        return np.asarray(found[rows])
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
@@ -275,14 +290,34 @@ class Verifier:
         self,
         documents: Sequence[str | Document],
         *,
+        companions: bool = False,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Population:
         """The relevant population: texts of the kind that is to be compared, by anybody.
 
-        Better many (50 or more), and none of the texts that are compared.
+        Better many (50 or more), and none of the texts that are compared; but where these are many
+        themselves, they can be their own population. `companions` are for that case alone: see
+        `population_of`.
         """
         levs = self.encode(documents, on_documents=on_documents)
-        return Population.of(levs, [_document(each).text for each in documents])
+        texts = [_document(each).text for each in documents]
+        return self.population_of(levs, texts, companions=companions)
+
+    def population_of(
+        self, levs: Levs, texts: Sequence[str] = (), *, companions: bool = False
+    ) -> Population:
+        """The relevant population of texts with these LEVs (documents, lev_size).
+
+        With `companions`, texts that are compared draw on those of this population that look to be
+        by the same author (`scoring.companions`). That is for texts that are compared with each
+        other, of which authors have written several; a population of others has no companions.
+        Nor have very few texts, or more than can be looked through.
+        """
+        population = Population.of(levs, texts)
+        if not companions or not FEWEST <= population.texts <= MOST:
+            return population
+        styles = self._styles([each_once(levs)], population)
+        return replace(population, companions=Companions([side[0] for side in styles]))
 
     def scores(
         self,
@@ -302,12 +337,15 @@ class Verifier:
             raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
         unknown = (unknown_kind, unknown_nearest)
         sides = [self._split(side) for side in (first, second)]
-        members = [
-            member.score(one, other, centre, unknown)
-            for member, one, other, centre in zip(
-                self.members, *sides, self.centres(population), strict=True
-            )
-        ]
+        if population is not None and population.companions is not None:
+            members = self._scores_with_companions(first, second, population)
+        else:
+            members = [
+                member.score(one, other, centre, unknown)
+                for member, one, other, centre in zip(
+                    self.members, *sides, self.centres(population), strict=True
+                )
+            ]
         lead = self.members[0]
         context = lead.context(sides[0][0], sides[1][0], self.centres(population)[0], unknown)
         return Scores(np.array(members), context)
@@ -357,6 +395,37 @@ class Verifier:
             raise OptionError("the population was encoded by another model")
         means = self._split([population.lev_mean[None]])
         return [(mean[0][0], population.texts) for mean in means]
+
+    def _styles(
+        self, sides: Sequence[Levs] | Levs, population: Population
+    ) -> list[list[FloatArray]]:
+        """For each member: how the texts of each side depart from the population."""
+        return [
+            [member.style(levs, centre) for levs in side]
+            for member, side, centre in zip(
+                self.members, self._split(sides), self.centres(population), strict=True
+            )
+            if centre is not None
+        ]
+
+    def _scores_with_companions(
+        self, first: Sequence[Levs] | Levs, second: Sequence[Levs] | Levs, population: Population
+    ) -> list[FloatArray]:
+        """Each (pairs,): what each member says of sides that draw on their companions."""
+        assert population.companions is not None
+        sides = [side for pair in zip(first, second, strict=True) for side in pair]
+        styles = self._styles(sides, population)
+        sizes = [len(side) for side in styles[0]]  # texts of each side, two sides a pair
+        pairs = np.repeat(np.arange(len(sizes)) // 2, sizes)
+        none = [np.zeros((0, member.lev_size)) for member in self.members]
+        tables = [np.concatenate([*own, empty]) for own, empty in zip(styles, none, strict=True)]
+        found = []
+        for member, table in zip(
+            self.members, population.companions.enrich(tables, pairs), strict=True
+        ):
+            parts = np.split(table, np.cumsum(sizes)[:-1]) if sizes else []
+            found.append(member.score_styles(parts[0::2], parts[1::2]))
+        return found
 
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
         without = self.score_sets(levs[0], levs[1])

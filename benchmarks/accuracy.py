@@ -4,8 +4,9 @@
 
 CORPORA holds train/NAME.jsonl.xz (for the baselines) and dev/NAME/. For every dev set it prints
 AUC, c@1, overall (2020), Cllr and Cllr_min of each baseline, of each member of the model by itself,
-and of the model, without a relevant population and with the set's own texts as one. Pairs are
-answered with even priors, all of them. A member by itself is calibrated if its own folder says how.
+and of the model: without a relevant population, with the set's own texts as one, and where these
+draw on companions, too (as `--population input` does). Pairs are answered with even priors, all of
+them. A member by itself is calibrated if its own folder says how.
 
 A second table is by length: the first so many words of both texts of each pair that has as many.
 `--card` puts both tables into the model's README.md.
@@ -30,7 +31,6 @@ from adhominem.models.card import card_with
 from adhominem.models.folder import member_folders
 from adhominem.models.shipped import model_folder
 from adhominem.runs.calibrate import shortened
-from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
@@ -42,6 +42,11 @@ MEASURES = {
     "overall_2020": "overall",
     "cllr": "Cllr",
     "cllr_min": "Cllr_min",
+}
+MODES = {
+    "": "without a population",
+    ", population": "with one",
+    ", companions": "with companions",
 }
 LENGTHS = (150, 300, 600, 1_200)
 HONEST = 0.9  # Cllr of the shortest length that is said to be enough
@@ -56,12 +61,15 @@ def of_factors(factors: np.ndarray, same_author: np.ndarray) -> Row:
     return measure(answers_from("", probability_same_author(factors), factors, same_author))
 
 
-def both_modes(
-    verifier: Verifier, first: np.ndarray, second: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Twice (pairs,): log Bayes factors without a population, and with the set's own texts."""
-    population = Population.of(np.concatenate([first, second]))
-    return verifier.score(first, second), verifier.score(first, second, population)
+def all_modes(verifier: Verifier, first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
+    """(pairs,) for each of MODES: log Bayes factors."""
+    levs = np.concatenate([first, second])
+    populations = [
+        None,
+        verifier.population_of(levs),
+        verifier.population_of(levs, companions=True),
+    ]
+    return [verifier.score(first, second, population) for population in populations]
 
 
 def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
@@ -79,9 +87,10 @@ def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str,
     for set_name, pairs in dev.items():
         first, second = verifier.encode_pairs(pairs)
         for name, (system, part) in systems.items():
-            found = both_modes(system, first[:, part], second[:, part])
-            for title, factors in zip((name, f"{name}, population"), found, strict=True):
-                rows.setdefault(title, {})[set_name] = of_factors(factors, truth(pairs))
+            found = all_modes(system, first[:, part], second[:, part])
+            for mode, factors in zip(MODES, found, strict=True):
+                row = of_factors(factors, truth(pairs))
+                rows.setdefault(f"{name}{mode}", {})[set_name] = row
         print(set_name, file=sys.stderr)
     last = sorted(rows, key=lambda title: title.startswith(verifier.name))  # the model itself
     return {title: rows[title] for title in last}
@@ -118,9 +127,9 @@ def accuracy_table(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
 
 
 def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[str]:
-    yield "| words | pairs | AUC | Cllr | AUC, population | Cllr, population |"
-    yield "|---" * 6 + "|"
-    enough: dict[int, list[int]] = {0: [], 1: []}
+    yield f"| words | pairs | {' | '.join(f'AUC{mode} | Cllr{mode}' for mode in MODES)} |"
+    yield "|---" * (2 + 2 * len(MODES)) + "|"
+    enough: dict[str, list[int]] = {mode: [] for mode in MODES}
     for words in LENGTHS:
         rows: list[list[Row]] = []
         count = 0
@@ -133,19 +142,19 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
             if len(long) < 30:
                 continue
             some = [shortened(pair, words) for pair in long]
-            found = both_modes(verifier, *verifier.encode_pairs(some))
+            found = all_modes(verifier, *verifier.encode_pairs(some))
             rows.append([of_factors(each, truth(some)) for each in found])
             count += len(some)
         cells = []
-        for mode in (0, 1):
-            cllr = float(np.mean([row[mode]["cllr"] for row in rows]))
-            cells += [float(np.mean([row[mode]["auc"] for row in rows])), cllr]
+        for at, mode in enumerate(MODES):
+            cllr = float(np.mean([row[at]["cllr"] for row in rows]))
+            cells += [float(np.mean([row[at]["auc"] for row in rows])), cllr]
             if cllr < HONEST:
                 enough[mode].append(words)
         yield f"| {words:,} | {count:,} | {' | '.join(_number(cell) for cell in cells)} |"
         print(f"{words} words", file=sys.stderr)
     yield ""
-    for mode, title in ((0, "without a population"), (1, "with one")):
+    for mode, title in MODES.items():
         shortest = f"{min(enough[mode])} words" if enough[mode] else "none of these lengths"
         yield f"The shortest texts with a mean Cllr below {HONEST} {title}: {shortest}."
 

@@ -12,6 +12,7 @@ from adhominem.cli.shared import (
     all_cores_option,
     finish,
     json_option,
+    no_companions_option,
     read_all_pairs,
     read_pair_sets,
     seed_option,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     metavar="PATH|input",
     help="For --model: texts of the same kind; `input`: the texts of the pairs themselves.",
 )
+@no_companions_option
 @click.option(
     "--training",
     type=click.Path(path_type=Path),
@@ -66,6 +68,7 @@ def evaluate(
     pairs: Path | None,
     model: str | None,
     population: str | None,
+    no_companions: bool,
     training: Path | None,
     missing_as_unanswered: bool,
     bootstrap: int,
@@ -106,7 +109,7 @@ def evaluate(
             if pairs is None:
                 raise click.UsageError("--model needs the texts: give them by --pairs")
             scratch = Path(stack.enter_context(TemporaryDirectory()))
-            answers = (*answers, _answers_of(model, pairs, population, scratch))
+            answers = (*answers, _answers_of(model, pairs, population, not no_companions, scratch))
         systems = load_systems(answers, labels, missing_as_unanswered=missing_as_unanswered)
     groups = read_groups(pairs, labels) if pairs else None
     with counting("bootstrap", bootstrap * len(systems)) as on_resample:
@@ -159,7 +162,9 @@ def evaluate(
         click.echo(f"Figures and a page: {output / 'index.html'}")
 
 
-def _answers_of(model: str, pairs: Path, population: str | None, folder: Path) -> Path:
+def _answers_of(
+    model: str, pairs: Path, population: str | None, companions: bool, folder: Path
+) -> Path:
     """A model's own answers, in a file of its name."""
     from adhominem.runs.predict import predict
     from adhominem.terminal import progress
@@ -173,6 +178,7 @@ def _answers_of(model: str, pairs: Path, population: str | None, folder: Path) -
             pair_rows(pairs, on_bytes=on_bytes, labelled=False),
             output,
             population=pairs if population == "input" else population,
+            companions=population == "input" and companions,
         )
     return output
 

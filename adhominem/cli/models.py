@@ -175,7 +175,7 @@ def ensemble(
     "--fusion",
     type=click.Choice(["logistic", "mean"]),
     help="How an ensemble's members are heard: by fitted weights, or by their mean probability."
-    "  [default: mean without a population, logistic with one]",
+    "  [default: mean without a population, else logistic]",
 )
 @json_option
 def calibrate(
@@ -184,8 +184,8 @@ def calibrate(
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
     Fits the way from the members' scores to a log Bayes factor and the bounds beyond which
-    none is reported, once without a population and once with each set's own texts as one, and
-    saves both in the model's folder.
+    none is reported: without a population, with each set's own texts as one, and with
+    companions among them. Saves all three in the model's folder.
 
     \b
         adhominem calibrate model calibration-pairs
@@ -208,18 +208,17 @@ def calibrate(
         print_json({**asdict(found), "skipped": [str(error) for error in skipped]})
     else:
         measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
-        modes = (("without a population", found.alone), ("with one", found.population))
         print_table(
             f"{model}: calibrated by {found.alone.calibration.pairs:,} pairs of "
             f"{found.alone.authors:,} authors",
             ["", *measures],
             [
                 [f"{mode}, {title}", *(f"{row[name]:.3f}" for name in measures)]
-                for mode, report in modes
+                for mode, report in found.modes.items()
                 for title, row in (("before", report.before), ("after", report.after))
             ],
         )
-        for mode, report in modes:
+        for mode, report in found.modes.items():
             low, high = report.calibration.lower_bound, report.calibration.upper_bound
             click.echo(
                 f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "

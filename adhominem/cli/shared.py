@@ -90,6 +90,11 @@ population_option = click.option(
     metavar="PATH",
     help="Texts of the same kind by anybody: a folder, or a file of texts or pairs.",
 )
+no_companions_option = click.option(
+    "--no-companions",
+    is_flag=True,
+    help="With `--population input`, draw on no other texts that look to be by the same author.",
+)
 device_option = click.option(
     "--device",
     default="cpu",

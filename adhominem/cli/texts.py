@@ -14,6 +14,7 @@ from adhominem.cli.shared import (
     jobs_option,
     json_option,
     model_option,
+    no_companions_option,
     prior_option,
     skip_list,
     sources_argument,
@@ -77,6 +78,7 @@ def verify(case: Case, prior: float, delta: float, scale: Path | None, as_json: 
     metavar="PATH|input",
     help="Texts of the same kind by anybody; `input`: the texts of the pairs themselves.",
 )
+@no_companions_option
 @device_option
 @prior_option
 @click.option(
@@ -95,6 +97,7 @@ def predict(
     model: str,
     input_format: str,
     population: str | None,
+    no_companions: bool,
     device: str,
     prior: float,
     delta: float,
@@ -132,6 +135,7 @@ def predict(
             else problem_rows(path, on_bytes, labelled=False),
             output,
             population=path if population == "input" else population,
+            companions=population == "input" and not no_companions,
             prior_same_author=prior,
             delta=delta,
             jobs=jobs,
@@ -146,6 +150,7 @@ def predict(
                 "output": str(done.output),
                 "calibrated": done.calibrated,
                 "population_texts": done.population_texts,
+                "companions": done.companions,
                 "answers": done.answers,
                 "scored_now": done.scored,
                 "texts_encoded": done.encoded,
@@ -158,6 +163,11 @@ def predict(
             ["", "answers", "scored now", "texts encoded", "skipped"],
             [["", done.answers, done.scored, done.encoded, len(skipped)]],
         )
+        if done.companions:
+            click.echo(
+                f"Texts drew on companions among {done.population_texts:,}: others of the input "
+                "that look to be by the same author."
+            )
     finish(skipped)
 
 

@@ -33,10 +33,11 @@ class CalibrationReport:
 
 @dataclass(frozen=True)
 class Scales:
-    """What scores are worth: without a relevant population, and with one."""
+    """What scores are worth: without a relevant population, with one, with companions in it."""
 
     alone: Scale = field(default_factory=Scale)
     population: Scale | None = None
+    companions: Scale | None = None
 
     def of(self, population: Population | None) -> Scale:
         """The scale for a comparison with this population, or without one.
@@ -45,11 +46,16 @@ class Scales:
         """
         if population is None:
             return self.alone
-        return self.population or Scale(self.alone.fusion)
+        fitted = self.population if population.companions is None else self.companions
+        return fitted or Scale((self.population or self.alone).fusion)
 
 
 def write_calibration(
-    folder: Path, alone: CalibrationReport, population: CalibrationReport | None, version: str
+    folder: Path,
+    alone: CalibrationReport,
+    population: CalibrationReport | None,
+    companions: CalibrationReport | None,
+    version: str,
 ) -> None:
     """Put it into the model's folder, whole or not at all."""
     data = {
@@ -57,6 +63,7 @@ def write_calibration(
         "adhominem": version,
         "alone": _to_json(alone),
         "population": population and _to_json(population),
+        "companions": companions and _to_json(companions),
     }
     with write_whole(folder / _NAME) as file:
         file.write(json.dumps(data, indent=1) + "\n")
@@ -88,8 +95,12 @@ def read_scales(folder: Path) -> Scales | None:
                 f"{path} has the format {data['format']!r}; this version reads {FORMAT}. "
                 "Upgrade AdHominem, or calibrate the model again."
             )
-        population = data["population"]
-        return Scales(_scale(data["alone"]), population and _scale(population))
+        population, companions = data["population"], data.get("companions")
+        return Scales(
+            _scale(data["alone"]),
+            population and _scale(population),
+            companions and _scale(companions),
+        )
     except (OSError, ValueError, KeyError, TypeError, OptionError) as error:
         raise ModelError(
             f"{path} is damaged ({type(error).__name__}: {error}); calibrate the model again"

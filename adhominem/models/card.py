@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import log
 from pathlib import Path
 from typing import Any
@@ -122,31 +123,33 @@ they get weights.
 {table}{_LIMITS}"""
 
 
-def calibrated_card(card: str, alone: CalibrationReport, population: CalibrationReport) -> str:
+def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
     """The card of a model that has been calibrated since it was written.
 
-    Its accuracy is left out, since it was that of another map: measure it again (`card_with`).
+    `reports` are by how they are called, that without a population first. Its accuracy is left
+    out, since it was that of another map: measure it again (`card_with`).
     """
     before_limits = card.partition("## Limits")[0].partition("## Calibration")[0]
-    reports = (("without a population", alone), ("with one", population))
+    alone = next(iter(reports.values()))
     rows = "\n".join(
         f"| {mode}, {title} | "
         + " | ".join(f"{row[name]:.3f}" for name in _CALIBRATION_MEASURES)
         + " |"
-        for mode, report in reports
+        for mode, report in reports.items()
         for title, row in (("before", report.before), ("after", report.after))
     )
     bounds = "; ".join(
         f"{mode}, no log10 Bayes factor below {report.calibration.lower_bound / log(10):.2f} or "
         f"above {report.calibration.upper_bound / log(10):.2f} is reported"
-        for mode, report in reports
+        for mode, report in reports.items()
     )
     return f"""{before_limits}## Calibration
 
 The map from the model's score to a log Bayes factor is {alone.calibration.kind}. It was fitted to
 {alone.calibration.pairs:,} pairs, {alone.same_author:,} of them by the same author, of
-{alone.authors:,} authors that the model was not trained on ({", ".join(alone.sets)}), once without
-a relevant population and once with each set's own texts as one. {bounds[0].upper()}{bounds[1:]}.
+{alone.authors:,} authors that the model was not trained on ({", ".join(alone.sets)}): without a
+relevant population, with each set's own texts as one, and where these draw on companions among
+them. {bounds[0].upper()}{bounds[1:]}.
 "After" is of pairs whose authors the map has not seen either.
 
 | | {" | ".join(_CALIBRATION_MEASURES)} |
@@ -170,7 +173,8 @@ def card_with(folder: Path, accuracy: str, lengths: str) -> None:
 
 By `benchmarks/accuracy.py`, on authors that the model was not trained on, nor calibrated with.
 Every pair is answered, with even priors; "population" means: with the set's own texts as the
-relevant population. A Cllr of 1 is what saying nothing costs.
+relevant population; "companions": drawing also on those of them that look to be by the same author,
+as `--population input` does. A Cllr of 1 is what saying nothing costs.
 
 {accuracy}
 

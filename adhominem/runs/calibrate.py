@@ -24,8 +24,8 @@ from adhominem.models.folder import member_folders
 from adhominem.models.shipped import is_shipped, model_folder
 from adhominem.models.validation import Validation, write_validation
 from adhominem.scoring.calibration import calibrate, empirical_bounds
+from adhominem.scoring.companions import MOST
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
-from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.files import write_whole
 from adhominem.text.pan import Pair
@@ -51,14 +51,14 @@ def calibrate_model(
 ) -> CalibrationReports:
     """Fit the way from the members' scores to a log Bayes factor, and save it in the folder.
 
-    Once for scores without a population, once for those with each set's own texts as one. Beside
-    the whole texts, their first so many words are used: short texts must not make the model
-    surer than it may be. Without a population, each set is also scored as if its kind of text
-    (the training corpus of its name) were unknown, once with all other kinds, once with the
-    farthest alone. All these parts count by the root of their pairs. The `fusion` of an ensemble's
-    members is logistic, or the mean of their probabilities; unless given, what LOG.md found to be
-    better: the mean without a population, since it stands up better to unknown kinds, else
-    logistic.
+    Once for scores without a population, once for those with each set's own texts as one, and once
+    for those that draw on companions among them. Beside the whole texts, their first so many words
+    are used: short texts must not make the model surer than it may be. Without a population, each
+    set is also scored as if its kind of text (the training corpus of its name) were unknown, once
+    with all other kinds, once with the farthest alone. All these parts count by the root of their
+    pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities;
+    unless given, what LOG.md found to be better: the mean without a population, since it stands up
+    better to unknown kinds, else logistic.
     """
     folder = model_folder(folder)
     if is_shipped(folder):
@@ -71,7 +71,7 @@ def calibrate_model(
     _labels(everything)
     authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
-    alone, population = [], []
+    alone, population, companions = [], [], []
     begin = 0
     for name, pairs in sets.items():
         own = authors[begin : begin + len(pairs)]
@@ -82,7 +82,7 @@ def calibrate_model(
                 continue
             part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
             first, second = verifier.encode_pairs(part, on_documents=on_documents)
-            relevant = Population.of(np.concatenate([first, second]))
+            relevant = verifier.population_of(np.concatenate([first, second]))
             scores = verifier.scores(first, second, relevant)
             condition = _condition(part, tuple(sets), name)
             whole = words is None
@@ -90,6 +90,13 @@ def calibrate_model(
                 _Part(scores, own[chosen], whole, replace(condition, population=condition.known))
             )
             alone.append(_Part(verifier.scores(first, second), own[chosen], whole, condition))
+            few = np.arange(len(part)) < MOST // 2  # companions: not looked for among more texts
+            relevant = verifier.population_of(
+                np.concatenate([first[few], second[few]]), companions=True
+            )
+            if relevant.companions is not None:
+                scores = verifier.scores(first[few], second[few], relevant)
+                companions.append(_Part(scores, own[chosen][few], whole, condition[few]))
             if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
                 unknown = replace(condition, known=~condition.known)
                 for nearest in (0, len(verifier.kinds) - 2):
@@ -100,14 +107,17 @@ def calibrate_model(
                     alone.append(_Part(scores, own[chosen], False, unknown, told))
     data = [
         _Data(parts, kind, fusion or better)
-        for parts, better in ((alone, "mean"), (population, "logistic"))
+        for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
+        if parts
     ]
     reports = CalibrationReports(*(each.report(tuple(sets)) for each in data))
-    write_calibration(folder, reports.alone, reports.population, adhominem.__version__)
-    write_validation(folder, Validation.joined([each.validation() for each in data]))
+    write_calibration(
+        folder, reports.alone, reports.population, reports.companions, adhominem.__version__
+    )
+    write_validation(folder, Validation.joined([each.validation() for each in data[:2]]))
     card = folder / "README.md"
     if card.is_file():
-        text = calibrated_card(card.read_text("utf-8"), reports.alone, reports.population)
+        text = calibrated_card(card.read_text("utf-8"), reports.modes)
         with write_whole(card) as file:
             file.write(text)
     return reports
@@ -149,10 +159,20 @@ def first_words(text: str, words: int) -> str:
 
 @dataclass(frozen=True)
 class CalibrationReports:
-    """What came of it: without a population, and with each set's own texts as one."""
+    """What came of it: without a population, with each set's own texts as one, and with companions.
+
+    Where no set has texts enough to look for companions among, there is no such scale.
+    """
 
     alone: CalibrationReport
     population: CalibrationReport
+    companions: CalibrationReport | None = None
+
+    @property
+    def modes(self) -> dict[str, CalibrationReport]:
+        """By what they are called."""
+        found = {"without a population": self.alone, "with one": self.population}
+        return found if self.companions is None else {**found, "with companions": self.companions}
 
 
 @dataclass(frozen=True)

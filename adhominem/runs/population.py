@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from adhominem.errors import EmptyTextError, InputError
 from adhominem.runs.workers import Encode
+from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.text.readers import read_documents
+from adhominem.verifier import Verifier
 
 _MOST_TEXTS = 1_000  # more would hardly move the mean
 _AT_ONCE = 200
@@ -22,21 +25,31 @@ def read_population(
     path: str | Path,
     encode: Encode,
     *,
+    companions: Verifier | None = None,
     seed: int = 0,
     skipped: list[InputError] | None = None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Population:
-    """The population of all texts at a path, or of so many of them drawn at random.
+    """The population of all texts at a path, or of so many of them drawn at random; each once.
 
+    If it is these texts that are compared, and few enough, `companions` are those of this model.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
     rng = np.random.default_rng(seed)
+    most = _MOST_TEXTS if companions is None else MOST
     kept: list[tuple[float, int, Document]] = []
-    for at, document in enumerate(read_documents(path, author_required=False, skipped=skipped)):
-        heapq.heappush(kept, (rng.random(), at, document))
-        if len(kept) > _MOST_TEXTS:
+    seen: set[bytes] = set()
+    for document in read_documents(path, author_required=False, skipped=skipped):
+        key = blake2b(document.text.encode(), digest_size=16).digest()
+        if key in seen:
+            continue
+        seen.add(key)
+        heapq.heappush(kept, (rng.random(), len(seen), document))
+        if len(kept) > most:
             heapq.heappop(kept)
+    if len(seen) > MOST:
+        companions, kept = None, heapq.nlargest(_MOST_TEXTS, kept)
     documents = [document for _, _, document in sorted(kept, key=lambda each: each[1])]
     levs, texts = [], []
     for at in range(0, len(documents), _AT_ONCE):
@@ -50,4 +63,6 @@ def read_population(
             else:
                 skipped.append(lev)
         on_documents(len(some))
-    return Population.of(np.array(levs), texts)
+    if companions is None:
+        return Population.of(np.array(levs), texts)
+    return companions.population_of(np.array(levs), texts, companions=True)

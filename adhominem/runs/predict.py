@@ -51,6 +51,7 @@ class Predicted:
     output: Path
     calibrated: bool
     population_texts: int  # 0: no population was used
+    companions: bool  # whether they were looked for
 
 
 def predict(
@@ -59,6 +60,7 @@ def predict(
     output: str | Path,
     *,
     population: str | Path | None = None,
+    companions: bool = False,
     prior_same_author: float = 0.5,
     delta: float = 0.0,
     jobs: int = 1,
@@ -67,7 +69,8 @@ def predict(
 ) -> Predicted:
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
-    `population` is where the texts of a relevant population lie: it may be the pairs' own file.
+    `population` is where the texts of a relevant population lie: it may be the pairs' own file, and
+    then texts may draw on their `companions` in it.
     Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored goes to `skipped`;
     without it, the first such thing is raised.
     """
@@ -82,12 +85,18 @@ def predict(
         relevant = None
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
-            relevant = read_population(population, encode, skipped=unread)
+            relevant = read_population(
+                population,
+                encode,
+                companions=verifier if companions else None,
+                skipped=unread,
+            )
         settings = {
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
             "delta": delta,
             "population": None if relevant is None else _print_of(relevant),
+            "companions": relevant is not None and relevant.companions is not None,
         }
         partial = stack.enter_context(closing(_Partial(output, settings)))
         levs = _Levs(encode)
@@ -111,6 +120,7 @@ def predict(
         output,
         verifier.scales.of(relevant).calibration is not None,
         0 if relevant is None else relevant.texts,
+        relevant is not None and relevant.companions is not None,
     )
 
 

@@ -11,27 +11,30 @@ import numpy.typing as npt
 
 from adhominem.errors import OptionError
 from adhominem.pairs.duplicates import Fingerprint, fingerprint
+from adhominem.scoring.companions import Companions
 
 _FEWEST = 5  # texts: fewer say hardly anything of a kind
 
 
 @dataclass(frozen=True)
 class Population:
-    """Where the LEVs of such texts lie on average; no author need be known."""
+    """Where the LEVs of such texts lie on average; no author need be known. Copies count once."""
 
     texts: int
     lev_mean: npt.NDArray[np.float64]  # (lev_size,)
     prints: tuple[Fingerprint, ...] = ()  # of its texts where they are known: to find copies
+    companions: Companions | None = None  # if it is the texts themselves that are compared
 
     @classmethod
     def of(cls, levs: npt.NDArray[np.floating], texts: Iterable[str] = ()) -> Population:
         """From the LEVs (documents, lev_size) of the population's texts, and these themselves."""
+        levs = each_once(levs)
         if len(levs) < _FEWEST:
             raise OptionError(
                 f"the population has {len(levs)} {'text' if len(levs) == 1 else 'texts'}; expected "
                 f"{_FEWEST} or more, and better 50, of the kind of text at hand"
             )
-        prints = tuple(fingerprint(text) for text in texts)
+        prints = tuple(fingerprint(text) for text in dict.fromkeys(texts))
         return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64), prints)
 
     @property
@@ -39,3 +42,11 @@ class Population:
         """To recognise it by: of the mean LEV and the number of texts."""
         mean = np.ascontiguousarray(self.lev_mean, dtype="<f8").tobytes()
         return sha256(mean + b"%d" % self.texts).hexdigest()
+
+
+def each_once(levs: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    """(distinct documents, lev_size): where a LEV stands several times, the first."""
+    firsts: dict[bytes, int] = {}
+    for at, lev in enumerate(levs):
+        firsts.setdefault(sha256(lev.tobytes()).digest(), at)
+    return levs if len(firsts) == len(levs) else levs[list(firsts.values())]

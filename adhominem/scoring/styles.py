@@ -102,6 +102,10 @@ class Styles:
         mean, texts = population
         return np.asarray((texts * mean + _GUESSED_TEXTS * guess) / (texts + _GUESSED_TEXTS))
 
+    def style(self, levs: FloatArray, population: Centre) -> FloatArray:
+        """(documents, lev_size): how texts of a population's kind depart from it."""
+        return unit(levs - self.centre(population[0][None], population), self.usual)
+
     def log_bayes_factor(
         self,
         first: Sequence[FloatArray],

@@ -10,10 +10,11 @@ from torch import Tensor
 from adhominem.encoders.network import Batch
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import UNKNOWN_LABEL
-from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.vocabulary import PADDING, UNKNOWN, Vocabulary
 from adhominem.text.windows import WindowOptions, WindowTable
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 class DeviceCorpus:
@@ -33,21 +34,36 @@ class DeviceCorpus:
         self._offsets = corpus.offsets
         words = vocabulary.token_ids(corpus.types)  # (types,)
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
-        self._words = torch.from_numpy(words).to(device)
+        self._hidden = len(words)  # one more type: of a hidden token, which has no spelling
+        self._words = torch.from_numpy(np.append(words, UNKNOWN)).to(device)
         characters = vocabulary.character_ids(corpus.types)  # (types, characters)
-        self._characters = torch.from_numpy(characters).to(device)
+        spellings = np.pad(characters, ((0, 1), (0, 0)), constant_values=PADDING)
+        self._characters = torch.from_numpy(spellings).to(device)
         self._topic_words = words[corpus.topic_tokens]  # of all topics in a row
         self._topic_offsets = corpus.topic_offsets
 
     def batch(
-        self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
+        self,
+        documents: IntArray,
+        windows: WindowTable,
+        topics: npt.NDArray[np.int32],
+        hidden: BoolArray | None = None,
     ) -> Batch:
-        """Documents with these windows and topics; nothing waits for the device but the types."""
+        """Documents with these windows and topics; nothing waits for the device but the types.
+
+        `hidden` (documents, tokens) says which tokens nobody is to see, from the first one of a
+        document's windows, which follow each other.
+        """
         starts = self._send(self._offsets[documents][windows.documents] + windows.starts)
         counts = self._send(windows.counts)
         place = torch.arange(self.options.width, device=self.device)
         place = place.minimum(counts[:, None] - 1)  # behind the end: the last token once more
         found = self._tokens[starts[:, None] + place]  # (windows, tokens)
+        if hidden is not None:
+            owner = self._send(windows.documents)[:, None]  # (windows, 1)
+            since = self._send(windows.positions * self.options.hop)[:, None]
+            unseen = torch.from_numpy(hidden).to(self.device)[owner, since + place]
+            found = found.masked_fill(unseen, self._hidden)  # in all windows that a token is in
         types, tokens = torch.unique(found, return_inverse=True)
         topic_words, topic_documents = self._prefixes(topics)
         return Batch(

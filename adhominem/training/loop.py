@@ -137,6 +137,12 @@ class Trainer:
         labels = self._corpus.labels
         topics = hide_topics(labels.topic[documents], self._data.hidden_topics, rng)
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
+        share = self._data.hidden_tokens
+        hidden = (
+            rng.random((len(documents), self._windows.max_tokens), np.float32) < share
+            if share
+            else None
+        )
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
         # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
         own = distributed.own_pairs(len(pairs))
@@ -144,7 +150,9 @@ class Trainer:
         windows = consecutive_windows(lengths[own], starts[own], self._windows)
         authors = torch.from_numpy(labels.author[documents].astype(np.int64))
         return _Prepared(
-            self._corpus.batch(documents[own], windows, topics[own]),
+            self._corpus.batch(
+                documents[own], windows, topics[own], None if hidden is None else hidden[own]
+            ),
             PairLabels(
                 torch.from_numpy(pairs.same_author).to(self._device), authors.to(self._device)
             ),

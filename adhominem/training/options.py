@@ -20,6 +20,7 @@ class DataOptions:
     windows: WindowOptions = field(default_factory=WindowOptions)
     pairs: PairOptions = field(default_factory=PairOptions)
     hidden_topics: float = 0.2  # share of training documents whose contextual prefix is hidden
+    hidden_tokens: float = 0.0  # share of training tokens that are hidden, anew in each step
 
     @property
     def knows_topics(self) -> bool:
@@ -29,6 +30,8 @@ class DataOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.hidden_topics <= 1:
             raise OptionError(f"hidden_topics is {self.hidden_topics}; expected 0 to 1")
+        if not 0 <= self.hidden_tokens < 1:
+            raise OptionError(f"hidden_tokens is {self.hidden_tokens}; expected 0 to below 1")
 
 
 @dataclass(frozen=True, kw_only=True)
