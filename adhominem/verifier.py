@@ -19,7 +19,7 @@ from adhominem.models.kinds import read_kinds
 from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.companions import FEWEST, MOST, Companions
+from adhominem.scoring.companions import FEWEST, MOST, Companions, hearing
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.fusion import Scores
@@ -311,13 +311,25 @@ class Verifier:
         With `companions`, texts that are compared draw on those of this population that look to be
         by the same author (`scoring.companions`). That is for texts that are compared with each
         other, of which authors have written several; a population of others has no companions.
-        Nor have very few texts, or more than can be looked through.
+        Nor have very few texts, more than can be looked through, or a model that was not
+        calibrated for them.
         """
         population = Population.of(levs, texts)
-        if not companions or not FEWEST <= population.texts <= MOST:
+        if companions and self.scales.companions is not None:
+            return self.with_companions(population, levs)
+        return population
+
+    def with_companions(self, population: Population, levs: Levs) -> Population:
+        """The same, and what its texts (documents, lev_size) tell of each other, if they can."""
+        if not FEWEST <= population.texts <= MOST:
             return population
-        styles = self._styles([each_once(levs)], population)
-        return replace(population, companions=Companions([side[0] for side in styles]))
+        texts = each_once(levs)
+        parts = [  # some at a time: in double precision all of them would take much memory
+            [side[0].astype(np.float32) for side in self._styles([some], population)]
+            for some in np.split(texts, range(_PAIRS_AT_ONCE, len(texts), _PAIRS_AT_ONCE))
+        ]
+        styles = [np.concatenate(own) for own in zip(*parts, strict=True)]
+        return replace(population, companions=Companions(styles))
 
     def scores(
         self,
@@ -338,17 +350,18 @@ class Verifier:
         unknown = (unknown_kind, unknown_nearest)
         sides = [self._split(side) for side in (first, second)]
         if population is not None and population.companions is not None:
-            members = self._scores_with_companions(first, second, population)
+            members = self._compare_with_companions(first, second, population)
         else:
-            members = [
+            said = [
                 member.score(one, other, centre, unknown)
                 for member, one, other, centre in zip(
                     self.members, *sides, self.centres(population), strict=True
                 )
             ]
+            members = np.array(said)
         lead = self.members[0]
         context = lead.context(sides[0][0], sides[1][0], self.centres(population)[0], unknown)
-        return Scores(np.array(members), context)
+        return Scores(members, context)
 
     def raw_score(
         self, first: Levs, second: Levs, population: Population | None = None
@@ -408,24 +421,23 @@ class Verifier:
             if centre is not None
         ]
 
-    def _scores_with_companions(
+    def _compare_with_companions(
         self, first: Sequence[Levs] | Levs, second: Sequence[Levs] | Levs, population: Population
-    ) -> list[FloatArray]:
-        """Each (pairs,): what each member says of sides that draw on their companions."""
-        assert population.companions is not None
+    ) -> FloatArray:
+        """(members, pairs): what each member says of sides that draw on their companions."""
+        companions = population.companions
+        assert companions is not None
+        if not len(first):
+            return np.zeros((len(self.members), 0))
         sides = [side for pair in zip(first, second, strict=True) for side in pair]
         styles = self._styles(sides, population)
-        sizes = [len(side) for side in styles[0]]  # texts of each side, two sides a pair
-        pairs = np.repeat(np.arange(len(sizes)) // 2, sizes)
-        none = [np.zeros((0, member.lev_size)) for member in self.members]
-        tables = [np.concatenate([*own, empty]) for own, empty in zip(styles, none, strict=True)]
-        found = []
-        for member, table in zip(
-            self.members, population.companions.enrich(tables, pairs), strict=True
-        ):
-            parts = np.split(table, np.cumsum(sizes)[:-1]) if sizes else []
-            found.append(member.score_styles(parts[0::2], parts[1::2]))
-        return found
+        sizes = [len(side) for side in styles[0]]  # texts of each side
+        if min(sizes) == 0:
+            raise OptionError("a side without documents; expected at least one in each")
+        numbers = np.repeat(np.arange(len(sides)), sizes)
+        tables = [np.concatenate(own) for own in styles]
+        usual = self.scales.usual_clearness or companions.clearness
+        return companions.compare(tables, numbers) * hearing(companions.clearness, usual)[:, None]
 
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
         without = self.score_sets(levs[0], levs[1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import Document, Verifier, load, read_pairs
+from adhominem.encoders.protocol import Encoder
 from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.models.folder import write_ensemble
 from adhominem.runs.dev import DevSet
@@ -126,6 +129,41 @@ def test_documents_come_back_in_their_order_over_many_batches(
     found = load(small_run.folder, threads=1).encode(many, on_documents=counted.append)
     np.testing.assert_allclose(found, whole, atol=1e-6)
     assert sum(counted) == 40
+
+
+class Counting:
+    """In the place of an encoder: it notes what it is asked for."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+        self.asked: list[tuple[str, str]] = []
+
+    def encode(self, tokens: Sequence[list[str]], topics: Sequence[list[str]]) -> Any:
+        parts = zip(tokens, topics, strict=True)
+        self.asked += [(" ".join(text), " ".join(topic)) for text, topic in parts]
+        return self.encoder.encode(tokens, topics)
+
+
+@given(order=st.lists(st.integers(0, 4), max_size=12), at_once=st.integers(1, 6))
+def test_a_text_that_is_there_several_times_is_encoded_once(
+    order: list[int], at_once: int, small_run: SmallRun
+) -> None:
+    from adhominem import verifier as module
+
+    known: list[str | Document] = [*TEXTS, "the of he", Document(text=TEXTS[0], topic="ships")]
+    several = load(small_run.folder, threads=1)
+    expected = several.encode(known)
+    counting = Counting(several.members[0].encoder)
+    counted: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(several.members[0], "encoder", counting)
+        patch.setattr(module, "_DOCUMENTS_AT_ONCE", at_once)
+        found = several.encode([known[at] for at in order], on_documents=counted.append)
+    assert len(counting.asked) == len(set(counting.asked)) == len(set(order))
+    np.testing.assert_allclose(found, expected[order], atol=1e-6)
+    for number in set(order):  # each of them has the same LEV to the last bit
+        assert len(np.unique(found[np.array(order) == number], axis=0)) == 1
+    assert sum(counted) == len(order)  # as many as were asked for, to whoever waits
 
 
 def test_no_documents_give_no_levs(verifier: Verifier) -> None:

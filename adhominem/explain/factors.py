@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from adhominem.scoring.all_pairs import layer_factors, style_context, style_factors
 from adhominem.scoring.fusion import Scores
-from adhominem.scoring.population import Population
+from adhominem.scoring.population import Population, without_companions
 from adhominem.verifier import Levs, Verifier
 
 FloatArray = npt.NDArray[np.float64]
@@ -24,8 +24,10 @@ def raw_factors(
 ) -> FloatArray:
     """(documents, documents): `Verifier.raw_score` of each two LEVs; NaN on the diagonal.
 
-    `on_pairs` hears of each pair once for each member of the model.
+    Companions in the population are not drawn on. `on_pairs` hears of each pair once for each
+    member of the model.
     """
+    population = without_companions(population)
     found = np.full((len(levs), len(levs)), np.nan)
     if len(levs) < 2:
         return found
@@ -54,5 +56,5 @@ def raw_factors(
 
 def factors(verifier: Verifier, raw: FloatArray, population: Population | None) -> FloatArray:
     """What `Verifier.score` makes of raw scores: the same, calibrated if the model is."""
-    calibration = verifier.scales.of(population).calibration
+    calibration = verifier.scales.of(without_companions(population)).calibration
     return raw if calibration is None else calibration(raw)

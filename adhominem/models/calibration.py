@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class Scales:
     alone: Scale = field(default_factory=Scale)
     population: Scale | None = None
     companions: Scale | None = None
+    usual_clearness: tuple[float, ...] = ()  # of each member: see `scoring.companions`
 
     def of(self, population: Population | None) -> Scale:
         """The scale for a comparison with this population, or without one.
@@ -47,7 +49,7 @@ class Scales:
         if population is None:
             return self.alone
         fitted = self.population if population.companions is None else self.companions
-        return fitted or Scale((self.population or self.alone).fusion)
+        return fitted or Scale(self.alone.fusion)
 
 
 def write_calibration(
@@ -55,6 +57,7 @@ def write_calibration(
     alone: CalibrationReport,
     population: CalibrationReport | None,
     companions: CalibrationReport | None,
+    usual_clearness: Sequence[float],
     version: str,
 ) -> None:
     """Put it into the model's folder, whole or not at all."""
@@ -64,6 +67,7 @@ def write_calibration(
         "alone": _to_json(alone),
         "population": population and _to_json(population),
         "companions": companions and _to_json(companions),
+        "usual_clearness": list(usual_clearness),
     }
     with write_whole(folder / _NAME) as file:
         file.write(json.dumps(data, indent=1) + "\n")
@@ -100,6 +104,7 @@ def read_scales(folder: Path) -> Scales | None:
             _scale(data["alone"]),
             population and _scale(population),
             companions and _scale(companions),
+            tuple(map(float, data.get("usual_clearness", ()))),
         )
     except (OSError, ValueError, KeyError, TypeError, OptionError) as error:
         raise ModelError(

@@ -131,6 +131,7 @@ def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
     """
     before_limits = card.partition("## Limits")[0].partition("## Calibration")[0]
     alone = next(iter(reports.values()))
+    also = ", and where these draw on\ncompanions among them" if len(reports) > 2 else ""
     rows = "\n".join(
         f"| {mode}, {title} | "
         + " | ".join(f"{row[name]:.3f}" for name in _CALIBRATION_MEASURES)
@@ -148,8 +149,7 @@ def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
 The map from the model's score to a log Bayes factor is {alone.calibration.kind}. It was fitted to
 {alone.calibration.pairs:,} pairs, {alone.same_author:,} of them by the same author, of
 {alone.authors:,} authors that the model was not trained on ({", ".join(alone.sets)}): without a
-relevant population, with each set's own texts as one, and where these draw on companions among
-them. {bounds[0].upper()}{bounds[1:]}.
+relevant population, with each set's own texts as one{also}. {bounds[0].upper()}{bounds[1:]}.
 "After" is of pairs whose authors the map has not seen either.
 
 | | {" | ".join(_CALIBRATION_MEASURES)} |

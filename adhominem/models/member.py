@@ -98,15 +98,6 @@ class Member:
             return self.styles.style(levs, centre)
         return self.moved(levs, centre) - self.layer.author_mean
 
-    def score_styles(self, first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of sets of such styles."""
-        if self.styles is not None:
-            return self.styles.two_covariance.log_bayes_factor(first, second)
-        mean = self.layer.author_mean
-        return self.layer.log_bayes_factor(
-            *([each + mean for each in side] for side in (first, second))
-        )
-
     def moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
         """What the layer sees of LEVs: with a population, its mean at the author mean."""
         seen = self._project(levs)

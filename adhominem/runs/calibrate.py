@@ -18,14 +18,15 @@ from adhominem.errors import AdHominemWarning, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.models.authors import trained_on
-from adhominem.models.calibration import CalibrationReport, write_calibration
+from adhominem.models.calibration import CalibrationReport, Scales, write_calibration
 from adhominem.models.card import calibrated_card
 from adhominem.models.folder import member_folders
 from adhominem.models.shipped import is_shipped, model_folder
 from adhominem.models.validation import Validation, write_validation
 from adhominem.scoring.calibration import calibrate, empirical_bounds
-from adhominem.scoring.companions import MOST
+from adhominem.scoring.companions import MOST, hearing
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
+from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.files import write_whole
 from adhominem.text.pan import Pair
@@ -67,11 +68,13 @@ def calibrate_model(
             f"copy it first (cp -r {folder} my-model) and calibrate the copy"
         )
     verifier = load(folder)
+    verifier.scales = Scales()  # as if it had never been calibrated
     everything = [pair for each in sets.values() for pair in each]
     _labels(everything)
     authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
     alone, population, companions = [], [], []
+    clearness: dict[str, tuple[float, ...]] = {}  # of the members, by set
     begin = 0
     for name, pairs in sets.items():
         own = authors[begin : begin + len(pairs)]
@@ -82,7 +85,7 @@ def calibrate_model(
                 continue
             part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
             first, second = verifier.encode_pairs(part, on_documents=on_documents)
-            relevant = verifier.population_of(np.concatenate([first, second]))
+            relevant = Population.of(np.concatenate([first, second]))
             scores = verifier.scores(first, second, relevant)
             condition = _condition(part, tuple(sets), name)
             whole = words is None
@@ -91,11 +94,12 @@ def calibrate_model(
             )
             alone.append(_Part(verifier.scores(first, second), own[chosen], whole, condition))
             few = np.arange(len(part)) < MOST // 2  # companions: not looked for among more texts
-            relevant = verifier.population_of(
-                np.concatenate([first[few], second[few]]), companions=True
-            )
+            levs = np.concatenate([first[few], second[few]])
+            relevant = verifier.with_companions(Population.of(levs), levs)
             if relevant.companions is not None:
                 scores = verifier.scores(first[few], second[few], relevant)
+                # Shortened texts are heard like the whole ones: what counts is their kind.
+                clearness.setdefault(name, relevant.companions.clearness)
                 companions.append(_Part(scores, own[chosen][few], whole, condition[few]))
             if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
                 unknown = replace(condition, known=~condition.known)
@@ -105,6 +109,10 @@ def calibrate_model(
                     )
                     told = nearest == 0  # in the validation a pair is of an unknown kind once
                     alone.append(_Part(scores, own[chosen], False, unknown, told))
+    if not _suffice(companions):  # or they would not let the rest be calibrated
+        companions, clearness = [], {}
+    usual = _usual_clearness(clearness, {name: len(pairs) for name, pairs in sets.items()})
+    companions = [part.heard(hearing(clearness[part.set], usual)) for part in companions]
     data = [
         _Data(parts, kind, fusion or better)
         for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
@@ -112,7 +120,7 @@ def calibrate_model(
     ]
     reports = CalibrationReports(*(each.report(tuple(sets)) for each in data))
     write_calibration(
-        folder, reports.alone, reports.population, reports.companions, adhominem.__version__
+        folder, reports.alone, reports.population, reports.companions, usual, adhominem.__version__
     )
     write_validation(folder, Validation.joined([each.validation() for each in data[:2]]))
     card = folder / "README.md"
@@ -121,6 +129,23 @@ def calibrate_model(
         with write_whole(card) as file:
             file.write(text)
     return reports
+
+
+def _suffice(parts: Sequence[_Part]) -> bool:
+    """Whether there are pairs enough of both kinds, whole ones."""
+    same = np.concatenate([np.zeros(0, bool), *(part.same_author for part in parts if part.whole)])
+    return min(int(same.sum()), int((~same).sum())) >= _FEWEST
+
+
+def _usual_clearness(
+    clearness: Mapping[str, tuple[float, ...]], pairs: Mapping[str, int]
+) -> tuple[float, ...]:
+    """Of each member: the mean of the sets' logarithms, each by the root of its pairs."""
+    if not clearness:
+        return ()
+    logs = np.log(list(clearness.values()))  # (sets, members)
+    weight = [pairs[name] ** 0.5 for name in clearness]
+    return tuple(np.exp(np.average(logs, axis=0, weights=weight)).tolist())
 
 
 def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
@@ -189,6 +214,16 @@ class _Part:
     def same_author(self) -> BoolArray:
         """(pairs,)."""
         return self.condition.same_author
+
+    @property
+    def set(self) -> str:
+        """The name of the pair set."""
+        return self.condition.kinds[int(self.condition.kind[0])]
+
+    def heard(self, weights: FloatArray) -> _Part:
+        """The same, each member's scores by its weight (members,)."""
+        scores = replace(self.scores, members=self.scores.members * weights[:, None])
+        return replace(self, scores=scores)
 
 
 class _Data:

@@ -1,18 +1,18 @@
-"""Companions: the texts among many that look to be by the author of a text.
+"""Many texts that are compared with each other: what they tell of each other, beside their mean.
 
-Where many texts are compared with each other, most authors have written several of them. One text
-of 500 words shows its author's style with much noise; with other texts of the same author there is
-less. Nobody says which these are, but some can be told: two texts that are nearest to each other
-among hundreds, and by far. So each text is moved a little towards its companions before it is
-compared with the other side.
+Companions. Most authors of such texts have written several of them. One text of 500 words shows its
+author's style with much noise; with other texts of the same author there is less. Nobody says which
+these are, but some can be told: two texts that are nearest to each other among hundreds, and by
+far. So each text is moved a little towards its companions before it is compared.
 
-What is near is judged by all members of a model together. A member counts by how clearly it, too,
-sets apart the pairs that are nearest to each other for the other members: where it does not, this
-is no kind of text for it.
+Cohort. How alike two texts are is seen against how alike each of them is to all the others: some
+texts are like many.
+
+Clearness. A member of a model counts by how clearly it, too, sets apart the pairs that are nearest
+to each other for the other members: where it does not, this is no kind of text for it.
 
 A text has no companions among strangers, only texts that are a little nearer by chance, and these
-do harm. So companions are looked for among the texts that are compared, never in a population of
-others.
+do harm. So all this is for the texts that are compared, never for a population of others.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from adhominem.errors import OptionError
 
 Array = npt.NDArray[np.float32]
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 AnyFloats = npt.NDArray[np.floating]
 
@@ -40,12 +41,15 @@ _KEPT_RANKS = 32  # with more, nothing is left of it
 _COPY = 0.9  # cosine from which on a text is a copy, not one more text of the author
 _NEAREST = 2  # each text's nearest ones, by which the clearness of a member is judged
 _LEAST_CLEARNESS = 0.1
+_TRUST = 3  # the power of its clearness, by which a member is heard
+_FEWEST_OTHERS = 10  # texts that make a cohort
+_LEAST_DEVIATION = 0.005  # of cosines with a cohort
 _SAME_RANK = 1e-3  # deviations: a difference that comes from rounding
 _DEVIATION = 1.4826  # in median absolute deviations
 
 
 class Companions:
-    """Texts to look for companions among."""
+    """Texts that are compared with each other."""
 
     def __init__(self, styles: Sequence[AnyFloats]) -> None:
         """`styles` (texts, size) are each member's: how the texts depart from their centre."""
@@ -54,103 +58,120 @@ class Companions:
             raise OptionError(
                 f"{self.texts:,} texts to look for companions among; expected {FEWEST} to {MOST:,}"
             )
-        tables = [np.asarray(table, dtype=np.float32) for table in styles]
-        products = [table @ table.T for table in tables]  # (texts, texts) each
-        weights = _member_weights(products)
-        near = sum(
-            (product * weight for product, weight in zip(products, weights, strict=True)),
-            start=np.zeros_like(products[0]),
-        )  # (texts, texts)
-        self._scales = [float(np.sqrt(weight)) for weight in weights]
-        self._joined = _joined(tables, self._scales)  # its products are `near`
-        ends = np.cumsum([table.shape[1] for table in tables]).tolist()
-        self._parts = [slice(begin, end) for begin, end in pairwise([0, *ends])]
-        self._lengths = np.sqrt(np.diag(near))  # (texts,)
+        self._styles = [_units(table) for table in styles]  # (texts, size) each
+        cosines = [table @ table.T for table in self._styles]  # (texts, texts) each
+        self.clearness, deviations = _clearness(cosines)  # (members,) each
+        self._weights = [
+            np.float32(clear**2 / deviation)
+            for clear, deviation in zip(self.clearness, deviations, strict=True)
+        ]
+        near = self._joined(cosines)
         self._middles, self._deviations = _spread(near)  # (texts,) each
         standard = self._standardised(near, self._middles, self._deviations)
-        standard[self._are_copies(near, self._lengths)] = -np.inf
+        copies = self._are_copies(near)
+        standard[copies] = -np.inf
         self._nearest = _largest(standard)  # (texts, ranks)
         self._near_enough = NormalDist().inv_cdf(1 - _BY_CHANCE / self.texts)
+        found = self._companions(standard)
+        self._enriched = [
+            self._towards(table, table, found).astype(np.float32) for table in self._styles
+        ]  # (texts, size) each
 
-    def enrich(
-        self, styles: Sequence[AnyFloats], groups: npt.NDArray[np.integer]
-    ) -> list[FloatArray]:
-        """The styles (texts, size) of each member, moved towards the texts' companions.
+    def compare(self, styles: Sequence[AnyFloats], sides: npt.NDArray[np.integer]) -> FloatArray:
+        """(members, pairs): how alike two sides are, in deviations of what both are used to.
 
-        Texts of one group, which have the same number in `groups` (texts,) and stand in a row, are
-        compared with each other: none of them, and no copy of one, is a companion of another.
+        `styles` (texts, size) are each member's. `sides` (texts,) says whose they are, in rising
+        order: 0 and 1 are the sides of the first pair, 2 and 3 those of the second. No text of a
+        pair, and no copy of one, is a companion of another or belongs to their cohort.
         """
-        moved = [np.array(table, dtype=np.float64) for table in styles]
-        if not len(groups):
-            return moved
-        rows, columns, weights = self._find(styles, groups)
-        firsts = np.searchsorted(rows, np.arange(len(groups) + 1))
-        for table, part, scale in zip(moved, self._parts, self._scales, strict=True):
-            for row, (begin, end) in enumerate(pairwise(firsts)):
-                if begin == end:
-                    continue
-                companions = self._joined[columns[begin:end], part]  # (companions, size)
-                length = np.linalg.norm(table[row])
-                table[row] += weights[begin:end] @ companions / scale
-                table[row] *= length / max(float(np.linalg.norm(table[row])), 1e-300)
-        return moved
-
-    def _find(
-        self, styles: Sequence[AnyFloats], groups: npt.NDArray[np.integer]
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], FloatArray]:
-        """Each companion: whose it is, which text it is, and its weight."""
-        joined = _joined(styles, self._scales)
-        near = joined @ self._joined.T  # (texts, texts of the population)
+        pairs = (int(sides[-1]) + 1) // 2 if len(sides) else 0
+        if not pairs:
+            return np.zeros((len(styles), 0))
+        tables = [_units(table) for table in styles]
+        near = self._joined(
+            [table @ own.T for table, own in zip(tables, self._styles, strict=True)]
+        )  # (texts, texts of the population)
+        begins = np.searchsorted(sides, 2 * np.arange(pairs))
+        own = np.logical_or.reduceat(self._are_copies(near), begins)  # (pairs, population)
         standard = self._standardised(near, *_spread(near))
-        copies = self._are_copies(near, np.linalg.norm(joined, axis=1))
-        _, begins, group = np.unique(groups, return_index=True, return_inverse=True)
-        standard[np.logical_or.reduceat(copies, begins)[group]] = -np.inf
-        rows, columns = np.nonzero(standard > self._near_enough)
-        found = standard[rows, columns].astype(np.float64)[:, None]
-        nearer = [  # how many texts are nearer to it, and to its companion
-            (ranked > found + _SAME_RANK).sum(axis=1)
-            for ranked in (_largest(standard)[rows], self._nearest[columns])
-        ]
-        weights = np.minimum(_LARGEST_WEIGHT, _WEIGHT * (found[:, 0] - self._near_enough))
-        return rows, columns, weights * np.exp(-np.maximum(*nearer) / _RANKS)
+        standard[own[sides // 2]] = -np.inf
+        found = self._companions(standard)
+        others = ~own  # (pairs, population)
+        others[others.sum(axis=1) < _FEWEST_OTHERS] = True  # copies all: none stands out of them
+        others = np.repeat(others, 2, axis=0)  # (sides, population)
+        firsts = np.searchsorted(sides, np.arange(2 * pairs))
+        scores = []
+        for table, styles_there, enriched in zip(tables, self._styles, self._enriched, strict=True):
+            moved = self._towards(table, styles_there, found)
+            each = _units(np.add.reduceat(moved, firsts))  # (sides, size)
+            alike = np.einsum("ij,ij->i", each[0::2], each[1::2]).astype(np.float64)  # (pairs,)
+            mean, deviation = _cohort(each @ enriched.T, others)  # (sides,) each
+            standing = (np.repeat(alike, 2) - mean) / deviation
+            scores.append(0.5 * (standing[0::2] + standing[1::2]))
+        return np.array(scores)
+
+    def _joined(self, cosines: Sequence[Array]) -> Array:
+        """(texts, population): how near texts are for all members together."""
+        parts = (cosine * weight for cosine, weight in zip(cosines, self._weights, strict=True))
+        return np.asarray(sum(parts, start=np.zeros_like(cosines[0])))
+
+    def _are_copies(self, near: Array) -> BoolArray:
+        """(texts, population): which are one and the same text, or nearly."""
+        return np.asarray(near > _COPY * sum(self._weights))
 
     def _standardised(self, near: Array, middles: Array, deviations: Array) -> Array:
-        """(texts, texts of the population): how near, in deviations of what both are used to."""
+        """(texts, population): how near, in deviations of what both are used to."""
         theirs = (near - self._middles) / self._deviations
         return np.asarray(0.5 * ((near - middles[:, None]) / deviations[:, None] + theirs))
 
-    def _are_copies(self, near: Array, lengths: AnyFloats) -> BoolArray:
-        """(texts, texts of the population)."""
-        return np.asarray(near > _COPY * lengths[:, None] * self._lengths)
+    def _companions(self, standard: Array) -> tuple[IntArray, IntArray, FloatArray]:
+        """Each companion: whose it is, in rising order, which text it is, and its weight."""
+        rows, columns = np.nonzero(standard > self._near_enough)
+        found = standard[rows, columns].astype(np.float64)
+        nearer = [  # how many texts are nearer to the text, and to its companion
+            (ranked > found[:, None] + _SAME_RANK).sum(axis=1)
+            for ranked in (_largest(standard)[rows], self._nearest[columns])
+        ]
+        weights = np.minimum(_LARGEST_WEIGHT, _WEIGHT * (found - self._near_enough))
+        return rows, columns, weights * np.exp(-np.maximum(*nearer) / _RANKS)
+
+    @staticmethod
+    def _towards(table: Array, there: Array, found: tuple[IntArray, IntArray, FloatArray]) -> Array:
+        """(texts, size): unit vectors moved towards their companions, and made so again."""
+        rows, columns, weights = found
+        moved = table.copy()
+        for row, (begin, end) in enumerate(
+            pairwise(np.searchsorted(rows, np.arange(len(table) + 1)))
+        ):
+            if begin < end:
+                moved[row] += weights[begin:end].astype(np.float32) @ there[columns[begin:end]]
+        return _units(moved)
 
 
-def _joined(styles: Sequence[AnyFloats], scales: Sequence[float]) -> Array:
-    """(texts, sizes): the members' styles in a row, each by its scale."""
-    parts = [
-        np.asarray(table, dtype=np.float32) * np.float32(scale)
-        for table, scale in zip(styles, scales, strict=True)
-    ]
-    return np.concatenate(parts, axis=1)
+def hearing(clearness: Sequence[float], usual: Sequence[float]) -> FloatArray:
+    """(members,): how much each member is heard, 1 on average, by its clearness and the usual."""
+    heard = (np.array(clearness) / np.array(usual)) ** _TRUST
+    return np.asarray(heard / heard.mean())
 
 
-def _member_weights(products: Sequence[Array]) -> list[np.float32]:
-    """How much each member's products (texts, texts) count."""
-    upper = np.triu_indices(len(products[0]), 1)
+def _clearness(cosines: Sequence[Array]) -> tuple[tuple[float, ...], list[float]]:
+    """How clearly each member sets the others' nearest pairs apart, in deviations; and these."""
+    upper = np.triu_indices(len(cosines[0]), 1)
     standards, deviations = [], []
-    for product in products:
-        values = product[upper]
+    for cosine in cosines:
+        values = cosine[upper]
         middle = np.median(values)
         deviations.append(max(_DEVIATION * float(np.median(np.abs(values - middle))), 1e-12))
-        standards.append((product - middle) / np.float32(deviations[-1]))
-    together = sum(standards, start=np.zeros_like(products[0]))
-    weights = []
-    for standard, deviation in zip(standards, deviations, strict=True):
-        clearness = 1.0
-        if len(products) > 1:
-            pairs = _nearest_pairs(together - standard)
-            clearness = float(np.median(standard[pairs])) if pairs.any() else 0.0
-        weights.append(np.float32(max(clearness, _LEAST_CLEARNESS) ** 2 / deviation))
-    return weights
+        standards.append((cosine - middle) / np.float32(deviations[-1]))
+    together = sum(standards, start=np.zeros_like(cosines[0]))
+    clearness = []
+    for standard in standards:
+        # A single member is asked of its own pairs: nothing depends on it.
+        others = together - standard if len(standards) > 1 else together
+        pairs = _nearest_pairs(others)
+        clear = float(np.median(standard[pairs])) if pairs.any() else 0.0
+        clearness.append(max(clear, _LEAST_CLEARNESS))
+    return tuple(clearness), deviations
 
 
 def _nearest_pairs(near: Array) -> BoolArray:
@@ -172,7 +193,22 @@ def _spread(near: Array) -> tuple[Array, Array]:
     return middles, np.maximum(_DEVIATION * deviations, 1e-12).astype(near.dtype)
 
 
+def _cohort(cosines: Array, others: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Twice (sides,): the mean of a side's cosines with the others, and their deviation."""
+    counts = others.sum(axis=1)
+    means = np.where(others, cosines, 0).sum(axis=1, dtype=np.float64) / counts
+    rest = np.where(others, cosines - means[:, None], 0)
+    deviations = np.sqrt(np.square(rest).sum(axis=1) / counts)
+    return means, np.maximum(deviations, _LEAST_DEVIATION)
+
+
 def _largest(values: Array) -> Array:
     """(rows, ranks): the largest values of each row, the largest first."""
     kept = min(_KEPT_RANKS, values.shape[1])
     return -np.sort(np.partition(-values, kept - 1, axis=1)[:, :kept], axis=1)
+
+
+def _units(rows: AnyFloats) -> Array:
+    """(rows, size): each of length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, 1e-30), dtype=np.float32)

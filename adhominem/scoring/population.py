@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
@@ -50,3 +50,8 @@ def each_once(levs: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     for at, lev in enumerate(levs):
         firsts.setdefault(sha256(lev.tobytes()).digest(), at)
     return levs if len(firsts) == len(levs) else levs[list(firsts.values())]
+
+
+def without_companions(population: Population | None) -> Population | None:
+    """The same population, whose texts tell of each other no more than their mean."""
+    return None if population is None else replace(population, companions=None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from shutil import copytree
 
@@ -21,6 +23,7 @@ from adhominem.evaluation.measures import measure
 from adhominem.models.authors import trained_on
 from adhominem.models.shipped import model_folder
 from adhominem.models.validation import Validation, read_validation
+from adhominem.runs import calibrate as module
 from adhominem.runs.calibrate import _Data, _Part, calibrate_model
 from adhominem.scoring.fusion import Scores
 from adhominem.scoring.probability import probability_same_author
@@ -61,6 +64,128 @@ def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(
         assert report.calibration.lower_bound <= found.min()
         assert found.max() <= report.calibration.upper_bound
     assert not np.allclose(after.score(*levs), after.score(*levs, own_texts))
+
+
+def test_scores_with_companions_have_a_scale_of_their_own(model: Path, pairs: Path) -> None:
+    some = list(read_pairs(pairs))
+    before = load(model, threads=1)
+    reports = calibrate_model(model, {"pairs": some})
+    after = load(model, threads=1)
+    report = reports.companions
+    assert report is not None
+    first, second = before.encode_pairs(some)
+    levs = np.concatenate([first, second])
+    own_texts = after.population_of(levs, companions=True)
+    assert own_texts.companions is not None
+    assert after.scales.usual_clearness == pytest.approx(own_texts.companions.clearness)
+    assert after.scales.of(own_texts).calibration == report.calibration
+    raw = before.raw_score(first, second, before.with_companions(Population.of(levs), levs))
+    np.testing.assert_allclose(after.raw_score(first, second, own_texts), raw, atol=1e-6)
+    found = after.score(first, second, own_texts)
+    np.testing.assert_allclose(found, report.calibration(raw), atol=1e-6)
+    assert report.calibration.pairs == len(some)
+    assert report.same_author == sum(bool(pair.same_author) for pair in some)
+    assert (report.authors, report.sets) == (40, ("pairs",))
+    assert report.after["cllr"] < 1.02
+
+
+def test_a_model_is_calibrated_again_as_if_it_had_never_been(
+    mixed_folder: Path, tmp_path: Path
+) -> None:
+    model = Path(copytree(mixed_folder, tmp_path / "model"))
+    rows = write_rows(tmp_path / "rows.jsonl", rich_rows("notes", 30, 4, "-again-"))
+    write_pair_set(find_sources(rows), tmp_path / "notes")
+    sets = {"notes": list(read_pairs(tmp_path / "notes"))}
+    reports = [calibrate_model(model, sets) for _ in range(2)]
+    assert reports[0] == reports[1]
+    (model / "calibration.json").unlink()
+    assert calibrate_model(model, sets) == reports[0]
+
+
+def test_what_clearness_is_usual_is_the_mean_over_the_sets(
+    mixed_folder: Path, tmp_path: Path
+) -> None:
+    model = Path(copytree(mixed_folder, tmp_path / "model"))
+    sets = {}
+    for kind, authors in (("letters", 16), ("notes", 30)):
+        rows = write_rows(tmp_path / f"{kind}.jsonl", rich_rows(kind, authors, 4, "-usual-"))
+        write_pair_set(find_sources(rows), tmp_path / kind)
+        sets[kind] = list(read_pairs(tmp_path / kind))
+    calibrate_model(model, sets)
+    verifier = load(model)
+    logs, weights = [], []
+    for pairs in sets.values():
+        population = verifier.population_of(
+            np.concatenate(verifier.encode_pairs(pairs)), companions=True
+        )
+        assert population.companions is not None
+        logs.append(np.log(population.companions.clearness))
+        weights.append(np.sqrt(len(pairs)))  # so much each set counts in all scales
+    expected = np.exp((weights[0] * logs[0] + weights[1] * logs[1]) / sum(weights))
+    assert verifier.scales.usual_clearness == pytest.approx(expected.tolist(), rel=1e-4)
+    assert np.ptp(logs, axis=0).max() > 0.1
+
+
+def few_texts(authors: int, documents: int, pairs: int) -> list[Pair]:
+    """Many pairs of a few texts, half of them by one author."""
+    rows = made_up_rows(authors, documents, "few")
+    texts = [Document(text=row["text"], author=row["author"]) for row in rows]
+    every = list(combinations(texts, 2))
+    found = []
+    for same in (True, False):
+        chosen = [pair for pair in every if (pair[0].author == pair[1].author) == same]
+        found += [
+            Pair(id=f"{same}-{at}", first=one, second=other, same_author=same)
+            for at, (one, other) in enumerate(random.Random(0).choices(chosen, k=pairs // 2))
+        ]
+    return found
+
+
+def test_sets_of_few_texts_have_no_scale_for_companions(model: Path) -> None:
+    few = few_texts(authors=6, documents=3, pairs=120)
+    reports = calibrate_model(model, {"few": few})
+    assert reports.companions is None
+    assert set(reports.modes) == {"without a population", "with one"}
+    verifier = load(model, threads=1)
+    assert verifier.scales.companions is None
+    assert verifier.scales.usual_clearness == ()
+    levs = verifier.encode([row["text"] for row in made_up_rows(8, 4, "many")])
+    assert verifier.population_of(levs, companions=True).companions is None
+
+
+def test_companions_are_calibrated_by_the_sets_that_have_texts_enough(
+    model: Path, pairs: Path
+) -> None:
+    many = list(read_pairs(pairs))
+    few = few_texts(authors=6, documents=3, pairs=120)
+    report = calibrate_model(model, {"few": few, "many": many}).companions
+    assert report is not None
+    assert report.calibration.pairs == len(many)
+    assert report == replace(
+        calibrate_model(model, {"many": many}).companions or report, sets=("few", "many")
+    )
+
+
+def test_too_few_pairs_with_companions_leave_the_other_scales_as_they_are(model: Path) -> None:
+    few = few_texts(authors=6, documents=3, pairs=120)
+    rows = made_up_rows(12, 2, "many")
+    texts = [Document(text=row["text"], author=row["author"]) for row in rows]
+    pairs = [
+        Pair(id=str(at), first=texts[2 * at], second=texts[2 * at + 1], same_author=True)
+        for at in range(12)
+    ]
+    assert calibrate_model(model, {"few": few, "same": pairs}).companions is None
+
+
+def test_no_more_texts_are_used_for_companions_than_can_be_looked_through(
+    model: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = list(read_pairs(pairs))
+    monkeypatch.setattr(module, "MOST", 161)
+    report = calibrate_model(model, {"pairs": some}).companions
+    assert report is not None
+    assert report.calibration.pairs == 80
+    assert report.same_author == sum(bool(pair.same_author) for pair in some[:80])
 
 
 def test_calibration_makes_the_evidence_cheaper_for_authors_it_has_not_seen(
@@ -289,15 +414,15 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
     done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    for mode in ("alone", "population"):
+    for mode in ("alone", "population", "companions"):
         assert told[mode]["calibration"]["kind"] == "logistic"
         assert set(told[mode]["before"]) == set(told[mode]["after"])
     done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--kind", "isotonic"])
     assert done.exit_code == 0, done.output
-    for mode in ("Without a population", "With one"):
+    for mode in ("Without a population", "With one", "With companions"):
         assert f"{mode}: no log10 Bayes factor below" in done.stdout
     scales = load(model, threads=1).scales
-    for scale in (scales.alone, scales.population):
+    for scale in (scales.alone, scales.population, scales.companions):
         assert scale is not None
         assert scale.calibration is not None
         assert scale.calibration.kind == "isotonic"

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ from adhominem import (
     read_pairs,
     write_pair_set,
 )
+from adhominem import verifier as verifier_module
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
+from adhominem.runs import population as population_module
 from adhominem.runs import predict as module
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.pan import pair_rows
 
-TEXTS = [row["text"] for row in rich_rows("notes", 7, 3, "-new-")]
+TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
 OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
 
 
@@ -69,10 +72,13 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def assert_by_hand(answers: list[dict[str, Any]], model: Path, pairs: Path, texts: Any) -> None:
+def assert_by_hand(
+    answers: list[dict[str, Any]], model: Path, pairs: Path, texts: Any, companions: bool = False
+) -> None:
     """Pair by pair, in Python."""
     verifier = load(model)
-    population = None if texts is None else verifier.population(texts)
+    population = None if texts is None else verifier.population(texts, companions=companions)
+    assert companions == (population is not None and population.companions is not None)
     rows = read(pairs)
     assert [answer["id"] for answer in answers] == [row["id"] for row in rows]
     for answer, row in zip(answers, rows, strict=True):
@@ -80,6 +86,15 @@ def assert_by_hand(answers: list[dict[str, Any]], model: Path, pairs: Path, text
         factor = verifier.score_sets(sides[0], sides[1], population)
         assert answer["log_bayes_factor"] == pytest.approx(factor, abs=1e-4)
         assert answer["value"] == pytest.approx(float(probability_same_author(factor)), abs=1e-4)
+
+
+def used(pairs: Path) -> list[str]:
+    """The texts of pairs, each once."""
+    return sorted({text for row in read(pairs) for text in row["pair"]})
+
+
+def factors(path: Path) -> list[float]:
+    return [row["log_bayes_factor"] for row in read(path)]
 
 
 # verify
@@ -122,19 +137,87 @@ def test_predict_with_the_input_as_population_says_what_python_says(
     model: Path, pairs: Path, tmp_path: Path
 ) -> None:
     command = ["predict", pairs, "--model", model, "--json", "-o"]
-    told = json.loads(run(*command, tmp_path / "own.jsonl", "--population", "input").stdout)
-    used = {text for row in read(pairs) for text in row["pair"]}
-    assert told["population_texts"] == len(used) > 15
-    assert told["calibrated"] is True
-    assert_by_hand(read(tmp_path / "own.jsonl"), model, pairs, sorted(used))
-    told = json.loads(run(*command, tmp_path / "none.jsonl").stdout)
-    assert told["population_texts"] == 0
-    assert_by_hand(read(tmp_path / "none.jsonl"), model, pairs, None)
-    factors = [
-        [row["log_bayes_factor"] for row in read(tmp_path / name)]
-        for name in ("own.jsonl", "none.jsonl")
+    texts = used(pairs)
+    found = []
+    for name, more, companions in (
+        ("companions", ["--population", "input"], True),
+        ("own", ["--population", "input", "--no-companions"], False),
+        ("none", [], False),
+    ):
+        output = tmp_path / f"{name}.jsonl"
+        told = json.loads(run(*command, output, *more).stdout)
+        assert told["population_texts"] == (len(texts) if more else 0)
+        assert told["calibrated"] is True
+        assert told["companions"] is companions
+        assert_by_hand(read(output), model, pairs, texts if more else None, companions)
+        found.append(factors(output))
+    for one, other in combinations(found, 2):
+        assert np.abs(np.subtract(one, other)).max() > 0.01
+
+
+def test_a_text_that_is_in_many_pairs_counts_once_in_the_population(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    lines = pairs.read_text("utf-8").splitlines()
+    often = tmp_path / "often.jsonl"
+    often.write_text("\n".join([*lines, *15 * lines[:1]]) + "\n", "utf-8")
+    found = []
+    for name, population in (("once", pairs), ("often", often)):
+        output = tmp_path / f"{name} answered.jsonl"
+        done = predict(model, pair_rows(pairs), output, population=population, companions=True)
+        assert done.population_texts == len(used(pairs)) < 30
+        found.append(factors(output))
+    assert found[0] == pytest.approx(found[1], abs=1e-4)
+
+
+def test_the_command_says_that_texts_drew_on_companions(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    command = ["predict", pairs, "--model", model, "--population"]
+    told = run(*command, "input", "-o", tmp_path / "a.jsonl").stdout
+    assert f"Texts drew on companions among {len(used(pairs))}:" in told
+    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in TEXTS])
+    for more in (["input", "--no-companions"], [others]):  # a population of others has none
+        told = run(*command, *more, "-o", tmp_path / f"b{len(more)}.jsonl").stdout
+        assert "companions" not in told
+
+
+def test_problems_with_several_known_texts_draw_on_companions(model: Path, tmp_path: Path) -> None:
+    known = [TEXTS[at : at + 2] for at in range(0, 20, 2)]
+    for number, texts in enumerate(known):
+        folder = tmp_path / "problems" / f"EN{number:03}"
+        folder.mkdir(parents=True)
+        for name, text in zip(("known01", "known02", "unknown"), [*texts, TEXTS[-1]], strict=True):
+            (folder / f"{name}.txt").write_text(text, "utf-8")
+    command = ["predict", tmp_path / "problems", "--model", model, "--input-format", "pan15"]
+    output = tmp_path / "a.jsonl"
+    told = json.loads(run(*command, "--population", "input", "-o", output, "--json").stdout)
+    assert (told["companions"], told["population_texts"]) == (True, 21)
+    verifier = load(model)
+    population = verifier.population([*TEXTS[:20], TEXTS[-1]], companions=True)
+    expected = [
+        verifier.score_sets(verifier.encode(texts), verifier.encode(TEXTS[-1:]), population)
+        for texts in known
     ]
-    assert np.abs(np.subtract(*factors)).max() > 0.01
+    assert factors(output) == pytest.approx(expected, abs=1e-4)
+
+
+def test_too_few_texts_or_too_many_are_compared_without_companions(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = tmp_path / "few.jsonl"
+    some = [{"id": str(at), "fandoms": ["", ""], "pair": TEXTS[at : at + 2]} for at in range(18)]
+    write_rows(few, some)  # type: ignore[arg-type]
+    done = predict(model, pair_rows(few), tmp_path / "a.jsonl", population=few, companions=True)
+    assert (done.population_texts, done.companions) == (19, False)
+    assert_by_hand(read(tmp_path / "a.jsonl"), model, few, TEXTS[:19])
+    for each in (verifier_module, population_module):
+        monkeypatch.setattr(each, "MOST", len(used(pairs)) - 1)
+    monkeypatch.setattr(population_module, "_MOST_TEXTS", 21)  # the usual population is smaller
+    done = predict(model, pair_rows(pairs), tmp_path / "b.jsonl", population=pairs, companions=True)
+    assert (done.population_texts, done.companions) == (21, False)
+    predict(model, pair_rows(pairs), tmp_path / "c.jsonl", population=pairs)
+    assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
 
 
 def test_predict_with_other_texts_as_population_says_what_python_says(
@@ -158,8 +241,7 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
     )
     assert done.answers == 30
     assert len(skipped) == len({str(error) for error in skipped}) == 2
-    used = {text for row in read(pairs) for text in row["pair"]} | {TEXTS[0]}
-    assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, sorted(used))
+    assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, sorted({*used(pairs), TEXTS[0]}))
     others = tmp_path / "others.jsonl"
     rows = [*(json.dumps({"text": text}) for text in OTHERS), "not JSON"]
     others.write_text("\n".join(rows) + "\n", "utf-8")
@@ -205,7 +287,7 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     before = partial.read_bytes()
     assert before.count(b"\n") == 8
     others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
-    for population in (others, None):
+    for population in (others, None, pairs):  # the last one without the companions
         with pytest.raises(OptionError, match="begun with another model or other settings"):
             predict(model, pair_rows(pairs), output, population=population)
     assert partial.read_bytes() == before
@@ -214,6 +296,19 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     assert (told["answers"], told["scored_now"]) == (30, 22)
     assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert not partial.exists()
+
+
+def test_answers_with_companions_depend_on_the_batch_by_rounding_alone(
+    mixed_folder: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for at_once in (256, 1, 3, 7):
+        monkeypatch.setattr(module, "_CASES_AT_ONCE", at_once)
+        output = tmp_path / f"{at_once}.jsonl"
+        predict(mixed_folder, pair_rows(pairs), output, population=pairs, companions=True)
+        found.append([row["log_bayes_factor"] for row in read(output)])
+    for other in found[1:]:
+        assert other == pytest.approx(found[0], abs=1e-4)
 
 
 def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
@@ -225,7 +320,12 @@ def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
         for at in range(30)
     ]
     write_rows(truth, rows)  # type: ignore[arg-type]
-    for population in ((), ("--population", "input")):
+    measured = []
+    for population in (
+        (),
+        ("--population", "input"),
+        ("--population", "input", "--no-companions"),
+    ):
         answers = tmp_path / f"answers{len(population)}.jsonl"
         run("predict", pairs, "-o", answers, "--model", model, *population)
         common = ("--bootstrap", 0, "--json")
@@ -235,6 +335,8 @@ def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
         )["systems"]
         assert len(by_model) == 1
         assert by_model[0]["measures"] == by_file[0]["measures"]
+        measured.append(by_model[0]["measures"])
+    assert len({each["cllr"] for each in measured}) == 3
     run("evaluate", truth, "--model", model, status=2)  # no texts to answer
     run("evaluate", truth, status=2)  # nothing to measure
     run("evaluate", truth, answers, "--population", "input", status=2)  # of which model?

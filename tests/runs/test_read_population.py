@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from conftest import NgramRun, rich_rows, write_rows
 
-from adhominem import Document, load
+from adhominem import Document, Population, load
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFoundError, OptionError
 from adhominem.runs import population as module
 from adhominem.runs.population import read_population
@@ -152,3 +152,47 @@ def test_of_many_texts_so_many_are_drawn_and_the_seed_repeats_the_draw(
     assert 25 < min(counts.values()) < max(counts.values()) < 75
     halves = [sum(counts[str(at)] for at in half) for half in (range(15), range(15, 30))]
     assert abs(halves[0] - halves[1]) < 120
+
+
+# Companions
+
+
+class Companionable:
+    """In the place of a verifier: it notes what it is given to look for companions among."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def population_of(
+        self, levs: npt.NDArray[np.float32], texts: Sequence[str], *, companions: bool
+    ) -> Population:
+        assert companions
+        assert levs[:, 0].tolist() == [float(text) for text in texts]
+        self.texts += texts
+        return Population.of(levs, texts)
+
+
+@pytest.mark.parametrize(("texts", "looked"), [(30, True), (31, False)])
+def test_companions_are_looked_for_among_all_texts_or_none(
+    texts: int, looked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 30)
+    monkeypatch.setattr(module, "_MOST_TEXTS", 10)
+    path = numbers(tmp_path / "texts.jsonl", texts)
+    verifier = Companionable()
+    found = read_population(path, Numbered(), companions=verifier)  # type: ignore[arg-type]
+    assert verifier.texts == ([str(number) for number in range(30)] if looked else [])
+    assert found.texts == (30 if looked else 10)
+    if not looked:  # as it would be without them
+        plain = read_population(path, Numbered())
+        np.testing.assert_array_equal(found.lev_mean, plain.lev_mean)
+
+
+def test_a_text_without_words_is_no_companion(tmp_path: Path) -> None:
+    path = numbers(tmp_path / "texts.jsonl", 25)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('{"text": "...", "id": "dots"}\n{"text": "3"}\n')
+    verifier, skipped = Companionable(), list[InputError]()
+    read_population(path, Numbered(), companions=verifier, skipped=skipped)  # type: ignore[arg-type]
+    assert verifier.texts == [str(number) for number in range(25)]  # and none of them twice
+    assert len(skipped) == 1

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adhominem import Population
 from adhominem.errors import OptionError
+from adhominem.scoring.population import each_once
 
 
 def test_the_mean_is_that_of_all_texts_with_all_digits() -> None:
@@ -23,3 +26,31 @@ def test_fewer_than_five_texts_are_refused() -> None:
     for few in (np.eye(4), np.zeros((0, 4)), np.array([])):
         with pytest.raises(OptionError, match=f"has {len(few)} texts; expected 5 or more"):
             Population.of(few)
+
+
+def test_a_lev_that_occurs_twice_counts_once() -> None:
+    levs = np.random.default_rng(1).normal(size=(8, 4)).astype(np.float32)
+    once, twice = Population.of(levs), Population.of(levs[[0, 3, 1, 2, 3, 3, 4, 5, 0, 6, 7]])
+    assert twice.texts == once.texts == 8
+    np.testing.assert_allclose(twice.lev_mean, once.lev_mean, rtol=1e-12)
+    assert not np.allclose(once.lev_mean, levs[[*range(8), 0, 0]].mean(axis=0))
+    with pytest.raises(OptionError, match="has 4 texts"):
+        Population.of(levs[[0, 1, 2, 3, 3, 2, 1]])
+    with pytest.raises(OptionError, match="has 1 text;"):
+        Population.of(levs[[5] * 10])
+
+
+@given(st.lists(st.integers(0, 6)))
+def test_of_several_levs_that_are_the_same_the_first_stays_where_it_was(numbers: list[int]) -> None:
+    levs = np.array([[number, -number] for number in numbers], np.float32).reshape(-1, 2)
+    assert each_once(levs).tolist() == [[each, -each] for each in dict.fromkeys(numbers)]
+
+
+def test_a_lev_that_is_almost_the_same_is_another_text() -> None:
+    levs = np.ones((2, 3), np.float32)
+    levs[1, 2] = np.nextafter(np.float32(1), np.float32(2))
+    assert len(each_once(levs)) == 2
+
+
+def test_a_population_has_no_companions_unless_they_are_asked_for() -> None:
+    assert Population.of(np.random.default_rng(2).normal(size=(50, 4))).companions is None

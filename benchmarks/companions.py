@@ -1,0 +1,111 @@
+"""What companions cost, and what they do where there are none.
+
+    python benchmarks/companions.py [CORPORA] [--model general-en] [--halves 5] [SET ...]
+
+For each dev set, of the pairs that are answered with the set's own texts as the population:
+
+1. seconds: to encode the texts, to prepare the population and to score, without companions and with
+   them, and the ratio of both in all.
+2. strangers: half of the authors at random have their pairs answered, and the other half's texts
+   are the population, all or one of each author. The companions of a text are then nobody's. AUC
+   without and with them, the mean of some halvings: why `verify` does not look for any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import DEFAULT_CORPORA
+
+import adhominem
+from adhominem.evaluation.ranking import auc
+from adhominem.scoring.companions import FEWEST
+from adhominem.scoring.population import Population
+from adhominem.text.pan import Pair
+from adhominem.text.readers import read_pairs
+from adhominem.verifier import Verifier
+
+
+def costs(verifier: Verifier, pairs: list[Pair]) -> tuple[list[float], int]:
+    """Seconds of encoding, and of the rest without and with companions; and distinct texts."""
+    began = time.perf_counter()
+    first, second = verifier.encode_pairs(pairs)
+    seconds = [time.perf_counter() - began]
+    levs = np.concatenate([first, second])
+    for companions in (False, True):
+        began = time.perf_counter()
+        population = verifier.population_of(levs, companions=companions)
+        verifier.score(first, second, population)
+        seconds.append(time.perf_counter() - began)
+    return seconds, population.texts
+
+
+def among_strangers(
+    verifier: Verifier, pairs: list[Pair], halves: int, rng: np.random.Generator
+) -> dict[str, list[float]]:
+    """By texts that a stranger has: their number, AUC without and with companions among them."""
+    first, second = verifier.encode_pairs(pairs)
+    same = np.array([pair.same_author for pair in pairs])
+    by_author: dict[str, dict[str, np.ndarray]] = {}
+    for pair, levs in zip(pairs, zip(first, second, strict=True), strict=True):
+        for document, lev in zip((pair.first, pair.second), levs, strict=True):
+            by_author.setdefault(document.author, {})[document.text] = lev
+    names = sorted(by_author)
+    found: dict[str, list[list[float]]] = {"one": [], "all": []}
+    for _ in range(halves):
+        compared = set(rng.permutation(names)[: len(names) // 2])
+        chosen = np.array([{pair.first.author, pair.second.author} <= compared for pair in pairs])
+        for each, rows in found.items():
+            levs = [
+                lev
+                for name in names
+                if name not in compared
+                for lev in list(by_author[name].values())[: 1 if each == "one" else None]
+            ]
+            if len(levs) < FEWEST:
+                continue
+            strangers = Population.of(np.array(levs))
+            populations = strangers, verifier.with_companions(strangers, np.array(levs))
+            scores = [verifier.score(first[chosen], second[chosen], each) for each in populations]
+            rows.append([len(levs), *(auc(score, same[chosen]) for score in scores)])
+    return {each: np.mean(rows, axis=0).tolist() for each, rows in found.items() if rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpora", type=Path, nargs="?", default=Path(DEFAULT_CORPORA).parent)
+    parser.add_argument("sets", nargs="*", help="dev sets; all unless named")
+    parser.add_argument("--model", default="general-en")
+    parser.add_argument("--halves", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    verifier = adhominem.load(arguments.model)
+    folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
+    dev = {
+        folder.name: list(read_pairs(folder))
+        for folder in folders
+        if not arguments.sets or folder.name in arguments.sets
+    }
+    print("| set | pairs | texts | encoding, s | without, s | with companions, s | in all, ratio |")
+    print("|---" * 7 + "|")
+    for name, pairs in dev.items():
+        (encoding, without, with_them), texts = costs(verifier, pairs)
+        ratio = (encoding + with_them) / (encoding + without)
+        shown = " | ".join(f"{each:.1f}" for each in (encoding, without, with_them))
+        print(f"| {name} | {len(pairs)} | {texts} | {shown} | {ratio:.2f} |", flush=True)
+    print(
+        "\nAmong strangers:\n\n| set | texts of each | texts | AUC without | AUC with companions |"
+    )
+    print("|---" * 5 + "|")
+    rng = np.random.default_rng(arguments.seed)
+    for name, pairs in dev.items():
+        for each, (texts, *aucs) in among_strangers(verifier, pairs, arguments.halves, rng).items():
+            shown = " | ".join(f"{value:.3f}".replace("0.", ".", 1) for value in aucs)
+            print(f"| {name} | {each} | {texts:.0f} | {shown} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""calibration.json: what scores are worth, under each condition that was calibrated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adhominem.errors import ModelError
+from adhominem.models.calibration import (
+    CalibrationReport,
+    Scales,
+    read_scales,
+    write_calibration,
+)
+from adhominem.scoring.calibration import Calibration
+from adhominem.scoring.fusion import Fusion, Scale
+
+
+def report_of(number: int) -> CalibrationReport:
+    """One that is like no other."""
+    return CalibrationReport(
+        fusion=Fusion(kind="logistic", weights=((0.25, 1.5, 0.1 * number),)),
+        calibration=Calibration(
+            kind="logistic",
+            scores=(-1.0, 1.0),
+            log_bayes_factors=(-0.5 * number, 0.7 * number),
+            lower_bound=-1.0 - number,
+            upper_bound=1.0 + number / 3,
+            pairs=100 * number,
+        ),
+        sets=("letters",),
+        same_author=50 * number,
+        authors=10,
+        before={"auc": 0.8},
+        after={"auc": 0.8},
+    )
+
+
+def scale_of(number: int) -> Scale:
+    return Scale(report_of(number).fusion, report_of(number).calibration)
+
+
+def test_a_model_without_the_file_is_not_calibrated(tmp_path: Path) -> None:
+    assert read_scales(tmp_path) is None
+
+
+def test_all_scales_come_back(tmp_path: Path) -> None:
+    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0")
+    assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2), scale_of(3), (1.1, 2.3))
+
+
+def test_a_scale_that_was_not_fitted_comes_back_as_none(tmp_path: Path) -> None:
+    write_calibration(tmp_path, report_of(1), report_of(2), None, (), "1.0")
+    assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2))
+    write_calibration(tmp_path, report_of(1), None, None, (), "1.0")
+    assert read_scales(tmp_path) == Scales(scale_of(1))
+
+
+def test_a_file_from_before_there_were_companions_can_be_read(tmp_path: Path) -> None:
+    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0")
+    path = tmp_path / "calibration.json"
+    data = json.loads(path.read_text("utf-8"))
+    for name in ("companions", "usual_clearness"):
+        assert data.pop(name)
+    path.write_text(json.dumps(data), "utf-8")
+    assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2))
+
+
+def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
+    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0")
+    path = tmp_path / "calibration.json"
+    whole = json.loads(path.read_text("utf-8"))
+    for name, value in (
+        ("companions", {**whole["companions"], "fusion": {"kind": "magic", "weights": []}}),
+        ("companions", {"fusion": whole["companions"]["fusion"]}),
+        ("usual_clearness", ["clear"]),
+        ("usual_clearness", 3),
+    ):
+        path.write_text(json.dumps({**whole, name: value}), "utf-8")
+        with pytest.raises(ModelError, match="damaged"):
+            read_scales(tmp_path)

@@ -1,0 +1,281 @@
+"""A verifier whose texts are their own population: what they tell of each other is heard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from conftest import SmallRun, made_up_rows, rich_rows
+
+from adhominem import Document, Population, Verifier, load
+from adhominem import verifier as module
+from adhominem.errors import OptionError
+from adhominem.models.calibration import Scales
+from adhominem.scoring.calibration import Calibration
+from adhominem.scoring.companions import Companions, hearing
+from adhominem.scoring.fusion import Fusion, Scale
+from adhominem.scoring.probability import ensemble_log_bayes_factor
+from adhominem.scoring.two_covariance import TwoCovariance
+
+Levs = npt.NDArray[np.float32]
+TEXTS = [row["text"] for row in rich_rows("letters", 10, 4, "-companions-")]
+
+
+@pytest.fixture(scope="module")
+def verifier(mixed_folder: Path) -> Verifier:
+    """An n-gram model, a network and a profile, calibrated for companions, too."""
+    return load(mixed_folder)
+
+
+@pytest.fixture(scope="module")
+def levs(verifier: Verifier) -> Levs:
+    return verifier.encode(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def population(verifier: Verifier, levs: Levs) -> Population:
+    found = verifier.population_of(levs, TEXTS, companions=True)
+    assert found.companions is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def pairs() -> npt.NDArray[np.int64]:
+    """(2, pairs)."""
+    return np.random.default_rng(0).integers(0, len(TEXTS), (2, 25))
+
+
+# Whether there are any
+
+
+def test_companions_are_there_if_they_are_asked_for(verifier: Verifier, levs: Levs) -> None:
+    plain = verifier.population(TEXTS)
+    assert plain.companions is None
+    found = verifier.population([Document(text=text) for text in TEXTS], companions=True)
+    assert found.companions is not None
+    assert found.companions.texts == found.texts == len(TEXTS)
+    assert len(found.companions.clearness) == len(verifier.members)
+    np.testing.assert_array_equal(found.lev_mean, plain.lev_mean)
+    assert [each.exact for each in found.prints] == [each.exact for each in plain.prints]
+
+
+def test_few_texts_have_no_companions_and_copies_do_not_make_them_many(
+    verifier: Verifier, levs: Levs
+) -> None:
+    for some in (levs[:19], np.concatenate([levs[:19], levs[:19]])):
+        assert verifier.population_of(some, companions=True).companions is None
+    enough = verifier.population_of(np.concatenate([levs[:20], levs[:7]]), companions=True)
+    assert enough.companions is not None
+    assert enough.companions.texts == enough.texts == 20
+
+
+def test_more_texts_than_can_be_looked_through_have_no_companions(
+    verifier: Verifier, levs: Levs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 39)
+    found = verifier.population_of(levs, companions=True)
+    assert (found.texts, found.companions) == (40, None)
+    assert verifier.population_of(levs[1:], companions=True).companions is not None
+
+
+def test_a_model_that_was_not_calibrated_for_companions_looks_for_none(
+    mixed_folder: Path, levs: Levs
+) -> None:
+    other = load(mixed_folder)
+    other.scales = replace(other.scales, companions=None)
+    assert other.population_of(levs, companions=True).companions is None
+    assert other.with_companions(other.population_of(levs), levs).companions is not None
+
+
+# Scores
+
+
+def by_hand(
+    verifier: Verifier,
+    population: Population,
+    everything: Levs,
+    first: Sequence[Levs],
+    second: Sequence[Levs],
+) -> npt.NDArray[np.float64]:
+    """(members, pairs): by the styles of each member, and by how clear it is."""
+    ends = np.cumsum([member.lev_size for member in verifier.members])[:-1]
+    sides = [side for pair in zip(first, second, strict=True) for side in pair]
+    there, asked = [], []
+    for member, own, mine, mean in zip(
+        verifier.members,
+        np.split(everything.astype(np.float64), ends, axis=1),
+        np.split(np.concatenate(sides).astype(np.float64), ends, axis=1),
+        np.split(population.lev_mean, ends),
+        strict=True,
+    ):
+        there.append(member.style(own, (mean, population.texts)))
+        asked.append(member.style(mine, (mean, population.texts)))
+    numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
+    companions = Companions(there)
+    heard = hearing(companions.clearness, verifier.scales.usual_clearness)
+    return companions.compare(asked, numbers) * heard[:, None]
+
+
+def test_scores_are_those_of_the_members_styles_by_hand(
+    verifier: Verifier, levs: Levs, population: Population, pairs: npt.NDArray[np.int64]
+) -> None:
+    first, second = levs[pairs]
+    found = verifier.scores(first, second, population)
+    expected = by_hand(
+        verifier, population, levs, [lev[None] for lev in first], [lev[None] for lev in second]
+    )
+    np.testing.assert_allclose(found.members, expected, rtol=0, atol=1e-3)
+    assert found.members.shape == (3, 25)
+    without = verifier.scores(first, second, replace(population, companions=None))
+    assert np.abs(found.members - without.members).max(axis=1).min() > 0.1
+    np.testing.assert_array_equal(found.context, without.context)
+
+
+def test_sets_of_several_texts_are_compared_as_sides(
+    verifier: Verifier, levs: Levs, population: Population
+) -> None:
+    first, second = [levs[:3], levs[8:9], levs[20:22]], [levs[3:4], levs[9:12], levs[30:34]]
+    found = verifier.scores(first, second, population)
+    expected = by_hand(verifier, population, levs, first, second)
+    np.testing.assert_allclose(found.members, expected, rtol=0, atol=1e-3)
+    scale = verifier.scales.companions
+    assert scale is not None
+    for at, factor in enumerate(scale(found)):
+        alone = verifier.score_sets(first[at], second[at], population)
+        assert alone == pytest.approx(factor, abs=1e-3)
+
+
+def test_a_score_with_companions_does_not_depend_on_the_order_of_the_pair(
+    verifier: Verifier, levs: Levs, population: Population, pairs: npt.NDArray[np.int64]
+) -> None:
+    first, second = levs[pairs]
+    found = verifier.score(first, second, population)
+    assert np.ptp(found) > 0.1
+    np.testing.assert_allclose(verifier.score(second, first, population), found, atol=1e-3)
+
+
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_a_score_with_companions_does_not_depend_on_what_else_is_scored(
+    at_once: int,
+    verifier: Verifier,
+    levs: Levs,
+    population: Population,
+    pairs: npt.NDArray[np.int64],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = levs[pairs]
+    whole = verifier.score(first, second, population)
+    monkeypatch.setattr(module, "_PAIRS_AT_ONCE", at_once)
+    np.testing.assert_allclose(verifier.score(first, second, population), whole, atol=1e-3)
+
+
+def test_no_pairs_have_no_scores_with_companions(
+    verifier: Verifier, population: Population
+) -> None:
+    none = np.zeros((0, verifier.lev_size), np.float32)
+    assert verifier.score(none, none, population).shape == (0,)
+    assert verifier.scores([], [], population).members.shape == (3, 0)
+
+
+def test_a_side_without_texts_is_refused_with_companions_as_without(
+    verifier: Verifier, levs: Levs, population: Population
+) -> None:
+    none = np.zeros((0, verifier.lev_size), np.float32)
+    for relevant in (replace(population, companions=None), population):
+        for first, second in ((none, levs[:1]), (levs[:1], none)):
+            with pytest.raises(OptionError, match="a side without documents"):
+                verifier.score_sets(first, second, relevant)
+
+
+def test_texts_that_are_not_of_the_population_can_be_compared(
+    verifier: Verifier, population: Population
+) -> None:
+    others = verifier.encode([row["text"] for row in rich_rows("letters", 2, 2, "-new-")])
+    assert np.isfinite(verifier.score(others[:2], others[2:], population)).all()
+
+
+def test_verify_says_what_the_score_says(
+    verifier: Verifier, levs: Levs, population: Population
+) -> None:
+    said = verifier.verify(TEXTS[0], TEXTS[1:3], population=population)
+    expected = verifier.score_sets(levs[:1], levs[1:3], population)
+    assert said.log_bayes_factor == pytest.approx(expected, abs=1e-3)
+    assert said.population is not None
+    assert said.population.texts == 40
+
+
+# Scales
+
+
+def test_the_scale_is_that_of_companions(
+    verifier: Verifier, levs: Levs, population: Population, pairs: npt.NDArray[np.int64]
+) -> None:
+    first, second = levs[pairs]
+    scales = verifier.scales
+    assert scales.companions is not None
+    assert scales.companions is not scales.population
+    assert scales.of(population) is scales.companions
+    assert scales.of(replace(population, companions=None)) is scales.population
+    scores = verifier.scores(first, second, population)
+    found = verifier.score(first, second, population)
+    np.testing.assert_allclose(found, scales.companions(scores), atol=1e-3)
+    raw = verifier.raw_score(first, second, population)
+    np.testing.assert_allclose(raw, scales.companions.fusion(scores), atol=1e-3)
+    assert scales.companions.calibration is not None
+    np.testing.assert_allclose(found, scales.companions.calibration(raw), atol=1e-3)
+
+
+def test_without_a_scale_of_their_own_scores_with_companions_are_not_calibrated(
+    population: Population,
+) -> None:
+    calibration = Calibration(
+        kind="logistic",
+        scores=(0.0, 1.0),
+        log_bayes_factors=(0.5, 1.0),
+        lower_bound=-2.0,
+        upper_bound=2.0,
+        pairs=100,
+    )
+    fusion = Fusion(kind="logistic", weights=((0.0, 1.0, 2.0, 3.0),))
+    alone, other = Scale(fusion, calibration), Scale(calibration=calibration)
+    found = Scales(alone, other).of(population)
+    assert (found.fusion, found.calibration) == (fusion, None)
+    assert Scales(alone, other).of(replace(population, companions=None)) is other
+
+
+# A single network, which knows no kinds of text
+
+
+def test_a_network_by_itself_can_draw_on_companions(small_run: SmallRun) -> None:
+    network = load(small_run.folder, threads=1)
+    assert network.members[0].styles is None
+    levs = network.encode([row["text"] for row in made_up_rows(8, 4, "n")])
+    assert network.population_of(levs, companions=True).companions is None  # not calibrated
+    population = network.with_companions(network.population_of(levs), levs)
+    found = network.scores(levs[:10], levs[10:20], population)
+    styles = (levs - levs.mean(axis=0, dtype=np.float64)).astype(np.float64)
+    asked = np.stack([styles[:10], styles[10:20]], axis=1).reshape(20, -1)
+    expected = Companions([styles]).compare([asked], np.arange(20))
+    np.testing.assert_allclose(found.members, expected, rtol=0, atol=2e-3)
+    raw = network.raw_score(levs[:10], levs[10:20], population)
+    np.testing.assert_allclose(raw, ensemble_log_bayes_factor(list(found.members)), atol=1e-3)
+
+
+def test_a_network_with_a_projection_can_draw_on_companions(
+    small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = load(small_run.folder, threads=1)
+    member = network.members[0]
+    monkeypatch.setattr(member, "_project", lambda levs: np.concatenate([levs, levs[:, :2]], 1))
+    monkeypatch.setattr(
+        member, "layer", TwoCovariance.from_precisions(np.ones(7), np.eye(7), np.eye(7))
+    )
+    levs = network.encode([row["text"] for row in made_up_rows(8, 4, "n")])
+    population = network.population_of(levs)
+    assert network.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)
+    population = network.with_companions(population, levs)
+    assert network.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)
