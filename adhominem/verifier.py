@@ -348,20 +348,27 @@ class Verifier:
         if len(first) != len(second):
             raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
         unknown = (unknown_kind, unknown_nearest)
-        sides = [self._split(side) for side in (first, second)]
+        centres = self.centres(population)
+        lead = self.members[0]
         if population is not None and population.companions is not None:
             members = self._compare_with_companions(first, second, population)
-        else:
+            return Scores(members, np.zeros((0 if lead.styles is None else 1, len(first))))
+        tables = _one_text_each(first, second)
+        if tables is not None:
+            columns = [self._columns(table) for table in tables]
             said = [
-                member.score(one, other, centre, unknown)
-                for member, one, other, centre in zip(
-                    self.members, *sides, self.centres(population), strict=True
-                )
+                member.score_pairs(one, other, centre, unknown)
+                for member, one, other, centre in zip(self.members, *columns, centres, strict=True)
             ]
-            members = np.array(said)
-        lead = self.members[0]
-        context = lead.context(sides[0][0], sides[1][0], self.centres(population)[0], unknown)
-        return Scores(members, context)
+            context = lead.context_of_pairs(columns[0][0], columns[1][0], centres[0], unknown)
+            return Scores(np.array(said), context)
+        sides = [self._split(side) for side in (first, second)]
+        said = [
+            member.score(one, other, centre, unknown)
+            for member, one, other, centre in zip(self.members, *sides, centres, strict=True)
+        ]
+        context = lead.context(sides[0][0], sides[1][0], centres[0], unknown)
+        return Scores(np.array(said), context)
 
     def raw_score(
         self, first: Levs, second: Levs, population: Population | None = None
@@ -433,7 +440,7 @@ class Verifier:
         styles = self._styles(sides, population)
         sizes = [len(side) for side in styles[0]]  # texts of each side
         if min(sizes) == 0:
-            raise OptionError("a side without documents; expected at least one in each")
+            raise OptionError("a side without documents; expected at least one")
         numbers = np.repeat(np.arange(len(sides)), sizes)
         tables = [np.concatenate(own) for own in styles]
         usual = self.scales.usual_clearness or companions.clearness
@@ -475,6 +482,13 @@ class Verifier:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first, second) / len(self.members)
 
+    def _columns(self, levs: Levs) -> list[Levs]:
+        """For each member its columns of LEVs (documents, lev_size)."""
+        if levs.ndim != 2 or levs.shape[1] != self.lev_size:
+            raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
+        ends = np.cumsum([member.lev_size for member in self.members])[:-1]
+        return np.split(levs, ends, axis=1)
+
     def _split(
         self, sides: Sequence[npt.NDArray[np.floating[Any]]] | npt.NDArray[np.floating[Any]]
     ) -> list[list[FloatArray]]:
@@ -505,6 +519,20 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         threads=threads,
         device=device,
     )
+
+
+def _one_text_each(
+    first: Sequence[Levs] | Levs, second: Sequence[Levs] | Levs
+) -> tuple[Levs, Levs] | None:
+    """Twice (pairs, lev_size), if each side of each pair has one text."""
+    tables = []
+    for side in (first, second):
+        if not isinstance(side, np.ndarray):
+            if not all(len(np.atleast_2d(levs)) == 1 for levs in side) or not len(side):
+                return None
+            side = np.concatenate([np.atleast_2d(levs) for levs in side])
+        tables.append(side)
+    return tables[0], tables[1]
 
 
 def _document(each: str | Document) -> Document:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.scoring.all_pairs import layer_factors, style_context, style_factors
 from adhominem.scoring.fusion import Scores
+from adhominem.scoring.many_pairs import layer_factors, style_context, style_factors
 from adhominem.scoring.population import Population, without_companions
 from adhominem.verifier import Levs, Verifier
 

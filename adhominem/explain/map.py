@@ -26,7 +26,7 @@ from adhominem.cautions import UNCALIBRATED
 from adhominem.errors import OptionError
 from adhominem.explain.clustering import Join, join_all, leaf_order
 from adhominem.explain.factors import factors, raw_factors
-from adhominem.scoring.all_pairs import products
+from adhominem.scoring.many_pairs import products
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.verifier import Levs, Verifier

@@ -1,11 +1,11 @@
-"""The log Bayes factors of all pairs of many texts: what `Styles` says of them one by one.
+"""The log Bayes factors of many pairs of texts at once: what `Styles` says of them one by one.
 
 The centre that a pair is moved to depends on the pair, but it always is a mixture of the same few
 points: the centres of the kinds, and the mean of the population. So an isotropic model needs only
 the products of LEVs with each other and with these points. Each LEV, of many thousand numbers, is
-read once, and not once a pair.
+read once, and in all pairs of a corpus not once a pair.
 
-Pairs come in the order of `np.triu_indices(documents, 1)`: (0, 1), (0, 2), ... (1, 2), ...
+All pairs of a corpus come in the order of `np.triu_indices(documents, 1)`: (0, 1), (0, 2), ...
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.errors import OptionError
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import _GUESSED_TEXTS, _SHARPNESS, Centre, Styles, unit
 from adhominem.scoring.two_covariance import TwoCovariance
@@ -29,6 +30,29 @@ _COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
 _PAIRS_AT_ONCE = 8_192
 
 
+def pair_factors(
+    styles: Styles, first: AnyFloats, second: AnyFloats, population: Centre | None = None
+) -> FloatArray:
+    """(pairs,): `Styles.log_bayes_factor` of LEVs (pairs, lev_size) of first and second texts."""
+    points = _Points.of(styles, population)
+    mixture = points.mixture(_Geometry.of_pairs(first, second, points))
+    return _factors(styles, points, mixture, first, second)
+
+
+def pair_context(
+    styles: Styles, first: AnyFloats, second: AnyFloats, population: Centre | None = None
+) -> FloatArray:
+    """(1, pairs): `Styles.context` of LEVs (pairs, lev_size) of first and second texts."""
+    if population is not None or styles.whitening is None:
+        return np.zeros((1, len(first)))
+    origin = styles.centres.mean(axis=0)
+    middles = 0.5 * (first.astype(np.float64) + second)
+    texts, kinds = ((rows - origin) @ styles.whitening for rows in (middles, styles.centres))
+    rest = np.square(kinds).sum(axis=1) - 2 * texts @ kinds.T  # (pairs, kinds)
+    nearest = np.square(texts).sum(axis=1) + rest.min(axis=1)
+    return np.asarray(np.sqrt(2 * np.maximum(nearest, 0) / first.shape[1])[None])
+
+
 def style_factors(
     styles: Styles,
     levs: AnyFloats,
@@ -37,17 +61,20 @@ def style_factors(
     on_pairs: OnPairs = lambda count: None,
 ) -> FloatArray:
     """(pairs,): `Styles.log_bayes_factor` of all pairs of the LEVs (documents, lev_size)."""
-    geometry = _Geometry.of(styles, levs, population)
+    points = _Points.of(styles, population)
+    # Any origin will do; from one in the midst of the points little is lost to rounding.
+    found = products(levs, points.rows, origin=points.origin)
+    own, to_points = found[: len(levs), : len(levs)], found[: len(levs), len(levs) :]
+    squares = np.diag(own)
     parts = [np.zeros(0)]
     for first, second in _pairs_in_parts(len(levs)):
-        mixture = geometry.mixture(first, second)
-        if isinstance(styles.two_covariance, IsotropicTwoCovariance):
-            found = _isotropic(styles.two_covariance, styles.usual, mixture)
-        else:  # of few dimensions
-            centre = mixture.weights @ geometry.points  # (pairs, lev_size)
-            sides = (unit(levs[side] - centre, styles.usual) for side in (first, second))
-            found = styles.two_covariance.log_bayes_factor(*sides)
-        parts.append(found)
+        geometry = _Geometry(
+            (squares[first], squares[second]),
+            own[first, second],
+            (to_points[first], to_points[second]),
+        )
+        mixture = points.mixture(geometry)
+        parts.append(_factors(styles, points, mixture, levs, levs, (first, second)))
         on_pairs(len(first))
     return np.concatenate(parts)
 
@@ -85,18 +112,48 @@ def products(*tables: AnyFloats, origin: AnyFloats) -> FloatArray:
     """(rows, rows): the scalar products of all rows of tables, seen from an origin (columns,)."""
     rows = sum(map(len, tables))
     found = np.zeros((rows, rows))
-    for at in range(0, len(origin), _COLUMNS_AT_ONCE):
-        some = slice(at, at + _COLUMNS_AT_ONCE)
+    for some in _columns(len(origin)):
         part = np.concatenate([table[:, some].astype(np.float64) for table in tables])
         part -= origin[some]
         found += part @ part.T
     return found
 
 
+def _columns(count: int) -> Iterator[slice]:
+    for at in range(0, count, _COLUMNS_AT_ONCE):
+        yield slice(at, at + _COLUMNS_AT_ONCE)
+
+
 def _pairs_in_parts(documents: int) -> Iterator[tuple[IntArray, IntArray]]:
     first, second = np.triu_indices(documents, 1)
     for at in range(0, len(first), _PAIRS_AT_ONCE):
         yield first[at : at + _PAIRS_AT_ONCE], second[at : at + _PAIRS_AT_ONCE]
+
+
+@dataclass(frozen=True)
+class _Geometry:
+    """Of some pairs: products of their LEVs, and with the points; all seen from one origin."""
+
+    squares: tuple[FloatArray, FloatArray]  # (pairs,) each: of the first texts, of the second
+    product: FloatArray  # (pairs,): of the two
+    to_points: tuple[FloatArray, FloatArray]  # (pairs, points) each
+
+    @classmethod
+    def of_pairs(cls, first: AnyFloats, second: AnyFloats, points: _Points) -> _Geometry:
+        """Of first and second LEVs (pairs, lev_size)."""
+        squares = np.zeros((2, len(first)))
+        product = np.zeros(len(first))
+        to_points = np.zeros((2, len(first), len(points.rows)))
+        for some in _columns(first.shape[1]):
+            there = (points.rows[:, some] - points.origin[some]).T
+            sides = [side[:, some] - points.origin[some] for side in (first, second)]
+            for at, side in enumerate(sides):
+                squares[at] += np.einsum("ij,ij->i", side, side)
+                to_points[at] += side @ there
+            product += np.einsum("ij,ij->i", *sides)
+        if not np.isfinite(squares).all():
+            raise OptionError("a LEV is not finite")
+        return cls((squares[0], squares[1]), product, (to_points[0], to_points[1]))
 
 
 @dataclass(frozen=True)
@@ -110,57 +167,71 @@ class _Mixture:
 
 
 @dataclass(frozen=True)
-class _Geometry:
-    """Products of LEVs and of the points whose mixtures are centres."""
+class _Points:
+    """The points whose mixtures are centres, and how they are mixed."""
 
-    own: FloatArray  # (documents, documents)
-    to_points: FloatArray  # (documents, points)
-    of_points: FloatArray  # (points, points)
-    points: FloatArray  # (points, lev_size): the centres of the kinds, the population's mean
+    rows: FloatArray  # (points, lev_size): the centres of the kinds, the population's mean
+    origin: FloatArray  # (lev_size,): in their midst
+    products: FloatArray  # (points, points), from there
     kinds: int
     sharpness: float  # of the guess of a kind
     guess_share: float  # of the guess in the centre; the rest is the population's
 
     @classmethod
-    def of(cls, styles: Styles, levs: AnyFloats, population: Centre | None) -> _Geometry:
-        points, share = styles.centres, 1.0
+    def of(cls, styles: Styles, population: Centre | None) -> _Points:
+        rows, share = styles.centres, 1.0
         if population is not None:
             mean, texts = population
-            points = np.concatenate([points, mean[None]])
+            rows = np.concatenate([rows, mean[None]])
             share = _GUESSED_TEXTS / (texts + _GUESSED_TEXTS)
-        # Any origin will do; from one in their midst little is lost to rounding.
-        origin = points.mean(axis=0)
-        found = products(levs, points, origin=origin)
+        origin = rows.mean(axis=0)
         spread = np.square(styles.centres - styles.centres.mean(axis=0)).sum(axis=1).mean()
-        n = len(levs)
         return cls(
-            found[:n, :n],
-            found[:n, n:],
-            found[n:, n:],
-            points,
+            rows,
+            origin,
+            products(rows, origin=origin),
             len(styles.kinds),
             _SHARPNESS * len(styles.kinds) / max(float(spread), 1e-300),
             share,
         )
 
-    def mixture(self, first: IntArray, second: IntArray) -> _Mixture:
-        """For the pairs of these documents."""
-        to_points = self.to_points[first] + self.to_points[second]  # (pairs, points)
+    def mixture(self, pairs: _Geometry) -> _Mixture:
+        """The centres of some pairs."""
+        to_points = pairs.to_points[0] + pairs.to_points[1]  # (pairs, points)
         kinds = slice(self.kinds)
         # Less what is the same for all kinds: the squared distances to the middle of the pair.
-        distances = np.diag(self.of_points)[kinds] - to_points[:, kinds]
+        distances = np.diag(self.products)[kinds] - to_points[:, kinds]
         guess = np.exp(-self.sharpness * (distances - distances.min(axis=1, keepdims=True)))
         guess /= guess.sum(axis=1, keepdims=True)
-        weights = np.full((len(first), len(self.points)), 1 - self.guess_share)
+        weights = np.full(to_points.shape, 1 - self.guess_share)
         weights[:, kinds] = self.guess_share * guess
-        square = ((weights @ self.of_points) * weights).sum(axis=1)  # of the centre
-        along = [(self.to_points[side] * weights).sum(axis=1) for side in (first, second)]
+        square = ((weights @ self.products) * weights).sum(axis=1)  # of the centre
+        along = [(side * weights).sum(axis=1) for side in pairs.to_points]
         return _Mixture(
             weights,
-            np.maximum(self.own[first, first] - 2 * along[0] + square, 0),
-            np.maximum(self.own[second, second] - 2 * along[1] + square, 0),
-            self.own[first, second] - along[0] - along[1] + square,
+            np.maximum(pairs.squares[0] - 2 * along[0] + square, 0),
+            np.maximum(pairs.squares[1] - 2 * along[1] + square, 0),
+            pairs.product - along[0] - along[1] + square,
         )
+
+
+def _factors(
+    styles: Styles,
+    points: _Points,
+    mixture: _Mixture,
+    first: AnyFloats,
+    second: AnyFloats,
+    rows: tuple[IntArray, IntArray] | None = None,
+) -> FloatArray:
+    """(pairs,): of the LEVs (pairs, lev_size), or of these rows of them."""
+    if isinstance(styles.two_covariance, IsotropicTwoCovariance):
+        return _isotropic(styles.two_covariance, styles.usual, mixture)
+    if rows is not None:
+        first, second = first[rows[0]], second[rows[1]]
+    centre = mixture.weights @ points.rows  # (pairs, lev_size), of few dimensions
+    return styles.two_covariance.log_bayes_factor(
+        *(unit(side - centre, styles.usual) for side in (first, second))
+    )
 
 
 def _isotropic(model: IsotropicTwoCovariance, usual: float, mixture: _Mixture) -> FloatArray:

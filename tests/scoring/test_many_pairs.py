@@ -1,13 +1,21 @@
-"""All pairs at once, against the same pairs one by one."""
+"""Many pairs at once, against the same pairs one by one."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from adhominem.scoring import all_pairs
-from adhominem.scoring.all_pairs import layer_factors, products, style_context, style_factors
+from adhominem.errors import OptionError
+from adhominem.scoring import many_pairs
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
+from adhominem.scoring.many_pairs import (
+    layer_factors,
+    pair_context,
+    pair_factors,
+    products,
+    style_context,
+    style_factors,
+)
 from adhominem.scoring.styles import Centre, Styles
 from adhominem.scoring.two_covariance import TwoCovariance
 
@@ -38,8 +46,8 @@ def one_by_one(styles: Styles, levs: np.ndarray, population: Centre | None) -> n
 def test_all_pairs_get_what_each_pair_gets(
     lev_size: int, texts: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(all_pairs, "_PAIRS_AT_ONCE", 5)
-    monkeypatch.setattr(all_pairs, "_COLUMNS_AT_ONCE", 4)
+    monkeypatch.setattr(many_pairs, "_PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr(many_pairs, "_COLUMNS_AT_ONCE", 4)
     styles, levs = styles_of(lev_size, 0)
     isotropic = isinstance(styles.two_covariance, IsotropicTwoCovariance)
     assert isotropic == (lev_size > 100)
@@ -93,8 +101,39 @@ def test_one_text_makes_no_pair() -> None:
 
 
 def test_products_are_seen_from_the_origin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(all_pairs, "_COLUMNS_AT_ONCE", 3)
+    monkeypatch.setattr(many_pairs, "_COLUMNS_AT_ONCE", 3)
     rng = np.random.default_rng(0)
     one, other, origin = rng.normal(size=(4, 7)), rng.normal(size=(2, 7)), rng.normal(size=7)
     rows = np.concatenate([one, other]) - origin
     np.testing.assert_allclose(products(one, other, origin=origin), rows @ rows.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("lev_size", [7, 150])
+@pytest.mark.parametrize("texts", [None, 5, 400])
+def test_given_pairs_get_what_each_pair_gets(
+    lev_size: int, texts: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(many_pairs, "_COLUMNS_AT_ONCE", 4)
+    styles, levs = styles_of(lev_size, 3)
+    population = None if texts is None else (levs.mean(axis=0, dtype=np.float64) + 0.1, texts)
+    first, second = levs[[0, 0, 3, 5, 7]], levs[[1, 0, 6, 2, 4]]
+    sides = [[lev[None].astype(np.float64) for lev in side] for side in (first, second)]
+    expected = styles.log_bayes_factor(*sides, population)
+    assert np.ptp(expected) > 1
+    found = pair_factors(styles, first, second, population)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    found = pair_context(styles, first, second, population)
+    np.testing.assert_allclose(found, styles.context(*sides, population), rtol=0, atol=1e-9)
+
+
+def test_given_pairs_must_be_numbers() -> None:
+    styles, levs = styles_of(150, 4)
+    levs[0, 3] = np.nan
+    with pytest.raises(OptionError, match="a LEV is not finite"):
+        pair_factors(styles, levs[:2], levs[2:4])
+
+
+def test_no_pairs_get_no_factors() -> None:
+    styles, levs = styles_of(150, 5)
+    assert pair_factors(styles, levs[:0], levs[:0]).shape == (0,)
+    assert pair_context(styles, levs[:0], levs[:0]).shape == (1, 0)
