@@ -325,7 +325,7 @@ class Verifier:
             return population
         texts = each_once(levs)
         parts = [  # some at a time: in double precision all of them would take much memory
-            [side[0].astype(np.float32) for side in self._styles([some], population)]
+            [style.astype(np.float32) for style in self._styles(some, population)]
             for some in np.split(texts, range(_PAIRS_AT_ONCE, len(texts), _PAIRS_AT_ONCE))
         ]
         styles = [np.concatenate(own) for own in zip(*parts, strict=True)]
@@ -416,14 +416,12 @@ class Verifier:
         means = self._split([population.lev_mean[None]])
         return [(mean[0][0], population.texts) for mean in means]
 
-    def _styles(
-        self, sides: Sequence[Levs] | Levs, population: Population
-    ) -> list[list[FloatArray]]:
-        """For each member: how the texts of each side depart from the population."""
+    def _styles(self, levs: Levs, population: Population) -> list[FloatArray]:
+        """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
         return [
-            [member.style(levs, centre) for levs in side]
-            for member, side, centre in zip(
-                self.members, self._split(sides), self.centres(population), strict=True
+            member.style(own.astype(np.float64), centre)
+            for member, own, centre in zip(
+                self.members, self._columns(levs), self.centres(population), strict=True
             )
             if centre is not None
         ]
@@ -436,15 +434,14 @@ class Verifier:
         assert companions is not None
         if not len(first):
             return np.zeros((len(self.members), 0))
-        sides = [side for pair in zip(first, second, strict=True) for side in pair]
-        styles = self._styles(sides, population)
-        sizes = [len(side) for side in styles[0]]  # texts of each side
+        sides = [np.atleast_2d(side) for pair in zip(first, second, strict=True) for side in pair]
+        sizes = [len(side) for side in sides]
         if min(sizes) == 0:
             raise OptionError("a side without documents; expected at least one")
-        numbers = np.repeat(np.arange(len(sides)), sizes)
-        tables = [np.concatenate(own) for own in styles]
+        styles = self._styles(np.concatenate(sides), population)
         usual = self.scales.usual_clearness or companions.clearness
-        return companions.compare(tables, numbers) * hearing(companions.clearness, usual)[:, None]
+        heard = hearing(companions.clearness, usual)  # (members,)
+        return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * heard[:, None]
 
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
         without = self.score_sets(levs[0], levs[1])

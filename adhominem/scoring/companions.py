@@ -103,7 +103,9 @@ class Companions:
         scores = []
         for table, styles_there, enriched in zip(tables, self._styles, self._enriched, strict=True):
             moved = self._towards(table, styles_there, found)
-            each = _units(np.add.reduceat(moved, firsts))  # (sides, size)
+            each = moved  # (sides, size)
+            if len(moved) > 2 * pairs:
+                each = _units(np.add.reduceat(moved, firsts))
             alike = np.einsum("ij,ij->i", each[0::2], each[1::2]).astype(np.float64)  # (pairs,)
             mean, deviation = _cohort(each @ enriched.T, others)  # (sides,) each
             standing = (np.repeat(alike, 2) - mean) / deviation
