@@ -152,12 +152,12 @@ def made_up_words(rng: random.Random) -> str:
 
 
 def population_of(texts: Sequence[str]) -> Population:
-    return Population.of(np.zeros((len(texts), 2)), texts)
+    return Population.of(np.arange(2.0 * len(texts)).reshape(-1, 2), texts)
 
 
 def test_a_sound_population_needs_no_caution() -> None:
     assert found(GARDEN, VOYAGE, population=population_of(others(20))) == []
-    unknown = Population.of(np.zeros((20, 2)))  # its texts are not at hand
+    unknown = Population.of(np.arange(40.0).reshape(20, 2))  # its texts are not at hand
     assert found(GARDEN, VOYAGE, population=unknown) == []
 
 
@@ -182,8 +182,9 @@ def test_a_compared_text_in_the_population_is_named(count: int, decides: bool) -
 
 def test_a_population_that_repeats_itself_is_told() -> None:
     texts = others(20)
-    few = population_of([*texts, texts[0]])
-    many = population_of([*texts, *texts[:5]])
+    nearly = [f"{text} Indeed." for text in texts]  # texts that are the same count once anyway
+    few = population_of([*texts, nearly[0]])
+    many = population_of([*texts, *nearly[:5]])
     assert found(GARDEN, VOYAGE, population=few) == []
     caution = only(found(GARDEN, VOYAGE, population=many), "repeats_in_population")
     assert "5 of the 25 texts" in caution.message

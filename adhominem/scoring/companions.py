@@ -11,8 +11,8 @@ texts are like many.
 Clearness. A member of a model counts by how clearly it, too, sets apart the pairs that are nearest
 to each other for the other members: where it does not, this is no kind of text for it.
 
-A text has no companions among strangers, only texts that are a little nearer by chance, and these
-do harm. So all this is for the texts that are compared, never for a population of others.
+A text has no companions among strangers: texts that are a little nearer by chance would be taken
+for some. So all this is for texts that are compared with each other, not for a population of others.
 """
 
 from __future__ import annotations
