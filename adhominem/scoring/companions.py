@@ -12,7 +12,8 @@ Clearness. A member of a model counts by how clearly it, too, sets apart the pai
 to each other for the other members: where it does not, this is no kind of text for it.
 
 A text has no companions among strangers: texts that are a little nearer by chance would be taken
-for some. So all this is for texts that are compared with each other, not for a population of others.
+for some. So all this is for texts that are compared with each other, not for a population of
+others.
 """
 
 from __future__ import annotations

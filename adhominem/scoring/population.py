@@ -31,8 +31,8 @@ class Population:
         levs = each_once(levs)
         if len(levs) < _FEWEST:
             raise OptionError(
-                f"the population has {len(levs)} {'text' if len(levs) == 1 else 'texts'}; expected "
-                f"{_FEWEST} or more, and better 50, of the kind of text at hand"
+                f"the population has {len(levs)} different text{'' if len(levs) == 1 else 's'}; "
+                f"expected {_FEWEST} or more, and better 50, of the kind of text at hand"
             )
         prints = tuple(fingerprint(text) for text in dict.fromkeys(texts))
         return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64), prints)

@@ -105,7 +105,7 @@ class Comparison(_Strict):
                     ],
                     "prior_same_author": 0.1,
                     "delta": 0.125,
-                    "population": ["One text of the same kind.", "A second.", *["And so on."] * 3],
+                    "population": [f"Text {number} of the same kind." for number in range(1, 6)],
                 },
             ]
         }

@@ -118,10 +118,10 @@ def test_what_cannot_be_read_or_has_no_word_is_skipped_or_raised(tmp_path: Path)
 
 def test_too_few_texts_or_no_such_place_are_errors(tmp_path: Path) -> None:
     few = numbers(tmp_path / "few.jsonl", 4)
-    with pytest.raises(OptionError, match="has 4 texts; expected 5 or more"):
+    with pytest.raises(OptionError, match="has 4 different texts; expected 5 or more"):
         read_population(few, Numbered())
     few.write_text('{"text": "..."}\n' * 9, "utf-8")
-    with pytest.raises(OptionError, match="has 0 texts; expected 5 or more"):
+    with pytest.raises(OptionError, match="has 0 different texts; expected 5 or more"):
         read_population(few, Numbered(), skipped=[])
     with pytest.raises(NotFoundError, match="no such file or folder"):
         read_population(tmp_path / "missing", Numbered())

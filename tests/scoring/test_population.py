@@ -34,9 +34,9 @@ def test_a_lev_that_occurs_twice_counts_once() -> None:
     assert twice.texts == once.texts == 8
     np.testing.assert_allclose(twice.lev_mean, once.lev_mean, rtol=1e-12)
     assert not np.allclose(once.lev_mean, levs[[*range(8), 0, 0]].mean(axis=0))
-    with pytest.raises(OptionError, match="has 4 texts"):
+    with pytest.raises(OptionError, match="has 4 different texts"):
         Population.of(levs[[0, 1, 2, 3, 3, 2, 1]])
-    with pytest.raises(OptionError, match="has 1 text;"):
+    with pytest.raises(OptionError, match="has 1 different text;"):
         Population.of(levs[[5] * 10])
 
 
