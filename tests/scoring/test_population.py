@@ -24,7 +24,7 @@ def test_the_mean_is_that_of_all_texts_with_all_digits() -> None:
 def test_fewer_than_five_texts_are_refused() -> None:
     assert Population.of(np.eye(5)).texts == 5
     for few in (np.eye(4), np.zeros((0, 4)), np.array([])):
-        with pytest.raises(OptionError, match=f"has {len(few)} texts; expected 5 or more"):
+        with pytest.raises(OptionError, match=f"has {len(few)} different texts; expected 5"):
             Population.of(few)
 
 
