@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import adhominem
 from adhominem.cautions import Caution, cautions_of
-from adhominem.errors import EmptyTextError, OptionError
+from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.models.calibration import Scales, read_scales
 from adhominem.models.folder import AnyModel, model_hash, read_models
 from adhominem.models.kinds import read_kinds
@@ -23,7 +23,7 @@ from adhominem.scoring.companions import FEWEST, MOST, Companions, hearing
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.fusion import Scores
-from adhominem.scoring.population import Population, each_once
+from adhominem.scoring.population import Population, each_once, without_companions
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.styles import Centre
 from adhominem.scoring.verbal import VerbalScale
@@ -132,6 +132,12 @@ class Verifier:
         self.name, self.sha256 = name, sha256
         self.kind_names = dict(kind_names or {})
         self.scales = scales or Scales()
+        if len(self.scales.usual_clearness) not in (0, len(models)):
+            raise ModelError(
+                f"the calibration of {name} is damaged (usual_clearness is for "
+                f"{len(self.scales.usual_clearness)} members; there are {len(models)}); calibrate "
+                "the model again"
+            )
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self.members: list[Member] = []
         for model in models:
@@ -176,8 +182,9 @@ class Verifier:
         `prior_same_author` is yours to state: the texts do not give it. Within 0.5 ± `delta` the
         probability is too close to call. Several texts of a side are weighed together by the
         two-covariance model, not joined and not averaged. A `population` is made of texts of the
-        same kind as those compared: see `population`.
+        same kind as those compared: see `population`. Companions in it are not drawn on.
         """
+        population = without_companions(population)
         scale = scale or VerbalScale()
         sides = [exhibits_of(first, "first"), exhibits_of(second, "second")]
         levs = [self.encode([exhibit.document for exhibit in side]) for side in sides]
@@ -324,11 +331,12 @@ class Verifier:
         if not FEWEST <= population.texts <= MOST:
             return population
         texts = each_once(levs)
-        parts = [  # some at a time: in double precision all of them would take much memory
-            [style.astype(np.float32) for style in self._styles(some, population)]
-            for some in np.split(texts, range(_PAIRS_AT_ONCE, len(texts), _PAIRS_AT_ONCE))
-        ]
-        styles = [np.concatenate(own) for own in zip(*parts, strict=True)]
+        styles: list[Levs] = []
+        for at in range(0, len(texts), _PAIRS_AT_ONCE):  # in double precision they take memory
+            some = self._styles(texts[at : at + _PAIRS_AT_ONCE], population)
+            styles = styles or [np.empty((len(texts), own.shape[1]), np.float32) for own in some]
+            for table, own in zip(styles, some, strict=True):
+                table[at : at + len(own)] = own
         return replace(population, companions=Companions(styles))
 
     def scores(
@@ -347,7 +355,29 @@ class Verifier:
         """
         if len(first) != len(second):
             raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
-        unknown = (unknown_kind, unknown_nearest)
+        if unknown_kind and population is not None and population.companions is not None:
+            raise OptionError("unknown_kind is for scores without companions")
+        parts = [
+            self._scores(
+                first[at : at + _PAIRS_AT_ONCE],
+                second[at : at + _PAIRS_AT_ONCE],
+                population,
+                (unknown_kind, unknown_nearest),
+            )
+            for at in range(0, len(first), _PAIRS_AT_ONCE)
+        ]
+        contexts = 0 if self.members[0].styles is None else 1
+        none = Scores(np.zeros((len(self.members), 0)), np.zeros((contexts, 0)))
+        return Scores.joined([none, *parts])
+
+    def _scores(
+        self,
+        first: Sequence[Levs] | Levs,
+        second: Sequence[Levs] | Levs,
+        population: Population | None,
+        unknown: tuple[str, int],
+    ) -> Scores:
+        """Those of some pairs at once."""
         centres = self.centres(population)
         lead = self.members[0]
         if population is not None and population.companions is not None:
@@ -374,11 +404,11 @@ class Verifier:
         self, first: Levs, second: Levs, population: Population | None = None
     ) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of LEVs, not calibrated."""
-        return self._in_parts(self.scales.of(population).raw, first, second, population)
+        return self.scales.of(population).raw(self._scores_of_pairs(first, second, population))
 
     def score(self, first: Levs, second: Levs, population: Population | None = None) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of LEVs, calibrated if the model is."""
-        return self._in_parts(self.scales.of(population), first, second, population)
+        return self.scales.of(population)(self._scores_of_pairs(first, second, population))
 
     def raw_score_sets(
         self, first: Levs, second: Levs, population: Population | None = None
@@ -392,20 +422,10 @@ class Verifier:
         scores = self.scores([first], [second], population)
         return float(self.scales.of(population)(scores)[0])
 
-    def _in_parts(
-        self,
-        scale: Callable[[Scores], FloatArray],
-        first: Levs,
-        second: Levs,
-        population: Population | None,
-    ) -> FloatArray:
+    def _scores_of_pairs(self, first: Levs, second: Levs, population: Population | None) -> Scores:
         if first.shape != second.shape:
             raise OptionError(f"{first.shape} first LEVs, {second.shape} second ones")
-        parts = [np.zeros(0)]
-        for at in range(0, len(first), _PAIRS_AT_ONCE):
-            some = slice(at, at + _PAIRS_AT_ONCE)
-            parts.append(scale(self.scores(first[some], second[some], population)))
-        return np.concatenate(parts)
+        return self.scores(first, second, population)
 
     def centres(self, population: Population | None) -> Sequence[Centre | None]:
         """Each member's part of a population's mean."""
@@ -418,12 +438,12 @@ class Verifier:
 
     def _styles(self, levs: Levs, population: Population) -> list[FloatArray]:
         """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
+        if not np.isfinite(levs).all():
+            raise OptionError("a LEV is not finite")
+        means = self._columns(population.lev_mean[None])
         return [
-            member.style(own.astype(np.float64), centre)
-            for member, own, centre in zip(
-                self.members, self._columns(levs), self.centres(population), strict=True
-            )
-            if centre is not None
+            member.style(own.astype(np.float64), (mean[0].astype(np.float64), population.texts))
+            for member, own, mean in zip(self.members, self._columns(levs), means, strict=True)
         ]
 
     def _compare_with_companions(
@@ -432,8 +452,6 @@ class Verifier:
         """(members, pairs): what each member says of sides that draw on their companions."""
         companions = population.companions
         assert companions is not None
-        if not len(first):
-            return np.zeros((len(self.members), 0))
         sides = [np.atleast_2d(side) for pair in zip(first, second, strict=True) for side in pair]
         sizes = [len(side) for side in sides]
         if min(sizes) == 0:
@@ -479,7 +497,7 @@ class Verifier:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first, second) / len(self.members)
 
-    def _columns(self, levs: Levs) -> list[Levs]:
+    def _columns(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """For each member its columns of LEVs (documents, lev_size)."""
         if levs.ndim != 2 or levs.shape[1] != self.lev_size:
             raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
@@ -490,15 +508,10 @@ class Verifier:
         self, sides: Sequence[npt.NDArray[np.floating[Any]]] | npt.NDArray[np.floating[Any]]
     ) -> list[list[FloatArray]]:
         """For each member its part of the LEVs (documents, lev_size) of each side."""
-        ends = np.cumsum([member.lev_size for member in self.members])[:-1]
-        parts: list[list[FloatArray]] = [[] for _ in self.members]
-        for side in sides:
-            levs = np.atleast_2d(side)
-            if levs.shape[1] != self.lev_size:
-                raise OptionError(f"LEVs of {levs.shape[1]} numbers; expected {self.lev_size}")
-            for part, own in zip(parts, np.split(levs, ends, axis=1), strict=True):
-                part.append(own.astype(np.float64))
-        return parts
+        parts = [self._columns(np.atleast_2d(side)) for side in sides]
+        if not parts:
+            return [[] for _ in self.members]
+        return [[own.astype(np.float64) for own in member] for member in zip(*parts, strict=True)]
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
@@ -524,8 +537,8 @@ def _one_text_each(
     """Twice (pairs, lev_size), if each side of each pair has one text."""
     tables = []
     for side in (first, second):
-        if not isinstance(side, np.ndarray):
-            if not all(len(np.atleast_2d(levs)) == 1 for levs in side) or not len(side):
+        if not isinstance(side, np.ndarray) or side.ndim == 3:
+            if not all(len(np.atleast_2d(levs)) == 1 for levs in side):
                 return None
             side = np.concatenate([np.atleast_2d(levs) for levs in side])
         tables.append(side)

@@ -1,4 +1,4 @@
-"""What companions cost, and what they do where there are none.
+"""What companions cost, and what they do where there are few or none.
 
     python benchmarks/companions.py [CORPORA] [--model general-en] [--halves 5] [SET ...]
 
@@ -6,7 +6,10 @@ For each dev set, of the pairs that are answered with the set's own texts as the
 
 1. seconds: to encode the texts, to prepare the population and to score, without companions and with
    them, and the ratio of both in all.
-2. strangers: half of the authors at random have their pairs answered, and the other half's texts
+2. one pair an author: pairs are drawn at random as long as no author is in one already, as in PAN
+   2020. So an author of a same-author pair has two texts there, and both are kept out; any other
+   author has one. AUC and Cllr without and with companions, the mean of some draws.
+3. strangers: half of the authors at random have their pairs answered, and the other half's texts
    are the population, all or one of each author. The companions of a text are then nobody's. AUC
    without and with them, the mean of some halvings: why `verify` does not look for any.
 """
@@ -21,6 +24,7 @@ import numpy as np
 from measure import DEFAULT_CORPORA
 
 import adhominem
+from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.ranking import auc
 from adhominem.scoring.companions import FEWEST
 from adhominem.scoring.population import Population
@@ -41,6 +45,31 @@ def costs(verifier: Verifier, pairs: list[Pair]) -> tuple[list[float], int]:
         verifier.score(first, second, population)
         seconds.append(time.perf_counter() - began)
     return seconds, population.texts
+
+
+def one_pair_an_author(
+    verifier: Verifier, pairs: list[Pair], draws: int, rng: np.random.Generator
+) -> list[float]:
+    """Pairs, then AUC and Cllr without companions and with them; the mean of some draws."""
+    first, second = verifier.encode_pairs(pairs)
+    same = np.array([pair.same_author for pair in pairs])
+    rows = []
+    for _ in range(draws):
+        met: set[str] = set()
+        chosen = []
+        for at in rng.permutation(len(pairs)):
+            authors = {pairs[at].first.author, pairs[at].second.author}
+            if not authors & met:
+                met |= authors
+                chosen.append(at)
+        levs = np.concatenate([first[chosen], second[chosen]])
+        row = [float(len(chosen))]
+        for companions in (False, True):
+            population = verifier.population_of(levs, companions=companions)
+            scores = verifier.score(first[chosen], second[chosen], population)
+            row += [auc(scores, same[chosen]), cllr(scores, same[chosen])]
+        rows.append(row)
+    return np.mean(rows, axis=0).tolist()
 
 
 def among_strangers(
@@ -96,15 +125,27 @@ def main() -> None:
         ratio = (encoding + with_them) / (encoding + without)
         shown = " | ".join(f"{each:.1f}" for each in (encoding, without, with_them))
         print(f"| {name} | {len(pairs)} | {texts} | {shown} | {ratio:.2f} |", flush=True)
-    print(
-        "\nAmong strangers:\n\n| set | texts of each | texts | AUC without | AUC with companions |"
-    )
-    print("|---" * 5 + "|")
     rng = np.random.default_rng(arguments.seed)
+    print("\nOne pair an author:\n")
+    print("| set | pairs | AUC without | Cllr | AUC with companions | Cllr |")
+    print("|---" * 6 + "|")
+    rows = []
+    for name, pairs in dev.items():
+        count, *row = one_pair_an_author(verifier, pairs, 4 * arguments.halves, rng)
+        print(f"| {name} | {count:.0f} | {' | '.join(map(_number, row))} |", flush=True)
+        rows.append(row)
+    print(f"| mean | | {' | '.join(map(_number, np.mean(rows, axis=0)))} |")
+    print("\nAmong strangers:\n")
+    print("| set | texts of each | texts | AUC without | AUC with companions |")
+    print("|---" * 5 + "|")
     for name, pairs in dev.items():
         for each, (texts, *aucs) in among_strangers(verifier, pairs, arguments.halves, rng).items():
-            shown = " | ".join(f"{value:.3f}".replace("0.", ".", 1) for value in aucs)
+            shown = " | ".join(map(_number, aucs))
             print(f"| {name} | {each} | {texts:.0f} | {shown} |", flush=True)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
 
 
 if __name__ == "__main__":

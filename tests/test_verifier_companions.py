@@ -13,7 +13,7 @@ from conftest import SmallRun, made_up_rows, rich_rows
 
 from adhominem import Document, Population, Verifier, load
 from adhominem import verifier as module
-from adhominem.errors import OptionError
+from adhominem.errors import ModelError, OptionError
 from adhominem.models.calibration import Scales
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.companions import Companions, hearing
@@ -198,14 +198,54 @@ def test_texts_that_are_not_of_the_population_can_be_compared(
     assert np.isfinite(verifier.score(others[:2], others[2:], population)).all()
 
 
-def test_verify_says_what_the_score_says(
+def test_verify_draws_on_no_companions(
     verifier: Verifier, levs: Levs, population: Population
 ) -> None:
     said = verifier.verify(TEXTS[0], TEXTS[1:3], population=population)
-    expected = verifier.score_sets(levs[:1], levs[1:3], population)
+    expected = verifier.score_sets(levs[:1], levs[1:3], replace(population, companions=None))
     assert said.log_bayes_factor == pytest.approx(expected, abs=1e-3)
     assert said.population is not None
     assert said.population.texts == 40
+
+
+def test_levs_that_are_no_numbers_are_refused(
+    verifier: Verifier, levs: Levs, population: Population
+) -> None:
+    broken = levs[:2].copy()
+    broken[0, 0] = np.nan
+    with pytest.raises(OptionError, match="a LEV is not finite"):
+        verifier.score(broken[:1], broken[1:], population)
+    with pytest.raises(OptionError, match="a LEV is not finite"):
+        verifier.with_companions(population, np.concatenate([levs, broken]))
+
+
+def test_a_kind_can_not_be_unknown_with_companions(
+    verifier: Verifier, levs: Levs, population: Population
+) -> None:
+    with pytest.raises(OptionError, match="unknown_kind"):
+        verifier.scores(levs[:1], levs[1:2], population, unknown_kind=verifier.kinds[0])
+
+
+def test_no_pairs_have_no_scores(verifier: Verifier, population: Population) -> None:
+    for relevant in (None, replace(population, companions=None), population):
+        for none in ([], np.zeros((0, verifier.lev_size), np.float32)):
+            found = verifier.scores(none, none, relevant)
+            assert found.members.shape == (len(verifier.members), 0)
+            assert found.context.shape == (1, 0)
+
+
+def test_sets_may_come_as_one_array(verifier: Verifier, levs: Levs, population: Population) -> None:
+    first, second = levs[:6].reshape(3, 2, -1), levs[6:12].reshape(3, 2, -1)
+    for relevant in (None, population):
+        found = verifier.scores(first, second, relevant)
+        expected = verifier.scores(list(first), list(second), relevant)
+        np.testing.assert_allclose(found.members, expected.members, rtol=1e-9)
+
+
+def test_the_usual_clearness_is_of_each_member() -> None:
+    scales = Scales(usual_clearness=(1.0, 2.0))
+    with pytest.raises(ModelError, match="usual_clearness is for 2 members; there are 1"):
+        Verifier([None], scales)  # type: ignore[list-item]
 
 
 # Scales
@@ -243,7 +283,7 @@ def test_without_a_scale_of_their_own_scores_with_companions_are_not_calibrated(
     fusion = Fusion(kind="logistic", weights=((0.0, 1.0, 2.0, 3.0),))
     alone, other = Scale(fusion, calibration), Scale(calibration=calibration)
     found = Scales(alone, other).of(population)
-    assert (found.fusion, found.calibration) == (fusion, None)
+    assert (found.fusion, found.calibration) == (Fusion(), None)  # these weights are for others
     assert Scales(alone, other).of(replace(population, companions=None)) is other
 
 

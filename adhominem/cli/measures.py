@@ -10,6 +10,7 @@ import click
 from adhominem import __version__
 from adhominem.cli.shared import (
     all_cores_option,
+    check_companions,
     finish,
     json_option,
     no_companions_option,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--population",
     metavar="PATH|input",
-    help="For --model: texts of the same kind; `input`: the texts of the pairs themselves.",
+    help="For --model: texts of the same kind; `input`: those of the pairs, all of one kind.",
 )
 @no_companions_option
 @click.option(
@@ -103,6 +104,7 @@ def evaluate(
         raise click.UsageError("there is nothing to measure: give ANSWERS, or --model with --pairs")
     if model is None and population is not None:
         raise click.UsageError("--population is for a model; expected --model with it")
+    check_companions(population, no_companions)
     labels = load_truth(truth)
     with ExitStack() as stack:
         if model is not None:
@@ -165,22 +167,23 @@ def evaluate(
 def _answers_of(
     model: str, pairs: Path, population: str | None, companions: bool, folder: Path
 ) -> Path:
-    """A model's own answers, in a file of its name."""
+    """A model's own answers, in a file of its name and of how it came to them."""
     from adhominem.runs.predict import predict
     from adhominem.terminal import progress
     from adhominem.text.pan import pair_rows
     from adhominem.text.readers import find_sources
 
-    output = folder / f"{Path(model).name}{', population' if population else ''}.jsonl"
+    output = folder / "answers.jsonl"
     with progress("answering", sum(source.size() for source in find_sources(pairs))) as on_bytes:
-        predict(
+        done = predict(
             model,
             pair_rows(pairs, on_bytes=on_bytes, labelled=False),
             output,
             population=pairs if population == "input" else population,
             companions=population == "input" and companions,
         )
-    return output
+    how = ", companions" if done.companions else ", population" if population else ""
+    return output.rename(folder / f"{Path(model).name}{how}.jsonl")
 
 
 def _with_interval(evaluation: Evaluation, name: str) -> str:

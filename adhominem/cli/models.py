@@ -225,4 +225,8 @@ def calibrate(
                 f"{high / log(10):.2f} will be reported."
             )
         click.echo("'After' is of pairs whose authors the map has not seen.")
+        if found.companions is None:
+            click.echo(
+                "Companions are not calibrated: too few pairs are in sets of 20 texts or more."
+            )
     finish(skipped)

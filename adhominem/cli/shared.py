@@ -95,6 +95,29 @@ no_companions_option = click.option(
     is_flag=True,
     help="With `--population input`, draw on no other texts that look to be by the same author.",
 )
+
+
+def check_companions(population: str | None, no_companions: bool) -> None:
+    """That the option is not given in vain."""
+    if no_companions and population != "input":
+        raise click.UsageError("--no-companions is for `--population input`")
+
+
+def told_of_companions(found: bool, texts: int) -> str:
+    """In words: whether texts of an input that is its own population could draw on each other."""
+    from adhominem.scoring.companions import FEWEST, MOST
+
+    if found:
+        return (
+            f"Texts could draw on companions among {texts:,}: others of the input that look to be "
+            "by the same author."
+        )
+    return (
+        "Companions were not looked for: that takes a model that is calibrated for it, and "
+        f"{FEWEST} to {MOST:,} different texts."
+    )
+
+
 device_option = click.option(
     "--device",
     default="cpu",

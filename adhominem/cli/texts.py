@@ -8,6 +8,7 @@ import click
 
 from adhominem.cli.case import Case, case_options, delta_option, scale_option
 from adhominem.cli.shared import (
+    check_companions,
     device_option,
     find_all,
     finish,
@@ -18,6 +19,7 @@ from adhominem.cli.shared import (
     prior_option,
     skip_list,
     sources_argument,
+    told_of_companions,
 )
 
 
@@ -76,7 +78,7 @@ def verify(case: Case, prior: float, delta: float, scale: Path | None, as_json: 
 @click.option(
     "--population",
     metavar="PATH|input",
-    help="Texts of the same kind by anybody; `input`: the texts of the pairs themselves.",
+    help="Texts of the same kind by anybody; `input`: those of the pairs, all of one kind.",
 )
 @no_companions_option
 @device_option
@@ -121,6 +123,7 @@ def predict(
 
     if (source is None) == (given is None):
         raise click.UsageError("give the input once, as SOURCE or by -i")
+    check_companions(population, no_companions)
     path = source or given
     assert path is not None
     if output.is_dir() or not output.suffix:
@@ -163,11 +166,8 @@ def predict(
             ["", "answers", "scored now", "texts encoded", "skipped"],
             [["", done.answers, done.scored, done.encoded, len(skipped)]],
         )
-        if done.companions:
-            click.echo(
-                f"Texts drew on companions among {done.population_texts:,}: others of the input "
-                "that look to be by the same author."
-            )
+        if population == "input" and not no_companions:
+            click.echo(told_of_companions(done.companions, done.population_texts))
     finish(skipped)
 
 

@@ -33,7 +33,7 @@ from adhominem.explain.texts import explain_texts
 from adhominem.explain.typed_json import as_json, from_json
 from adhominem.models.validation import Validation, read_validation
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.population import Population
+from adhominem.scoring.population import Population, without_companions
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
 from adhominem.verifier import Likeness, Side, SideTexts, Verification, Verifier, exhibits_of
@@ -174,6 +174,7 @@ def make_report(
     """
     scale = scale or VerbalScale()
     settings = Settings(seed=seed, draws=draws, scale=scale.rungs)
+    population = without_companions(population)
     sides = (exhibits_of(first, "first"), exhibits_of(second, "second"))
     folder = folder_of(verifier, model)
     explanation = explain_texts(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.scoring.fusion import Scores
-from adhominem.scoring.population import Population
+from adhominem.scoring.population import Population, without_companions
 from adhominem.scoring.styles import Centre
 from adhominem.text.exhibits import Exhibit
 from adhominem.verifier import Levs, Verifier
@@ -38,9 +38,10 @@ class Sides:
         *,
         population: Population | None,
     ) -> Sides:
-        """Encode both."""
+        """Encode both. Companions in the population are not drawn on."""
         levs = [verifier.encode([exhibit.document for exhibit in side]) for side in (first, second)]
-        return cls(verifier, population, (list(first), list(second)), (levs[0], levs[1]))
+        relevant = without_companions(population)
+        return cls(verifier, relevant, (list(first), list(second)), (levs[0], levs[1]))
 
     def centre(self, member: int) -> Centre | None:
         """A member's part of the population's mean."""

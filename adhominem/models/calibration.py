@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,9 @@ class Scales:
         """
         if population is None:
             return self.alone
-        fitted = self.population if population.companions is None else self.companions
-        return fitted or Scale(self.alone.fusion)
+        if population.companions is not None:
+            return self.companions or Scale()
+        return self.population or Scale(self.alone.fusion)
 
 
 def write_calibration(
@@ -100,11 +102,14 @@ def read_scales(folder: Path) -> Scales | None:
                 "Upgrade AdHominem, or calibrate the model again."
             )
         population, companions = data["population"], data.get("companions")
+        usual = tuple(map(float, data.get("usual_clearness", ())))
+        if not all(isfinite(clearness) and clearness > 0 for clearness in usual):
+            raise ValueError(f"usual_clearness is {usual}; expected positive numbers")
         return Scales(
             _scale(data["alone"]),
             population and _scale(population),
             companions and _scale(companions),
-            tuple(map(float, data.get("usual_clearness", ()))),
+            usual,
         )
     except (OSError, ValueError, KeyError, TypeError, OptionError) as error:
         raise ModelError(

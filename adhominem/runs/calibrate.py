@@ -93,12 +93,12 @@ def calibrate_model(
                 _Part(scores, own[chosen], whole, replace(condition, population=condition.known))
             )
             alone.append(_Part(verifier.scores(first, second), own[chosen], whole, condition))
-            few = np.arange(len(part)) < MOST // 2  # companions: not looked for among more texts
+            few = _few(len(part))  # companions are not looked for among more texts
             levs = np.concatenate([first[few], second[few]])
             relevant = verifier.with_companions(Population.of(levs), levs)
             if relevant.companions is not None:
                 scores = verifier.scores(first[few], second[few], relevant)
-                # Shortened texts are heard like the whole ones: what counts is their kind.
+                # By shortened texts no member shall seem less clear for this kind than it is.
                 clearness.setdefault(name, relevant.companions.clearness)
                 companions.append(_Part(scores, own[chosen][few], whole, condition[few]))
             if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
@@ -129,6 +129,13 @@ def calibrate_model(
         with write_whole(card) as file:
             file.write(text)
     return reports
+
+
+def _few(pairs: int) -> BoolArray:
+    """(pairs,): some of them at random, of no more texts than can be looked through."""
+    chosen = np.zeros(pairs, dtype=bool)
+    chosen[np.random.default_rng(0).permutation(pairs)[: MOST // 2]] = True
+    return chosen
 
 
 def _suffice(parts: Sequence[_Part]) -> bool:

@@ -25,19 +25,20 @@ def read_population(
     path: str | Path,
     encode: Encode,
     *,
-    companions: Verifier | None = None,
+    verifier: Verifier | None = None,
     seed: int = 0,
     skipped: list[InputError] | None = None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Population:
     """The population of all texts at a path, or of so many of them drawn at random; each once.
 
-    If it is these texts that are compared, and few enough, `companions` are those of this model.
+    With a `verifier` it is these texts that are compared: they may have companions, if they are few
+    enough.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
     rng = np.random.default_rng(seed)
-    most = _MOST_TEXTS if companions is None else MOST
+    most = _MOST_TEXTS if verifier is None else MOST
     kept: list[tuple[float, int, Document]] = []
     seen: set[bytes] = set()
     for document in read_documents(path, author_required=False, skipped=skipped):
@@ -49,7 +50,7 @@ def read_population(
         if len(kept) > most:
             heapq.heappop(kept)
     if len(seen) > MOST:
-        companions, kept = None, heapq.nlargest(_MOST_TEXTS, kept)
+        verifier, kept = None, heapq.nlargest(_MOST_TEXTS, kept)
     documents = [document for _, _, document in sorted(kept, key=lambda each: each[1])]
     levs, texts = [], []
     for at in range(0, len(documents), _AT_ONCE):
@@ -63,6 +64,6 @@ def read_population(
             else:
                 skipped.append(lev)
         on_documents(len(some))
-    if companions is None:
+    if verifier is None:
         return Population.of(np.array(levs), texts)
-    return companions.population_of(np.array(levs), texts, companions=True)
+    return verifier.population_of(np.array(levs), texts, companions=True)

@@ -1,7 +1,8 @@
 """Answers for a whole file of pairs, or for PAN's problem folders: PAN's main job.
 
-The pairs are streamed: memory does not grow with the file. Each distinct text is encoded once, in
-worker processes if asked for. Answers go to OUTPUT.partial as they are found; a run that was
+The pairs are streamed: but for what tells repeated texts of a population, memory does not grow with
+the file. Each distinct text is encoded once, as long as it is remembered, in worker processes if
+asked for. Answers go to OUTPUT.partial as they are found; a run that was
 killed reads them back, drops a half-written last line, and goes on behind them. At the end the
 file is moved to its name.
 """
@@ -24,14 +25,14 @@ import numpy.typing as npt
 
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.runs.population import read_population
-from adhominem.runs.workers import Encode, encoder
+from adhominem.runs.workers import Encode, Lev, encoder
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS, write_whole
 from adhominem.text.pan import Pair, Problem
 from adhominem.text.readers import stop_or_skip
-from adhominem.verifier import Verifier, load
+from adhominem.verifier import load
 
 FloatArray = npt.NDArray[np.float64]
 Levs = npt.NDArray[np.float32]
@@ -51,7 +52,7 @@ class Predicted:
     output: Path
     calibrated: bool
     population_texts: int  # 0: no population was used
-    companions: bool  # whether they were looked for
+    companions: bool  # whether texts could draw on them
 
 
 def predict(
@@ -70,7 +71,8 @@ def predict(
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
     `population` is where the texts of a relevant population lie: it may be the pairs' own file, and
-    then texts may draw on their `companions` in it.
+    then, and only then, texts should draw on their `companions` in it. They can if the model is
+    calibrated for it, and if there are neither too few texts nor too many.
     Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored goes to `skipped`;
     without it, the first such thing is raised.
     """
@@ -81,14 +83,15 @@ def predict(
         raise OptionError(f"answers are not packed; expected a name like {output.stem}")
     verifier = load(model, device=device)
     with ExitStack() as stack:
-        encode = stack.enter_context(encoder(model, verifier, jobs, device))
+        levs = _Levs(stack.enter_context(encoder(model, verifier, jobs, device)))
+        knows_companions = companions and verifier.scales.companions is not None
         relevant = None
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
             relevant = read_population(
                 population,
-                encode,
-                companions=verifier if companions else None,
+                levs.encode,
+                verifier=verifier if knows_companions else None,
                 skipped=unread,
             )
         settings = {
@@ -98,8 +101,8 @@ def predict(
             "population": None if relevant is None else _print_of(relevant),
             "companions": relevant is not None and relevant.companions is not None,
         }
+        scale = verifier.scales.of(relevant)
         partial = stack.enter_context(closing(_Partial(output, settings)))
-        levs = _Levs(encode)
         before = partial.answers
         todo: Iterator[Case] = stop_or_skip(cases, skipped)
         for some in _batches(_passed_over(todo, partial)):
@@ -107,7 +110,8 @@ def predict(
                 raise partial.of_other_input()
         for some in _batches(todo):
             good, sides = levs.of(some, skipped)
-            factors = _scores(verifier, sides, relevant)
+            first, second = [side for side, _ in sides], [side for _, side in sides]
+            factors = scale(verifier.scores(first, second, relevant))
             values = without_weak_answers(
                 probability_same_author(factors, prior_same_author), delta
             )
@@ -118,7 +122,7 @@ def predict(
         partial.answers - before,
         levs.encoded,
         output,
-        verifier.scales.of(relevant).calibration is not None,
+        scale.calibration is not None,
         0 if relevant is None else relevant.texts,
         relevant is not None and relevant.companions is not None,
     )
@@ -138,17 +142,6 @@ def _passed_over(cases: Iterator[Case], partial: _Partial) -> Iterator[Case]:
 def _batches(cases: Iterator[Case]) -> Iterator[list[Case]]:
     while some := list(islice(cases, _CASES_AT_ONCE)):
         yield some
-
-
-def _scores(
-    verifier: Verifier, sides: list[tuple[Levs, Levs]], population: Population | None
-) -> FloatArray:
-    """(cases,): pairs all at once, problems with several known texts one by one."""
-    if all(len(first) == len(second) == 1 for first, second in sides):
-        none = np.zeros((0, verifier.lev_size), np.float32)
-        first, second = (np.concatenate([none, *(pair[side] for pair in sides)]) for side in (0, 1))
-        return verifier.score(first, second, population)
-    return np.array([verifier.score_sets(first, second, population) for first, second in sides])
 
 
 @contextmanager
@@ -178,33 +171,42 @@ class _Levs:
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
-        self._kept: OrderedDict[bytes, npt.NDArray[np.float32] | None] = OrderedDict()
+        self._kept: OrderedDict[bytes, Lev | EmptyTextError] = OrderedDict()
         self.encoded = 0
+
+    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | EmptyTextError]:
+        """Of each document its LEV, or why it has none."""
+        keys = [_key(document) for document in documents]
+        new = {
+            key: document
+            for key, document in zip(keys, documents, strict=True)
+            if key not in self._kept
+        }
+        for key, lev in zip(new, self._encode(list(new.values())), strict=True):
+            # As the network gave it: half the memory, and no hold on the batch it came in.
+            self._kept[key] = lev if isinstance(lev, EmptyTextError) else lev.astype(np.float32)
+        self.encoded += len(new)
+        found = [self._kept[key] for key in keys]
+        for key in keys:
+            self._kept.move_to_end(key)
+        size = next((lev.nbytes for lev in found if not isinstance(lev, EmptyTextError)), 1)
+        while len(self._kept) * size > _MOST_BYTES:
+            self._kept.popitem(last=False)
+        return iter(found)
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
         """The cases whose texts all could be encoded, and the LEVs of their two sides."""
-        keys = {}
-        new: dict[bytes, Document] = {}
-        for case in cases:
-            for document in chain(*_documents(case)):
-                key = keys[id(document)] = _key(document)
-                if key in self._kept:
-                    self._kept.move_to_end(key)
-                else:
-                    new[key] = document
-        for key, lev in zip(new, self._encode(list(new.values())), strict=True):
-            # As the network gave it: half the memory, and no hold on the batch it came in.
-            self._kept[key] = None if isinstance(lev, EmptyTextError) else lev.astype(np.float32)
-        self.encoded += len(new)
+        documents = {id(each): each for case in cases for each in chain(*_documents(case))}
+        levs = dict(zip(documents, self.encode(list(documents.values())), strict=True))
         good, sides = [], []
         for case in cases:
-            found = [[self._kept[keys[id(each)]] for each in side] for side in _documents(case)]
+            found = [[levs[id(each)] for each in side] for side in _documents(case)]
             wrong = [
                 document
                 for document, lev in zip(chain(*_documents(case)), chain(*found), strict=True)
-                if lev is None
+                if isinstance(lev, EmptyTextError)
             ]
             if wrong:
                 error = EmptyTextError(f"the text '{wrong[0].id}' has no word in it")
@@ -215,9 +217,6 @@ class _Levs:
             good.append(case)
             first, second = (np.array(side, dtype=np.float32) for side in found)
             sides.append((first, second))
-        size = next((lev.nbytes for lev in self._kept.values() if lev is not None), 1)
-        while len(self._kept) * size > _MOST_BYTES:
-            self._kept.popitem(last=False)
         return good, sides
 
 

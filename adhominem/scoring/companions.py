@@ -38,7 +38,7 @@ _BY_CHANCE = 0.5  # texts near enough to a text by chance, if nearness had a nor
 _WEIGHT = 0.3  # of a companion, for each deviation that it is nearer than that
 _LARGEST_WEIGHT = 0.5  # the text itself has 1
 _RANKS = 4.0  # so many texts that are nearer lower the weight to 1/e
-_KEPT_RANKS = 32  # with more, nothing is left of it
+_KEPT_RANKS = 32  # with more, it is none: next to nothing is left of the weight
 _COPY = 0.9  # cosine from which on a text is a copy, not one more text of the author
 _NEAREST = 2  # each text's nearest ones, by which the clearness of a member is judged
 _LEAST_CLEARNESS = 0.1
@@ -62,28 +62,23 @@ class Companions:
         self._styles = [_units(table) for table in styles]  # (texts, size) each
         cosines = [table @ table.T for table in self._styles]  # (texts, texts) each
         self.clearness, deviations = _clearness(cosines)  # (members,) each
-        self._weights = [
-            np.float32(clear**2 / deviation)
-            for clear, deviation in zip(self.clearness, deviations, strict=True)
-        ]
+        self._weights = np.array(self.clearness, np.float32) ** 2 / np.array(deviations, np.float32)
         near = self._joined(cosines)
         self._middles, self._deviations = _spread(near)  # (texts,) each
         standard = self._standardised(near, self._middles, self._deviations)
-        copies = self._are_copies(near)
-        standard[copies] = -np.inf
+        standard[self._are_copies(near)] = -np.inf
         self._nearest = _largest(standard)  # (texts, ranks)
         self._near_enough = NormalDist().inv_cdf(1 - _BY_CHANCE / self.texts)
-        found = self._companions(standard)
-        self._enriched = [
-            self._towards(table, table, found).astype(np.float32) for table in self._styles
-        ]  # (texts, size) each
+        found = self._companions(standard, self._nearest)
+        self._enriched = [self._towards(table, table, found) for table in self._styles]
 
     def compare(self, styles: Sequence[AnyFloats], sides: npt.NDArray[np.integer]) -> FloatArray:
         """(members, pairs): how alike two sides are, in deviations of what both are used to.
 
         `styles` (texts, size) are each member's. `sides` (texts,) says whose they are, in rising
         order: 0 and 1 are the sides of the first pair, 2 and 3 those of the second. No text of a
-        pair, and no copy of one, is a companion of another or belongs to their cohort.
+        pair, and no copy of one, is a companion of another or in their cohort; but other texts of
+        the cohort may have them for companions.
         """
         pairs = (int(sides[-1]) + 1) // 2 if len(sides) else 0
         if not pairs:
@@ -96,17 +91,13 @@ class Companions:
         own = np.logical_or.reduceat(self._are_copies(near), begins)  # (pairs, population)
         standard = self._standardised(near, *_spread(near))
         standard[own[sides // 2]] = -np.inf
-        found = self._companions(standard)
+        found = self._companions(standard, _largest(standard))
         others = ~own  # (pairs, population)
         others[others.sum(axis=1) < _FEWEST_OTHERS] = True  # copies all: none stands out of them
         others = np.repeat(others, 2, axis=0)  # (sides, population)
-        firsts = np.searchsorted(sides, np.arange(2 * pairs))
         scores = []
         for table, styles_there, enriched in zip(tables, self._styles, self._enriched, strict=True):
-            moved = self._towards(table, styles_there, found)
-            each = moved  # (sides, size)
-            if len(moved) > 2 * pairs:
-                each = _units(np.add.reduceat(moved, firsts))
+            each = _sides(self._towards(table, styles_there, found), sides)  # (sides, size)
             alike = np.einsum("ij,ij->i", each[0::2], each[1::2]).astype(np.float64)  # (pairs,)
             mean, deviation = _cohort(each @ enriched.T, others)  # (sides,) each
             standing = (np.repeat(alike, 2) - mean) / deviation
@@ -115,28 +106,37 @@ class Companions:
 
     def _joined(self, cosines: Sequence[Array]) -> Array:
         """(texts, population): how near texts are for all members together."""
-        parts = (cosine * weight for cosine, weight in zip(cosines, self._weights, strict=True))
-        return np.asarray(sum(parts, start=np.zeros_like(cosines[0])))
+        near = np.zeros_like(cosines[0])
+        for cosine, weight in zip(cosines, self._weights, strict=True):
+            near += cosine * weight
+        return near
 
     def _are_copies(self, near: Array) -> BoolArray:
         """(texts, population): which are one and the same text, or nearly."""
-        return np.asarray(near > _COPY * sum(self._weights))
+        return np.asarray(near > _COPY * self._weights.sum())
 
     def _standardised(self, near: Array, middles: Array, deviations: Array) -> Array:
         """(texts, population): how near, in deviations of what both are used to."""
         theirs = (near - self._middles) / self._deviations
         return np.asarray(0.5 * ((near - middles[:, None]) / deviations[:, None] + theirs))
 
-    def _companions(self, standard: Array) -> tuple[IntArray, IntArray, FloatArray]:
-        """Each companion: whose it is, in rising order, which text it is, and its weight."""
+    def _companions(self, standard: Array, largest: Array) -> tuple[IntArray, IntArray, FloatArray]:
+        """Each companion: whose it is, in rising order, which text it is, and its weight.
+
+        `largest` are the largest values of each row of `standard`.
+        """
         rows, columns = np.nonzero(standard > self._near_enough)
         found = standard[rows, columns].astype(np.float64)
-        nearer = [  # how many texts are nearer to the text, and to its companion
-            (ranked > found[:, None] + _SAME_RANK).sum(axis=1)
-            for ranked in (_largest(standard)[rows], self._nearest[columns])
-        ]
+        nearer = np.maximum(  # how many texts are nearer to the text, and to its companion
+            *(
+                (ranked > found[:, None] + _SAME_RANK).sum(axis=1)
+                for ranked in (largest[rows], self._nearest[columns])
+            )
+        )
         weights = np.minimum(_LARGEST_WEIGHT, _WEIGHT * (found - self._near_enough))
-        return rows, columns, weights * np.exp(-np.maximum(*nearer) / _RANKS)
+        weights *= np.exp(-nearer / _RANKS)
+        kept = nearer < _KEPT_RANKS
+        return rows[kept], columns[kept], weights[kept]
 
     @staticmethod
     def _towards(table: Array, there: Array, found: tuple[IntArray, IntArray, FloatArray]) -> Array:
@@ -149,6 +149,14 @@ class Companions:
             if begin < end:
                 moved[row] += weights[begin:end].astype(np.float32) @ there[columns[begin:end]]
         return _units(moved)
+
+
+def _sides(styles: Array, sides: npt.NDArray[np.integer]) -> Array:
+    """(sides, size): the unit vectors of texts as those of their sides."""
+    count = int(sides[-1]) + 1
+    if len(styles) == count:
+        return styles
+    return _units(np.add.reduceat(styles, np.searchsorted(sides, np.arange(count))))
 
 
 def hearing(clearness: Sequence[float], usual: Sequence[float]) -> FloatArray:

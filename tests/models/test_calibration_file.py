@@ -77,6 +77,8 @@ def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
         ("companions", {"fusion": whole["companions"]["fusion"]}),
         ("usual_clearness", ["clear"]),
         ("usual_clearness", 3),
+        ("usual_clearness", [0, 1.0]),
+        ("usual_clearness", [float("nan"), 1.0]),
     ):
         path.write_text(json.dumps({**whole, name: value}), "utf-8")
         with pytest.raises(ModelError, match="damaged"):

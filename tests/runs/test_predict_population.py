@@ -175,11 +175,16 @@ def test_the_command_says_that_texts_drew_on_companions(
 ) -> None:
     command = ["predict", pairs, "--model", model, "--population"]
     told = run(*command, "input", "-o", tmp_path / "a.jsonl").stdout
-    assert f"Texts drew on companions among {len(used(pairs))}:" in told
+    assert f"Texts could draw on companions among {len(used(pairs))}:" in told
     others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in TEXTS])
     for more in (["input", "--no-companions"], [others]):  # a population of others has none
         told = run(*command, *more, "-o", tmp_path / f"b{len(more)}.jsonl").stdout
-        assert "companions" not in told
+        assert "ompanions" not in told
+    few = write_rows(tmp_path / "few.jsonl", read(pairs)[:3])
+    command = ["predict", few, "--model", model, "-o", tmp_path / "c.jsonl"]
+    told = run(*command, "--population", "input").stdout
+    assert "Companions were not looked for" in told
+    assert "--no-companions is for" in run(*command, "--no-companions", status=2).stderr
 
 
 def test_problems_with_several_known_texts_draw_on_companions(model: Path, tmp_path: Path) -> None:
