@@ -1,6 +1,6 @@
 """What companions cost, and what they do where there are few or none.
 
-    python benchmarks/companions.py [CORPORA] [--model general-en] [--halves 5] [SET ...]
+    python benchmarks/companions.py [CORPORA] [SET ...] [--draws 12] [--halves 5]
 
 For each dev set, of the pairs that are answered with the set's own texts as the population:
 
@@ -108,6 +108,7 @@ def main() -> None:
     parser.add_argument("corpora", type=Path, nargs="?", default=Path(DEFAULT_CORPORA).parent)
     parser.add_argument("sets", nargs="*", help="dev sets; all unless named")
     parser.add_argument("--model", default="general-en")
+    parser.add_argument("--draws", type=int, default=12, help="of one pair an author")
     parser.add_argument("--halves", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -131,13 +132,14 @@ def main() -> None:
     print("|---" * 6 + "|")
     rows = []
     for name, pairs in dev.items():
-        count, *row = one_pair_an_author(verifier, pairs, 4 * arguments.halves, rng)
+        count, *row = one_pair_an_author(verifier, pairs, arguments.draws, rng)
         print(f"| {name} | {count:.0f} | {' | '.join(map(_number, row))} |", flush=True)
         rows.append(row)
     print(f"| mean | | {' | '.join(map(_number, np.mean(rows, axis=0)))} |")
     print("\nAmong strangers:\n")
     print("| set | texts of each | texts | AUC without | AUC with companions |")
     print("|---" * 5 + "|")
+    rng = np.random.default_rng(arguments.seed)
     for name, pairs in dev.items():
         for each, (texts, *aucs) in among_strangers(verifier, pairs, arguments.halves, rng).items():
             shown = " | ".join(map(_number, aucs))
