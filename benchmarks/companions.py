@@ -69,7 +69,7 @@ def one_pair_an_author(
             scores = verifier.score(first[chosen], second[chosen], population)
             row += [auc(scores, same[chosen]), cllr(scores, same[chosen])]
         rows.append(row)
-    return np.mean(rows, axis=0).tolist()
+    return [float(value) for value in np.mean(rows, axis=0)]
 
 
 def among_strangers(
@@ -79,8 +79,8 @@ def among_strangers(
     first, second = verifier.encode_pairs(pairs)
     same = np.array([pair.same_author for pair in pairs])
     by_author: dict[str, dict[str, np.ndarray]] = {}
-    for pair, levs in zip(pairs, zip(first, second, strict=True), strict=True):
-        for document, lev in zip((pair.first, pair.second), levs, strict=True):
+    for pair, *sides in zip(pairs, first, second, strict=True):
+        for document, lev in zip((pair.first, pair.second), sides, strict=True):
             by_author.setdefault(document.author, {})[document.text] = lev
     names = sorted(by_author)
     found: dict[str, list[list[float]]] = {"one": [], "all": []}
@@ -141,9 +141,9 @@ def main() -> None:
     print("|---" * 5 + "|")
     rng = np.random.default_rng(arguments.seed)
     for name, pairs in dev.items():
-        for each, (texts, *aucs) in among_strangers(verifier, pairs, arguments.halves, rng).items():
+        for each, (count, *aucs) in among_strangers(verifier, pairs, arguments.halves, rng).items():
             shown = " | ".join(map(_number, aucs))
-            print(f"| {name} | {each} | {texts:.0f} | {shown} |", flush=True)
+            print(f"| {name} | {each} | {count:.0f} | {shown} |", flush=True)
 
 
 def _number(value: float) -> str:
