@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,7 @@ _SHARED = 0.2  # of the shorter text that stands in the other, too
 _COPIED = 0.5  # the same, from which on it is a copy
 _FARTHER = 1.2  # times as far from the population as from training texts
 _FEW_TEXTS = 20  # of a population
+_FEWEST_OF_A_KIND = 0.6  # share of a population's texts that are like the same kind
 _MOST_COPIES = 0.02  # of the compared texts, as a share of the population
 _MOST_REPEATED = 0.1  # share of the population
 _MOST_NAMED = 5  # texts in one message
@@ -130,6 +131,35 @@ def cautions_of(
     return found
 
 
+def cautions_of_many(
+    calibrated: bool, population: Population | None, kind_names: Mapping[str, str]
+) -> Iterator[Caution]:
+    """What to beware of when many pairs are compared, whatever is in them."""
+    if not calibrated:
+        yield Caution("uncalibrated", UNCALIBRATED)
+    if population is None:
+        return
+    yield from _small(population)
+    if max(population.kinds.values(), default=1.0) < _FEWEST_OF_A_KIND:
+        shown = ", ".join(
+            f"{kind_names.get(kind, kind)} ({share:.0%})"
+            for kind, share in list(population.kinds.items())[:3]
+        )
+        yield Caution(
+            "mixed_population",
+            f"the texts of the population are like several kinds of text: {shown}. If they are of "
+            "several kinds, the Bayes factors are too sure; then answer each kind by itself",
+        )
+
+
+def _small(population: Population) -> Iterator[Caution]:
+    if population.texts < _FEW_TEXTS:
+        yield Caution(
+            "small_population",
+            f"the population has {population.texts} texts; better are 50 or more",
+        )
+
+
 def _of_population(
     sides: Sequence[Sequence[Exhibit]], population: Population, farther: float
 ) -> Iterator[Caution]:
@@ -140,11 +170,7 @@ def _of_population(
             f"the texts are {farther:.1f} times as far from the population as from the training "
             "texts: it seems to be of another kind; expected texts of the kind that is compared",
         )
-    if population.texts < _FEW_TEXTS:
-        yield Caution(
-            "small_population",
-            f"the population has {population.texts} texts; better are 50 or more",
-        )
+    yield from _small(population)
     exhibits = [exhibit for side in sides for exhibit in side]
     prints = [*population.prints, *(fingerprint(each.document.text) for each in exhibits)]
     inside = len(population.prints)

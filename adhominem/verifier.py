@@ -321,7 +321,12 @@ class Verifier:
         Nor have very few texts, more than can be looked through, or a model that was not
         calibrated for them.
         """
+        levs = each_once(levs)
         population = Population.of(levs, texts)
+        lead = self.members[0]
+        if lead.styles is not None:
+            kinds = lead.styles.shares(self._columns(levs)[0].astype(np.float64))
+            population = replace(population, kinds=kinds)
         if companions and self.scales.companions is not None:
             return self.with_companions(population, levs)
         return population

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adhominem import Tokenizer, Vocabulary
-from adhominem.cautions import Caution, cautions_of
+from adhominem.cautions import Caution, cautions_of, cautions_of_many
 from adhominem.models.reference import Reference
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
@@ -188,6 +188,27 @@ def test_a_population_that_repeats_itself_is_told() -> None:
     assert found(GARDEN, VOYAGE, population=few) == []
     caution = only(found(GARDEN, VOYAGE, population=many), "repeats_in_population")
     assert "5 of the 25 texts" in caution.message
+
+
+def test_many_pairs_are_warned_of_a_population_of_several_kinds() -> None:
+    texts = population_of(others(20))
+    for kinds, mixed in (
+        ({}, False),
+        ({"letters": 0.7, "sermons": 0.3}, False),
+        ({"letters": 0.55, "sermons": 0.45}, True),
+    ):
+        several = replace(texts, kinds=kinds)
+        cautions = list(cautions_of_many(True, several, {"letters": "private letters"}))
+        assert bool(cautions) == mixed
+        if mixed:
+            message = only(cautions, "mixed_population").message
+            assert "private letters (55%), sermons (45%)" in message
+    few = replace(texts, texts=19)
+    assert [each.code for each in cautions_of_many(False, few, {})] == [
+        "uncalibrated",
+        "small_population",
+    ]
+    assert list(cautions_of_many(True, None, {})) == []
 
 
 # copies

@@ -219,6 +219,13 @@ def test_levs_that_are_no_numbers_are_refused(
         verifier.with_companions(population, np.concatenate([levs, broken]))
 
 
+def test_a_population_knows_what_kinds_its_texts_are_like(
+    verifier: Verifier, population: Population
+) -> None:
+    assert set(population.kinds) <= set(verifier.kinds)
+    assert sum(population.kinds.values()) == pytest.approx(1)
+
+
 def test_a_kind_can_not_be_unknown_with_companions(
     verifier: Verifier, levs: Levs, population: Population
 ) -> None:

@@ -169,7 +169,7 @@ def _answers_of(
 ) -> Path:
     """A model's own answers, in a file of its name and of how it came to them."""
     from adhominem.runs.predict import predict
-    from adhominem.terminal import progress
+    from adhominem.terminal import complain, progress
     from adhominem.text.pan import pair_rows
     from adhominem.text.readers import find_sources
 
@@ -182,6 +182,8 @@ def _answers_of(
             population=pairs if population == "input" else population,
             companions=population == "input" and companions,
         )
+    for caution in done.warnings:
+        complain(f"warning: {caution.message}")
     how = ", companions" if done.companions else ", population" if population else ""
     return output.rename(folder / f"{Path(model).name}{how}.jsonl")
 

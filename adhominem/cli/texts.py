@@ -115,7 +115,8 @@ def predict(
         adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
-    from adhominem.cautions import UNCALIBRATED
+    from dataclasses import asdict
+
     from adhominem.runs.predict import predict as answer_all
     from adhominem.terminal import complain, print_json, print_table, progress
     from adhominem.text.pan import pair_rows, problem_rows
@@ -145,8 +146,8 @@ def predict(
             device=device,
             skipped=skipped,
         )
-    if not done.calibrated:
-        complain(UNCALIBRATED)
+    for caution in done.warnings:
+        complain(f"warning: {caution.message}")
     if as_json:
         print_json(
             {
@@ -154,6 +155,7 @@ def predict(
                 "calibrated": done.calibrated,
                 "population_texts": done.population_texts,
                 "companions": done.companions,
+                "warnings": [asdict(caution) for caution in done.warnings],
                 "answers": done.answers,
                 "scored_now": done.scored,
                 "texts_encoded": done.encoded,

@@ -26,19 +26,20 @@ def read_population(
     encode: Encode,
     *,
     verifier: Verifier | None = None,
+    companions: bool = False,
     seed: int = 0,
     skipped: list[InputError] | None = None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Population:
     """The population of all texts at a path, or of so many of them drawn at random; each once.
 
-    With a `verifier` it is these texts that are compared: they may have companions, if they are few
-    enough.
+    A `verifier` also says of what kinds they are. With `companions`, it is these texts that are
+    compared: they may have some, if they are few enough.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
     rng = np.random.default_rng(seed)
-    most = _MOST_TEXTS if verifier is None else MOST
+    most = MOST if companions else _MOST_TEXTS
     kept: list[tuple[float, int, Document]] = []
     seen: set[bytes] = set()
     for document in read_documents(path, author_required=False, skipped=skipped):
@@ -50,7 +51,7 @@ def read_population(
         if len(kept) > most:
             heapq.heappop(kept)
     if len(seen) > MOST:
-        verifier, kept = None, heapq.nlargest(_MOST_TEXTS, kept)
+        companions, kept = False, heapq.nlargest(_MOST_TEXTS, kept)
     documents = [document for _, _, document in sorted(kept, key=lambda each: each[1])]
     levs, texts = [], []
     for at in range(0, len(documents), _AT_ONCE):
@@ -66,4 +67,4 @@ def read_population(
         on_documents(len(some))
     if verifier is None:
         return Population.of(np.array(levs), texts)
-    return verifier.population_of(np.array(levs), texts, companions=True)
+    return verifier.population_of(np.array(levs), texts, companions=companions)

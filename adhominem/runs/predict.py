@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.cautions import Caution, cautions_of_many
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.runs.population import read_population
 from adhominem.runs.workers import Encode, Lev, encoder
@@ -53,6 +54,7 @@ class Predicted:
     calibrated: bool
     population_texts: int  # 0: no population was used
     companions: bool  # whether texts could draw on them
+    warnings: tuple[Caution, ...]  # of the model and of the population
 
 
 def predict(
@@ -91,7 +93,8 @@ def predict(
             relevant = read_population(
                 population,
                 levs.encode,
-                verifier=verifier if knows_companions else None,
+                verifier=verifier,
+                companions=knows_companions,
                 skipped=unread,
             )
         settings = {
@@ -125,6 +128,7 @@ def predict(
         scale.calibration is not None,
         0 if relevant is None else relevant.texts,
         relevant is not None and relevant.companions is not None,
+        tuple(cautions_of_many(scale.calibration is not None, relevant, verifier.kind_names)),
     )
 
 

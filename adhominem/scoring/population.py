@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 import numpy as np
@@ -24,6 +24,7 @@ class Population:
     lev_mean: npt.NDArray[np.float64]  # (lev_size,)
     prints: tuple[Fingerprint, ...] = ()  # of its texts where they are known: to find copies
     companions: Companions | None = None  # if it is the texts themselves that are compared
+    kinds: Mapping[str, float] = field(default_factory=dict)  # shares of texts like each of them
 
     @classmethod
     def of(cls, levs: npt.NDArray[np.floating], texts: Iterable[str] = ()) -> Population:

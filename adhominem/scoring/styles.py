@@ -91,6 +91,13 @@ class Styles:
         weights = np.exp(-_SHARPNESS * len(self.kinds) * rest / max(scale, 1e-300))
         return np.asarray(weights / weights.sum())
 
+    def shares(self, levs: FloatArray) -> dict[str, float]:
+        """What share of texts (documents, lev_size) is nearest to each kind; the largest first."""
+        distances = np.square(self.centres).sum(axis=1) - 2 * levs @ self.centres.T
+        counts = np.bincount(distances.argmin(axis=1), minlength=len(self.kinds))
+        order = np.argsort(-counts, kind="stable")
+        return {self.kinds[at]: float(counts[at] / len(levs)) for at in order if counts[at]}
+
     def centre(self, levs: FloatArray, population: Centre | None) -> FloatArray:
         """(lev_size,): of the kind that these LEVs are of.
 

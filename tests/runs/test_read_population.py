@@ -166,9 +166,8 @@ class Companionable:
     def population_of(
         self, levs: npt.NDArray[np.float32], texts: Sequence[str], *, companions: bool
     ) -> Population:
-        assert companions
         assert levs[:, 0].tolist() == [float(text) for text in texts]
-        self.texts += texts
+        self.texts += texts if companions else []
         return Population.of(levs, texts)
 
 
@@ -180,7 +179,7 @@ def test_companions_are_looked_for_among_all_texts_or_none(
     monkeypatch.setattr(module, "_MOST_TEXTS", 10)
     path = numbers(tmp_path / "texts.jsonl", texts)
     verifier = Companionable()
-    found = read_population(path, Numbered(), verifier=verifier)  # type: ignore[arg-type]
+    found = read_population(path, Numbered(), verifier=verifier, companions=True)  # type: ignore[arg-type]
     assert verifier.texts == ([str(number) for number in range(30)] if looked else [])
     assert found.texts == (30 if looked else 10)
     if not looked:  # as it would be without them
@@ -193,6 +192,6 @@ def test_a_text_without_words_is_no_companion(tmp_path: Path) -> None:
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"text": "...", "id": "dots"}\n{"text": "3"}\n')
     verifier, skipped = Companionable(), list[InputError]()
-    read_population(path, Numbered(), verifier=verifier, skipped=skipped)  # type: ignore[arg-type]
+    read_population(path, Numbered(), verifier=verifier, companions=True, skipped=skipped)  # type: ignore[arg-type]
     assert verifier.texts == [str(number) for number in range(25)]  # and none of them twice
     assert len(skipped) == 1

@@ -241,3 +241,16 @@ def test_the_order_of_a_pair_does_not_matter(seed: int, given_population: bool) 
     for measure in (STYLES.log_bayes_factor, STYLES.context):
         one, other = measure(first, second, population), measure(second, first, population)
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-7)
+
+
+def test_the_shares_of_kinds_are_those_of_the_nearest_centres() -> None:
+    levs = np.concatenate(some_levs(np.random.default_rng(5), 7, 9, 4))
+    nearest = [
+        int(np.argmin([np.linalg.norm(lev - each) for each in STYLES.centres])) for lev in levs
+    ]
+    found = STYLES.shares(levs)
+    assert found == {STYLES.kinds[at]: nearest.count(at) / 20 for at in set(nearest)}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert STYLES.shares(STYLES.centres[[1, 1, 0]]) == pytest.approx(
+        {STYLES.kinds[1]: 2 / 3, STYLES.kinds[0]: 1 / 3}
+    )
