@@ -194,7 +194,7 @@ def test_many_pairs_are_warned_of_a_population_of_several_kinds() -> None:
     texts = population_of(others(20))
     for kinds, mixed in (
         ({}, False),
-        ({"letters": 0.7, "sermons": 0.3}, False),
+        ({"letters": 0.8, "sermons": 0.2}, False),
         ({"letters": 0.55, "sermons": 0.45}, True),
     ):
         several = replace(texts, kinds=kinds)
