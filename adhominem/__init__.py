@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from adhominem.text.tokenizer import Tokenizer
     from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
     from adhominem.text.windows import WindowOptions
-    from adhominem.verifier import Verification, Verifier, load
+    from adhominem.verification import Verification
+    from adhominem.verifier import Verifier, load
 
 _HOMES = {
     "AdHominemError": "errors",
@@ -69,7 +70,7 @@ _HOMES = {
     "Tokenizer": "text.tokenizer",
     "TwoCovariance": "scoring.two_covariance",
     "VerbalScale": "scoring.verbal",
-    "Verification": "verifier",
+    "Verification": "verification",
     "Verifier": "verifier",
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import adhominem
-from adhominem.cautions import Caution, cautions_of
+from adhominem.cautions import cautions_of
 from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.models.calibration import Scales, read_scales
 from adhominem.models.folder import AnyModel, model_hash, read_models
@@ -33,6 +33,7 @@ from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.windows import WindowOptions, spread_starts
+from adhominem.verification import Likeness, Material, PopulationUse, Side, Verification
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -42,69 +43,6 @@ SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
-
-
-@dataclass(frozen=True)
-class Material:
-    """A text that was compared."""
-
-    name: str
-    tokens: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Side:
-    """All texts of one side, by one author."""
-
-    documents: tuple[Material, ...]
-    tokens: int
-
-
-@dataclass(frozen=True)
-class PopulationUse:
-    """The relevant population of a comparison, and what the comparison would be without it."""
-
-    texts: int
-    log10_bayes_factor_without: float
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """How like the training texts the texts at hand are."""
-
-    kinds: dict[str, float]  # shares of each kind of training text in what they look like
-    unlikeness: float  # of the most unlike: 1 is farther from the mean than 99% of training texts
-    described: dict[str, str] = field(default_factory=dict)  # the kinds in words, if the model says
-
-    def name(self, kind: str) -> str:
-        """A kind of text as people call it."""
-        return self.described.get(kind, kind)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verification:
-    """How strong the evidence is that one person wrote both sides, and what to beware of."""
-
-    log_bayes_factor: float  # in nats
-    log10_bayes_factor: float
-    verbal: str
-    probability_same_author: float  # with the prior below, and no other
-    prior_same_author: float
-    decision: str
-    reason: str
-    population: PopulationUse | None  # what it did to the Bayes factor
-    likeness: Likeness | None  # of the texts to those of training
-    warnings: tuple[Caution, ...]
-    model: str
-    model_sha256: str  # of all that the number depends on
-    version: str  # of AdHominem
-    first: Side
-    second: Side
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings."""
-        return asdict(self)
 
 
 class Verifier:
@@ -389,15 +327,11 @@ class Verifier:
             members = self._compare_with_companions(first, second, population)
             return Scores(members, np.zeros((0 if lead.styles is None else 1, len(first))))
         tables = _one_text_each(first, second)
-        if tables is not None:
-            columns = [self._columns(table) for table in tables]
-            said = [
-                member.score_pairs(one, other, centre, unknown)
-                for member, one, other, centre in zip(self.members, *columns, centres, strict=True)
-            ]
-            context = lead.context_of_pairs(columns[0][0], columns[1][0], centres[0], unknown)
-            return Scores(np.array(said), context)
-        sides = [self._split(side) for side in (first, second)]
+        sides: list[list[Any]] = (
+            [self._split(side) for side in (first, second)]
+            if tables is None
+            else [self._columns(table) for table in tables]
+        )
         said = [
             member.score(one, other, centre, unknown)
             for member, one, other, centre in zip(self.members, *sides, centres, strict=True)
@@ -434,21 +368,23 @@ class Verifier:
 
     def centres(self, population: Population | None) -> Sequence[Centre | None]:
         """Each member's part of a population's mean."""
-        if population is None:
-            return [None] * len(self.members)
+        return [None] * len(self.members) if population is None else self._centres(population)
+
+    def _centres(self, population: Population) -> list[Centre]:
         if len(population.lev_mean) != self.lev_size:
             raise OptionError("the population was encoded by another model")
-        means = self._split([population.lev_mean[None]])
-        return [(mean[0][0], population.texts) for mean in means]
+        means = self._columns(population.lev_mean[None])
+        return [(mean[0], population.texts) for mean in means]
 
     def _styles(self, levs: Levs, population: Population) -> list[FloatArray]:
         """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
         if not np.isfinite(levs).all():
             raise OptionError("a LEV is not finite")
-        means = self._columns(population.lev_mean[None])
         return [
-            member.style(own.astype(np.float64), (mean[0].astype(np.float64), population.texts))
-            for member, own, mean in zip(self.members, self._columns(levs), means, strict=True)
+            member.style(own.astype(np.float64), centre)
+            for member, own, centre in zip(
+                self.members, self._columns(levs), self._centres(population), strict=True
+            )
         ]
 
     def _compare_with_companions(

@@ -37,11 +37,12 @@ def best_of_three(work: Callable[[], object]) -> float:
 def one_by_one(
     verifier: Verifier, first: Levs, second: Levs, population: Population | None
 ) -> None:
-    sides = verifier._split(first), verifier._split(second)
+    ends = np.cumsum([member.lev_size for member in verifier.members])[:-1]
+    columns = (np.split(levs.astype(np.float64), ends, axis=1) for levs in (first, second))
     for member, one, other, centre in zip(
-        verifier.members, *sides, verifier.centres(population), strict=True
+        verifier.members, *columns, verifier.centres(population), strict=True
     ):
-        member.score(one, other, centre, ("", 0))
+        member.score(list(one[:, None]), list(other[:, None]), centre, ("", 0))
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ ROOMS = (
     "evaluation",
     "models",
     "cautions",
+    "verification",
     "verifier",
     "explain",
     "runs",

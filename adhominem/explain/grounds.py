@@ -16,7 +16,8 @@ from adhominem.models.folder import model_hash
 from adhominem.models.shipped import model_folder
 from adhominem.models.validation import Validation
 from adhominem.scoring.calibration import Calibration
-from adhominem.verifier import Likeness, Verifier
+from adhominem.verification import Likeness
+from adhominem.verifier import Verifier
 
 LOG_10 = log(10)
 _MOSTLY = 0.5  # share of a kind of text from which on the texts count as of this kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adhominem.explain.html_text import as_html
 from adhominem.explain.summary import NOT_A_VERDICT, background, probability, signed
-from adhominem.verifier import Side, Verification
+from adhominem.verification import Side, Verification
 
 PAGE_STYLE = """
 :root { color-scheme: light; }

@@ -36,7 +36,8 @@ from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.population import Population, without_companions
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
-from adhominem.verifier import Likeness, Side, SideTexts, Verification, Verifier, exhibits_of
+from adhominem.verification import Likeness, Side, Verification
+from adhominem.verifier import SideTexts, Verifier, exhibits_of
 
 FORMAT = 1
 MOST_DRAWS = 10_000  # more would move no digit that is shown

@@ -6,7 +6,7 @@ from math import isfinite, log
 
 from adhominem.explain.explanation import Explanation
 from adhominem.scoring.verbal import DIFFERENT, SAME
-from adhominem.verifier import Likeness, Material, Verification
+from adhominem.verification import Likeness, Material, Verification
 
 NOT_A_VERDICT = (
     "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "

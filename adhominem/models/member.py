@@ -22,6 +22,7 @@ from adhominem.text.tokenizer import Tokenizer
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
+Sides = Levs | Sequence[FloatArray]  # (pairs, lev_size), one text a side; or sets of LEVs
 
 
 class Member:
@@ -66,50 +67,33 @@ class Member:
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
 
     def score(
-        self,
-        first: Sequence[FloatArray],
-        second: Sequence[FloatArray],
-        centre: Centre | None,
-        unknown: tuple[str, int],
+        self, first: Sides, second: Sides, centre: Centre | None, unknown: tuple[str, int]
     ) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of sets of LEVs."""
-        if self.styles is not None:
-            styles = self.styles.without(*unknown)
-            return styles.log_bayes_factor(first, second, centre)
-        return self.layer.log_bayes_factor(
-            [self.moved(levs, centre) for levs in first],
-            [self.moved(levs, centre) for levs in second],
-        )
+        """(pairs,): the log Bayes factors of pairs of sides; all at once if they come as tables."""
+        if self.styles is None:
+            return self.layer.log_bayes_factor(
+                *(self._moved_sides(side, centre) for side in (first, second))
+            )
+        styles = self.styles.without(*unknown)
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+            return pair_factors(styles, first, second, centre)
+        return styles.log_bayes_factor(list(first), list(second), centre)
 
     def context(
-        self,
-        first: Sequence[FloatArray],
-        second: Sequence[FloatArray],
-        centre: Centre | None,
-        unknown: tuple[str, int],
+        self, first: Sides, second: Sides, centre: Centre | None, unknown: tuple[str, int]
     ) -> FloatArray:
         """(contexts, pairs): what a score is worth; nothing is known of it without styles."""
         if self.styles is None:
             return np.zeros((0, len(first)))
-        return self.styles.without(*unknown).context(first, second, centre)
+        styles = self.styles.without(*unknown)
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+            return pair_context(styles, first, second, centre)
+        return styles.context(list(first), list(second), centre)
 
-    def score_pairs(
-        self, first: Levs, second: Levs, centre: Centre | None, unknown: tuple[str, int]
-    ) -> FloatArray:
-        """(pairs,): the same of one text a side, with LEVs (pairs, lev_size); faster."""
-        if self.styles is not None:
-            return pair_factors(self.styles.without(*unknown), first, second, centre)
-        return self.layer.log_bayes_factor(
-            *(self.moved(side.astype(np.float64), centre) for side in (first, second))
-        )
-
-    def context_of_pairs(
-        self, first: Levs, second: Levs, centre: Centre | None, unknown: tuple[str, int]
-    ) -> FloatArray:
-        """(contexts, pairs): `context` of one text a side, with LEVs (pairs, lev_size)."""
-        if self.styles is None:
-            return np.zeros((0, len(first)))
-        return pair_context(self.styles.without(*unknown), first, second, centre)
+    def _moved_sides(self, sides: Sides, centre: Centre | None) -> FloatArray | list[FloatArray]:
+        if isinstance(sides, np.ndarray):
+            return self.moved(sides.astype(np.float64), centre)
+        return [self.moved(levs, centre) for levs in sides]
 
     def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
         """(documents, size): how texts depart from a population of their kind."""

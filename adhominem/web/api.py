@@ -12,7 +12,8 @@ from fastapi.responses import Response
 import adhominem
 from adhominem.explain.explanation import Explanation
 from adhominem.scoring.population import Population
-from adhominem.verifier import Verification, exhibits_of
+from adhominem.verification import Verification
+from adhominem.verifier import exhibits_of
 from adhominem.web.failures import RequestError, json_bytes, json_response
 from adhominem.web.schemas import (
     Comparison,

@@ -17,7 +17,8 @@ from adhominem.runs.workers import encoder
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
-from adhominem.verifier import Levs, Verification, Verifier, load
+from adhominem.verification import Verification
+from adhominem.verifier import Levs, Verifier, load
 from adhominem.web.batching import Progress, WithLevs, Worker
 from adhominem.web.failures import RequestError, too_large, too_slow
 from adhominem.web.limits import Limits

@@ -9,7 +9,7 @@ from adhominem.explain.summary import NOT_A_VERDICT, background, in_numbers, sig
 from adhominem.scoring.decision import show_probability
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.verifier import Side, Verification
+from adhominem.verification import Side, Verification
 from adhominem.web.gauge import gauge
 
 _OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)

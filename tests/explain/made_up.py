@@ -19,7 +19,7 @@ from adhominem.explain.explanation import (
     Place,
     TokenAttention,
 )
-from adhominem.verifier import Likeness, Material, Side, Verification
+from adhominem.verification import Likeness, Material, Side, Verification
 
 BAD = "<script>alert(1)</script>"
 FIRST = (

@@ -22,7 +22,7 @@ from adhominem.explain.report_text import head, sections
 from adhominem.models.validation import Validation
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.verifier import Likeness
+from adhominem.verification import Likeness
 
 
 def validation(pairs: int = 400, seed: int = 0) -> Validation:

@@ -30,7 +30,7 @@ from adhominem.explain.html import (
     heat_map,
 )
 from adhominem.explain.html_text import Mark
-from adhominem.verifier import Material, PopulationUse, Side
+from adhominem.verification import Material, PopulationUse, Side
 
 VOID = {"meta", "input"}
 INSIDE = {"span", "mark"}  # of a heat map

@@ -30,7 +30,8 @@ from adhominem.explain.texts import explain_texts
 from adhominem.models.validation import Validation, read_validation
 from adhominem.runs.calibrate import calibrate_model
 from adhominem.text.exhibits import read_exhibits
-from adhominem.verifier import Likeness, Verifier, exhibits_of
+from adhominem.verification import Likeness
+from adhominem.verifier import Verifier, exhibits_of
 
 ROWS = made_up_rows(6, 3, "r")
 FIRST = " ".join(row["text"] for row in ROWS[:3])  # of one author

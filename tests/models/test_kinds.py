@@ -8,7 +8,7 @@ from adhominem import load
 from adhominem.errors import ModelError
 from adhominem.models.kinds import read_kinds
 from adhominem.models.shipped import model_folder
-from adhominem.verifier import Likeness
+from adhominem.verification import Likeness
 
 
 def test_a_model_without_words_for_its_kinds_has_none(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from slow_two_covariance import seeds
@@ -84,8 +84,9 @@ def test_both_classes_count_half_whatever_their_number(seed: int) -> None:
     more = np.concatenate([everything, everything[~same], everything[~same]])
     # in the middle of standardised scores the ridge is another one: that much may differ
     once = fit_fusion(scores, same)(scores)
+    assume(np.abs(once).max() < 15)  # else the classes are all but apart, and the ridge decides
     again = fit_fusion(Scores(scores.members[:, more], scores.context[:, more]), same[more])(scores)
-    np.testing.assert_allclose(once, again, rtol=0.15, atol=0.15)
+    np.testing.assert_allclose(once, again, rtol=0.05, atol=0.05)
     weight = np.where(same, 0.5 / same.sum(), 0.5 / (~same).sum())
     assert weight @ probability_same_author(once) == pytest.approx(0.5, abs=1e-6)
 
