@@ -77,6 +77,10 @@ class EmptyTextError(InputError):
     """A text without a single visible character."""
 
 
+class TokenizerError(InputError):
+    """A text that the tokenizer's engine gives up on."""
+
+
 class BinaryFileError(InputError):
     """Bytes that are not text."""
 

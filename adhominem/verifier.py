@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import adhominem
 from adhominem.cautions import cautions_of
-from adhominem.errors import EmptyTextError, ModelError, OptionError
+from adhominem.errors import EmptyTextError, InputError, ModelError, OptionError
 from adhominem.models.calibration import Scales, read_scales
 from adhominem.models.folder import AnyModel, model_hash, read_models
 from adhominem.models.kinds import read_kinds
@@ -491,10 +491,14 @@ def _document(each: str | Document) -> Document:
 
 
 def _tokens(documents: Sequence[Document], tokenizer: Tokenizer) -> list[list[str]]:
-    tokens = [tokenizer.tokens(document.text) for document in documents]
-    for document, found in zip(documents, tokens, strict=True):
-        if not found:
-            raise EmptyTextError(f"the text '{document.id}' has no word in it")
+    tokens = []
+    for document in documents:
+        try:
+            tokens.append(tokenizer.tokens(document.text))
+        except InputError as error:
+            raise error.at(document.id) from None
+        if not tokens[-1]:
+            raise EmptyTextError("the text has no word in it", document.id)
     return tokens
 
 

@@ -216,7 +216,7 @@ def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_several_texts
 def test_a_side_without_a_text_or_a_word_is_an_error(verifier: Verifier) -> None:
     with pytest.raises(OptionError, match="there is no second text"):
         verifier.verify(QUESTIONED, [])
-    with pytest.raises(EmptyTextError, match="the text 'first-2' has no word in it"):
+    with pytest.raises(EmptyTextError, match="first-2: the text has no word in it"):
         verifier.verify([KNOWN[0], "\u200b"], QUESTIONED)
     with pytest.raises(EmptyTextError, match="the text is empty"):
         verifier.verify("", QUESTIONED)
@@ -410,7 +410,7 @@ def test_an_exhibit_keeps_the_hash_of_its_file(verifier: Verifier) -> None:
     [
         (["nowhere.txt", "email.txt"], "nowhere.txt: there is no such file or folder"),
         (["empty.txt", "email.txt"], "empty.txt: the text is empty; expected"),
-        (["letter.txt", "hidden.txt"], "the text 'hidden.txt' has no word in it"),
+        (["letter.txt", "hidden.txt"], "hidden.txt: the text has no word in it"),
         (["letter.txt", "email.txt", "--model", "nowhere"], "nowhere"),
         (["letter.txt", "email.txt", "--scale", "letter.txt"], "letter.txt is no verbal scale"),
         (["letter.txt", "email.txt", "--device", "tpu"], "the device is 'tpu'"),

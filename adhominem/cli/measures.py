@@ -94,7 +94,7 @@ def evaluate(
     from adhominem.evaluation.measures import MEASURES
     from adhominem.evaluation.measures import evaluate as evaluate_answers
     from adhominem.terminal import counting, print_json, print_table
-    from adhominem.text.files import check_output
+    from adhominem.text.writing import check_output
 
     if output is not None:
         output = check_output(output)

@@ -99,7 +99,7 @@ def report(
     from adhominem.explain.summary import signed
     from adhominem.scoring.verbal import VerbalScale
     from adhominem.terminal import complain, percent, print_json
-    from adhominem.text.files import write_whole
+    from adhominem.text.writing import write_whole
 
     date = report_date(date)
     given = click.get_current_context().params

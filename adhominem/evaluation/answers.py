@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
-from adhominem.text.files import bare_stem, write_whole
+from adhominem.text.files import bare_stem
 from adhominem.text.pan import find_file, read_json_lines, read_truth
+from adhominem.text.writing import write_whole
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

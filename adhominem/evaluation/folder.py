@@ -11,7 +11,7 @@ from adhominem.evaluation.measures import Evaluation
 from adhominem.evaluation.page import write_page
 from adhominem.evaluation.plots import Entropies, write_figures
 from adhominem.strict_json import strict_json
-from adhominem.text.files import write_folder
+from adhominem.text.writing import write_folder
 
 
 def write_evaluation(

@@ -12,7 +12,7 @@ from pathlib import Path
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import MEASURES, Evaluation
 from adhominem.evaluation.plots import Entropies, figures, svg_of
-from adhominem.text.files import write_whole
+from adhominem.text.writing import write_whole
 
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
 _MANY = 5  # systems; a table of more is printed across

@@ -19,7 +19,7 @@ from typing import Any
 
 from adhominem.explain.looks import Look, looks
 from adhominem.explain.map import CorpusMap, Projection
-from adhominem.text.files import write_whole
+from adhominem.text.writing import write_whole
 
 _SCRIPT = ("common.js", "points.js", "tree.js", "both.js", "controls.js")
 _LONG_TREE = 100  # documents; a tree of more is printed over several pages

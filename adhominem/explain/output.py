@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adhominem.errors import OptionError
 from adhominem.explain.explanation import Explanation
-from adhominem.text.files import write_whole
+from adhominem.text.writing import write_whole
 
 _BY_ENDING = {".html": "html", ".htm": "html", ".png": "png", ".tex": "latex", ".txt": "terminal"}
 

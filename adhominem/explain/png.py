@@ -30,7 +30,7 @@ from adhominem.explain.summary import (
     signed,
     title,
 )
-from adhominem.text.files import replaced_file
+from adhominem.text.writing import replaced_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

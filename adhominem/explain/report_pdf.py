@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adhominem.errors import MissingExtraError
 from adhominem.explain.report import Report
-from adhominem.text.files import replaced_file
+from adhominem.text.writing import replaced_file
 
 
 def write_report_pdf(report: Report, path: Path) -> None:

@@ -13,7 +13,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.fusion import Fusion, Scale
 from adhominem.scoring.population import Population
-from adhominem.text.files import write_whole
+from adhominem.text.writing import write_whole
 
 FORMAT = 2
 _BEFORE = 1  # one calibration, without a population, of an ensemble's mean

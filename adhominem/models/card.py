@@ -10,8 +10,8 @@ from typing import Any
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams import CHANNELS, NgramTable
 from adhominem.models.calibration import CalibrationReport
-from adhominem.text.files import write_whole
 from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.writing import write_whole
 
 _MEASURES = {
     "auc": "AUC",

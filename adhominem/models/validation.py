@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError
-from adhominem.text.files import replaced_file
+from adhominem.text.writing import replaced_file
 
 _NAME = "validation.safetensors"
 _FEWEST = 30  # pairs of each class: fewer make no curve

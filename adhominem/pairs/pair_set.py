@@ -15,9 +15,9 @@ import numpy.typing as npt
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.epochs import PairOptions, draw_epoch, why_no_pairs
 from adhominem.pairs.sampling import DrawnPairs
-from adhominem.text.files import write_folder, write_whole
 from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.readers import Source, check_names
+from adhominem.text.writing import write_folder, write_whole
 
 
 @dataclass(frozen=True)

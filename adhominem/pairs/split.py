@@ -24,9 +24,9 @@ from adhominem.errors import InputError, OptionError
 from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
 from adhominem.pairs.epochs import draw_epoch
 from adhominem.text.document import Document
-from adhominem.text.files import write_folder, write_whole
 from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.readers import Source, check_names
+from adhominem.text.writing import write_folder, write_whole
 
 SIDES = ("train", "dev", "test")
 NO_SIDE = -1  # a document that was left out

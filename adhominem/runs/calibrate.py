@@ -28,8 +28,8 @@ from adhominem.scoring.companions import MOST, hearing
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
-from adhominem.text.files import write_whole
 from adhominem.text.pan import Pair
+from adhominem.text.writing import write_whole
 from adhominem.verifier import load
 
 FloatArray = npt.NDArray[np.float64]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from adhominem.errors import InputError, MissingExtraError, OptionError
 from adhominem.runs.workers import encoder
 from adhominem.text.document import Document
-from adhominem.text.files import replaced_file
 from adhominem.text.readers import Source
+from adhominem.text.writing import replaced_file
 from adhominem.verifier import load
 
 Lev = npt.NDArray[np.float32]

@@ -16,7 +16,7 @@ from adhominem.models.folder import AnyModel, read_models, write_ensemble
 from adhominem.models.styles import STYLES, write_styles
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.files import check_output, write_folder
+from adhominem.text.writing import check_output, write_folder
 
 IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adhominem.errors import CheckpointError
-from adhominem.text.files import write_whole
+from adhominem.text.writing import write_whole
 
 Event = dict[str, Any]
 

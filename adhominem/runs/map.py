@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import EmptyTextError, InputError, NotFoundError, OptionError
+from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.explain.clustering import LINKAGES
 from adhominem.explain.map import CorpusMap, Watch, map_documents, unwatched
 from adhominem.explain.map_page import write_map_page
@@ -126,13 +126,13 @@ def _encode(
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
 ) -> tuple[list[Document], Levs]:
-    """The documents that have a word in them, and their LEVs (documents, lev_size)."""
+    """The documents that can be encoded, and their LEVs (documents, lev_size)."""
     good: list[Document] = []
     levs: list[npt.NDArray[np.float32]] = []
     for at in range(0, len(documents), at_once):
         some = documents[at : at + at_once]
         for document, lev in zip(some, encode(some), strict=True):
-            if not isinstance(lev, EmptyTextError):
+            if not isinstance(lev, InputError):
                 good.append(document)
                 levs.append(lev)
             elif skipped is None:

@@ -33,9 +33,9 @@ from adhominem.runs.ensemble import style_documents
 from adhominem.runs.journal import Event, Journal
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.files import write_folder
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.windows import spread_windows
+from adhominem.text.writing import write_folder
 from adhominem.training import distributed
 from adhominem.training.checkpoint import (
     Progress,

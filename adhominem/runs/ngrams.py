@@ -28,7 +28,7 @@ from adhominem.runs.journal import Event
 from adhominem.runs.member import digest_of
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.files import replaced_file, write_folder, write_whole
+from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.ngrams import NgramTrainer
 
 _REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like

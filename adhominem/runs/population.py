@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adhominem.errors import EmptyTextError, InputError
+from adhominem.errors import InputError
 from adhominem.runs.workers import Encode
 from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
@@ -57,7 +57,7 @@ def read_population(
     for at in range(0, len(documents), _AT_ONCE):
         some = documents[at : at + _AT_ONCE]
         for document, lev in zip(some, encode(some), strict=True):
-            if not isinstance(lev, EmptyTextError):
+            if not isinstance(lev, InputError):
                 levs.append(lev)
                 texts.append(document.text)
             elif skipped is None:

@@ -24,15 +24,16 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.cautions import Caution, cautions_of_many
-from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.errors import InputError, OptionError
 from adhominem.runs.population import read_population
 from adhominem.runs.workers import Encode, Lev, encoder
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
-from adhominem.text.files import COMPRESSIONS, write_whole
+from adhominem.text.files import COMPRESSIONS
 from adhominem.text.pan import Pair, Problem
 from adhominem.text.readers import stop_or_skip
+from adhominem.text.writing import write_whole
 from adhominem.verifier import load
 
 FloatArray = npt.NDArray[np.float64]
@@ -175,10 +176,10 @@ class _Levs:
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
-        self._kept: OrderedDict[bytes, Lev | EmptyTextError] = OrderedDict()
+        self._kept: OrderedDict[bytes, Lev | InputError] = OrderedDict()
         self.encoded = 0
 
-    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | EmptyTextError]:
+    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | InputError]:
         """Of each document its LEV, or why it has none."""
         keys = [_key(document) for document in documents]
         new = {
@@ -188,12 +189,12 @@ class _Levs:
         }
         for key, lev in zip(new, self._encode(list(new.values())), strict=True):
             # As the network gave it: half the memory, and no hold on the batch it came in.
-            self._kept[key] = lev if isinstance(lev, EmptyTextError) else lev.astype(np.float32)
+            self._kept[key] = lev if isinstance(lev, InputError) else lev.astype(np.float32)
         self.encoded += len(new)
         found = [self._kept[key] for key in keys]
         for key in keys:
             self._kept.move_to_end(key)
-        size = next((lev.nbytes for lev in found if not isinstance(lev, EmptyTextError)), 1)
+        size = next((lev.nbytes for lev in found if not isinstance(lev, InputError)), 1)
         while len(self._kept) * size > _MOST_BYTES:
             self._kept.popitem(last=False)
         return iter(found)
@@ -208,15 +209,14 @@ class _Levs:
         for case in cases:
             found = [[levs[id(each)] for each in side] for side in _documents(case)]
             wrong = [
-                document
+                lev.at(document.id)
                 for document, lev in zip(chain(*_documents(case)), chain(*found), strict=True)
-                if isinstance(lev, EmptyTextError)
+                if isinstance(lev, InputError)
             ]
             if wrong:
-                error = EmptyTextError(f"the text '{wrong[0].id}' has no word in it")
                 if skipped is None:
-                    raise error
-                skipped.append(error)
+                    raise wrong[0]
+                skipped.append(wrong[0])
                 continue
             good.append(case)
             first, second = (np.array(side, dtype=np.float32) for side in found)

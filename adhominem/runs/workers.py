@@ -15,14 +15,14 @@ from threading import Thread
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import AdHominemError, EmptyTextError
+from adhominem.errors import AdHominemError, InputError
 from adhominem.text.document import Document
 from adhominem.verifier import Verifier, load
 
 Lev = npt.NDArray[np.float32]
 
 # Documents to their LEVs, in order; or to why one has none.
-Encode = Callable[[Sequence[Document]], Iterator[Lev | EmptyTextError]]
+Encode = Callable[[Sequence[Document]], Iterator[Lev | InputError]]
 
 
 @contextmanager
@@ -41,11 +41,11 @@ def encoder(
         jobs, get_context("spawn"), initializer=_start_worker, initargs=(str(model), device)
     ) as pool:
 
-        def encode(documents: Sequence[Document]) -> Iterator[Lev | EmptyTextError]:
+        def encode(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
             # Long ones first, dealt out: the shares take about equally long.
             order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
             shares = [order[first::jobs] for first in range(jobs)]
-            found: dict[int, Lev | EmptyTextError] = {}
+            found: dict[int, Lev | InputError] = {}
             dealt = [share for share in shares if share]
             try:
                 futures = [pool.submit(_work, [documents[at] for at in share]) for share in dealt]
@@ -60,13 +60,13 @@ def encoder(
         yield encode
 
 
-def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Lev | EmptyTextError]:
+def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Lev | InputError]:
     """The LEV of each document, or why it has none."""
     if not documents:
         return []
     try:
         return list(verifier.encode(documents))
-    except EmptyTextError as error:
+    except InputError as error:
         if len(documents) == 1:
             return [error]
     middle = len(documents) // 2  # one of them is at fault: look in each half
@@ -91,5 +91,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(documents: Sequence[Document]) -> list[Lev | EmptyTextError]:
+def _work(documents: Sequence[Document]) -> list[Lev | InputError]:
     return _encode_all(_worker, documents)

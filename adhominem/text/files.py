@@ -1,18 +1,16 @@
-"""Files as text: compression, encodings, streaming lines, writing whole or not at all."""
+"""Files as text: compression, encodings, streaming lines."""
 
 from __future__ import annotations
 
-import gzip
 import io
 import lzma
 import os
-import shutil
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol, TextIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from adhominem.errors import (
     BinaryFileError,
@@ -20,7 +18,6 @@ from adhominem.errors import (
     GuessedEncodingWarning,
     InputError,
     NotFoundError,
-    OptionError,
     TextEncodingError,
 )
 
@@ -299,72 +296,3 @@ def _read_wide_lines(
     except UnicodeDecodeError:
         broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"
         yield number + 1, TextEncodingError(broken, path, number + 1)
-
-
-@contextmanager
-def write_whole(path: Path) -> Iterator[TextIO]:
-    """Write UTF-8 text, packed as the suffix says, under a temporary name; move it when done.
-
-    A reader never sees half a file, and a failure leaves what was there before.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open(partial, "wb") as raw:
-            match path.suffix.lower():
-                case ".gz":  # no time stamp: the same text gives the same bytes
-                    packed: BinaryIO = cast(
-                        BinaryIO, gzip.GzipFile("", "wb", 6, fileobj=raw, mtime=0)
-                    )
-                case ".xz":
-                    packed = cast(BinaryIO, lzma.LZMAFile(raw, "wb"))  # noqa: SIM115
-                case ".zst":
-                    import zstandard
-
-                    packed = zstandard.ZstdCompressor(level=6).stream_writer(raw, closefd=False)
-                case _:
-                    packed = cast(BinaryIO, raw)
-            with io.TextIOWrapper(packed, "utf-8", newline="\n") as text:
-                yield text
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def replaced_file(path: Path) -> Iterator[Path]:
-    """A temporary name to write to; it becomes `path` once all of it is written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def check_output(output: Path) -> Path:
-    """Where a new folder will be; one that holds anything is refused: it may be the only copy."""
-    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
-        raise OptionError(f"{output} exists already; remove it, or choose another folder")
-    output = output.resolve()  # past a link to an empty folder, which could not be replaced
-    if output == Path.cwd():  # who stands in it would stand in the folder that was there before
-        raise OptionError("the output is the folder you are in; choose a new one")
-    return output
-
-
-@contextmanager
-def write_folder(output: Path) -> Iterator[Path]:
-    """A temporary folder to write into; it becomes `output` once all of it is written."""
-    output = check_output(output)
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed, with the same number
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-        os.replace(partial, output)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise

@@ -31,7 +31,6 @@ from adhominem.errors import (
 )
 from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
 from adhominem.text.document import Document
-from adhominem.text.files import write_folder
 from adhominem.text.labels import KINDS, LabelCollector, Labels
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
@@ -44,6 +43,7 @@ from adhominem.text.readers import (
     stop_or_skip,
 )
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.writing import write_folder
 
 _BATCH_CHARACTERS = 1 << 20
 _LONGEST_TYPE = 64  # characters; a longer token (a link, a scream) is kept as its beginning

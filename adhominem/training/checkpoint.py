@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from adhominem.errors import CheckpointError
-from adhominem.text.files import write_whole
+from adhominem.text.writing import write_whole
 
 Weights = dict[str, Tensor]
 _MOMENTS = ("exp_avg", "exp_avg_sq")

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from adhominem.errors import EmptyTextError
+from adhominem.errors import InputError
 from adhominem.runs.workers import Encode, Lev, encoder
 from adhominem.text.document import Document
 from adhominem.verifier import Levs, Verifier
@@ -70,10 +70,10 @@ class Job(Generic[Result]):
                 return self.documents[self.encoded : self.encoded + count]
         return self.documents[self.encoded :]
 
-    def keep(self, documents: Sequence[Document], levs: Sequence[Lev | EmptyTextError]) -> None:
-        """The LEVs of texts that were taken; one without a word ends the job."""
+    def keep(self, documents: Sequence[Document], levs: Sequence[Lev | InputError]) -> None:
+        """The LEVs of texts that were taken; one that has none ends the job."""
         for document, lev in zip(documents, levs, strict=True):
-            if isinstance(lev, EmptyTextError):
+            if isinstance(lev, InputError):
                 return self.fail(lev)
             self.levs[document] = lev
         self.encoded += len(documents)

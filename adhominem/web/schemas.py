@@ -212,7 +212,7 @@ class Failure(BaseModel):
                 {
                     "error": {
                         "type": "EmptyTextError",
-                        "message": "the text 'first' has no word in it",
+                        "message": "first: the text has no word in it",
                     }
                 }
             ]

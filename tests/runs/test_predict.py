@@ -264,8 +264,8 @@ def test_what_cannot_be_read_is_skipped_and_the_rest_is_answered(
     assert told[1].startswith(f"{path}:1: not a line of JSON")
     assert told[2].startswith(f"{path}:5: the field 'pair' is missing")
     assert told[3:] == [  # each by its own name, though the text is the same
-        "the text 'blank again/second' has no word in it",
-        "the text 'blank/second' has no word in it",
+        "blank again/second: the text has no word in it",
+        "blank/second: the text has no word in it",
     ]
 
 
@@ -276,7 +276,7 @@ def test_without_a_list_for_it_the_first_bad_thing_is_raised(
     with pytest.raises(BrokenLineError, match=r"broken\.jsonl:3"):
         predict(model, pair_rows(broken), tmp_path / "answers.jsonl")
     no_words = Pair(id="a", first=Document(text="."), second=Document(text="\u200b", id="a/second"))
-    with pytest.raises(EmptyTextError, match="'a/second' has no word in it"):
+    with pytest.raises(EmptyTextError, match="a/second: the text has no word in it"):
         predict(model, [no_words], tmp_path / "others.jsonl")
 
 
@@ -662,7 +662,7 @@ def test_bad_lines_are_listed_with_file_and_line_and_end_with_3(
     lines = result.stderr.splitlines()
     at = lines.index("skipped 2 of the inputs:")
     assert lines[at + 1].startswith(f"  {path}:4: not a line of JSON")
-    assert lines[at + 2] == "  the text 'w/first' has no word in it"
+    assert lines[at + 2] == "  w/first: the text has no word in it"
     if as_json:
         assert json.loads(result.stdout)["skipped"] == [line.strip() for line in lines[at + 1 :]]
 

@@ -29,15 +29,8 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.files import (
-    bare_stem,
-    bare_suffix,
-    decode,
-    open_bytes,
-    read_lines,
-    read_text,
-    write_whole,
-)
+from adhominem.text.files import bare_stem, bare_suffix, decode, open_bytes, read_lines, read_text
+from adhominem.text.writing import write_whole
 
 PACKED = (".gz", ".xz", ".zst")
 SUFFIXES = ("", *PACKED)

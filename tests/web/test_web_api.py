@@ -157,7 +157,7 @@ class TestVerify:
             ({"first": GARDEN}, "second: Field required"),
             ({"first": GARDEN, "second": []}, "there is no second text"),
             ({"first": " ", "second": GARDEN}, "the text is empty"),
-            ({"first": "\u00ad", "second": GARDEN}, "the text 'first' has no word in it"),
+            ({"first": "\u00ad", "second": GARDEN}, "first: the text has no word in it"),
             ({"first": GARDEN, "second": 5}, "second.0"),
             ({"first": GARDEN, "second": {"txt": "x"}}, "second.0.text: Field required"),
             ({"first": GARDEN, "second": GARDEN, "prior_same_author": 1}, "prior_same_author"),
