@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo train-demo test lint bench clean
+.PHONY: demo train-demo test attack lint bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -13,6 +13,10 @@ train-demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
+
+# What `make test` tries for some seconds, for as long as it takes; the counts stand at the end.
+attack: $(VENV)/installed
+	ADHOMINEM_ATTACK=long OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile tests/attack
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
