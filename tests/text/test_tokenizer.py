@@ -182,22 +182,22 @@ def test_no_character_of_the_basic_plane_is_lost_or_moved() -> None:
 @given(st.lists(rich_texts, max_size=5))
 def test_forgetting_changes_no_result(texts: list[str]) -> None:
     forgetful = Tokenizer()
-    forgetful._MOST_CHUNKS = 3  # type: ignore[misc]
+    forgetful._MOST_CHARACTERS = 9  # type: ignore[misc]
     for text in texts:
         assert forgetful.tokens(text) == tokenizer.tokens(text)
         assert forgetful.tokenize(text).tokens == tokenizer.tokens(text)
 
 
-def test_a_tokenizer_remembers_no_more_chunks_than_it_may() -> None:
+def test_a_tokenizer_remembers_no_more_characters_than_it_may() -> None:
     forgetful = Tokenizer()
-    forgetful._MOST_CHUNKS = 10  # type: ignore[misc]
+    forgetful._MOST_CHARACTERS = 30  # type: ignore[misc]
     for number in range(50):
-        forgetful.tokens(f"one two {number} {number}x")
-        assert len(forgetful._known) <= 10
+        forgetful.tokens(f"one two {number} {number}x{'-' * number}")
+        assert sum(map(len, forgetful._known)) <= 30
 
 
 def test_threads_can_share_a_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tokenizer, "_MOST_CHUNKS", 20)
+    monkeypatch.setattr(Tokenizer, "_MOST_CHARACTERS", 60)
     shared = Tokenizer()
     texts = [" ".join(f"{word}{number}." for word in "abcdefgh") for number in range(300)]
     expected = [[f"{word}{n}" for word in "abcdefgh"] for n in range(300)]
