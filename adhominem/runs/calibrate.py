@@ -21,8 +21,9 @@ from adhominem.models.authors import trained_on
 from adhominem.models.calibration import CalibrationReport, Scales, write_calibration
 from adhominem.models.card import calibrated_card
 from adhominem.models.folder import member_folders
+from adhominem.models.layout import CARD
 from adhominem.models.shipped import is_shipped, model_folder
-from adhominem.models.validation import Validation, write_validation
+from adhominem.models.validation import Validation
 from adhominem.scoring.calibration import calibrate, empirical_bounds
 from adhominem.scoring.companions import MOST, hearing
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
@@ -120,10 +121,15 @@ def calibrate_model(
     ]
     reports = CalibrationReports(*(each.report(tuple(sets)) for each in data))
     write_calibration(
-        folder, reports.alone, reports.population, reports.companions, usual, adhominem.__version__
+        folder,
+        reports.alone,
+        reports.population,
+        reports.companions,
+        usual,
+        adhominem.__version__,
+        Validation.joined([each.validation() for each in data[:2]]),
     )
-    write_validation(folder, Validation.joined([each.validation() for each in data[:2]]))
-    card = folder / "README.md"
+    card = folder / CARD.name
     if card.is_file():
         text = calibrated_card(card.read_text("utf-8"), reports.modes)
         with write_whole(card) as file:

@@ -177,7 +177,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another size": (
         lambda f: change(f / "config.json", lambda d: d["config"]["encoder"].update(lev_size=9)),
-        r"is damaged .*two_covariance.author_mean is \(5,\).*expect \(9,\)",
+        r"is damaged .*lev.weight is \(5, 8\).*expect \(9, 8\)",
     ),
     "fewer characters": (
         lambda f: change(f / "config.json", lambda d: d["characters"].pop()),
