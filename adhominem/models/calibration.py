@@ -117,7 +117,10 @@ def write_calibration(
         "usual_clearness": list(usual_clearness),
     }
     _remove_litter(folder)
-    _commit(folder, data, write_validation(folder, validation))
+    try:
+        _commit(folder, data, write_validation(folder, validation))
+    finally:
+        _remove_litter(folder)
 
 
 def tie_validation(folder: Path) -> None:
@@ -127,13 +130,13 @@ def tie_validation(folder: Path) -> None:
     if found and found[0] is UNTIED_VALIDATION and files.has(CALIBRATION.name):
         data = files.json(CALIBRATION)
         _commit(folder, data, write_pairs(folder, files.read(UNTIED_VALIDATION)))
+        _remove_litter(folder)
 
 
 def _commit(folder: Path, data: dict[str, Any], validation: str) -> None:
     """From one moment to the next, the calibration is this one, with pairs of this hash."""
     text = json.dumps({**data, "validation": validation}, indent=1) + "\n"
     replace_file(folder / CALIBRATION.name, text.encode("utf-8"))
-    _remove_litter(folder)
 
 
 def _remove_litter(folder: Path) -> None:
