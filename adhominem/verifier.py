@@ -79,7 +79,7 @@ class Verifier:
             if normaliser not in tokenizers:
                 tokenizers[normaliser] = Tokenizer(normaliser)
             self.members.append(Member(model, tokenizers[normaliser], threads, device))
-        self.scales.check(len(models), 0 if self.members[0].styles is None else 1)
+        self.scales.check(name, len(models), 0 if self.members[0].styles is None else 1)
 
     @property
     def calibration(self) -> Calibration | None:

@@ -66,25 +66,24 @@ class Scales:
             return self.companions or Scale()
         return self.population or Scale(self.alone.fusion)
 
-    def check(self, members: int, contexts: int) -> None:
+    def check(self, name: str, members: int, contexts: int) -> None:
         """A ModelError unless they are for so many members, and contexts of their scores."""
+        found = ""
         if len(self.usual_clearness) not in (0, members):
-            raise _misfit(f"usual_clearness is for {len(self.usual_clearness)} members", members)
+            found = f"usual_clearness is for {len(self.usual_clearness)} members"
         for scale in (self.alone, self.population, self.companions):
             if scale is None or not scale.fusion.weights:
                 continue
             rows, columns = len(scale.fusion.weights), len(scale.fusion.weights[0])
             if columns != 1 + members + contexts:
-                raise _misfit(f"weights for {columns - 1} scores", members)
-            if scale.fusion.kind == "mean" and rows != members:
-                raise _misfit(f"{rows} rows of weights", members)
-
-
-def _misfit(found: str, members: int) -> ModelError:
-    return ModelError(
-        f"the calibration is damaged, or that of another model ({found}; there are {members} "
-        f"members); {RECALIBRATE}"
-    )
+                found = f"weights for {columns - 1} scores"
+            elif scale.fusion.kind == "mean" and rows != members:
+                found = f"{rows} rows of weights"
+        if found:
+            raise ModelError(
+                f"the calibration of {name} is damaged, or that of another model ({found}; members "
+                f"in the folder: {members}); {RECALIBRATE}"
+            )
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,11 @@ def told(folder: Path) -> tuple[object, object]:
     """The scales, and all that a report says that hangs on them or on the pairs."""
     made = make_report(load(folder), TEXTS[0], TEXTS[2], draws=5, model=folder, date="2026-01-01")
     page = made.to_json()
-    return read_scales(folder), (page["validation"], page["calibration"], page["log10_bayes_factor"])
+    return read_scales(folder), (
+        page["validation"],
+        page["calibration"],
+        page["log10_bayes_factor"],
+    )
 
 
 def files(folder: Path) -> set[str]:
