@@ -21,9 +21,9 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError("it is no file, but a folder, a pipe or a device")
+            raise OSError(f"{path.name} is no file, but a folder, a pipe or a device")
         if found.st_size > largest:
-            raise OSError(f"it has {found.st_size:,} bytes; expected {largest:,} at most")
+            raise OSError(f"{path.name} has {found.st_size:,} bytes; expected {largest:,} at most")
         return open(descriptor, "rb"), found.st_size
     except BaseException:
         os.close(descriptor)

@@ -32,7 +32,7 @@ _MOMENTS = ("exp_avg", "exp_avg_sq")
 _LARGEST_STATE, _LARGEST_WEIGHTS = 2**26, 2**40  # bytes
 _DAMAGE = (
     *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
-    *(RuntimeError, MemoryError, SafetensorError),
+    *(RuntimeError, MemoryError),
 )
 
 
@@ -189,4 +189,7 @@ def _write(weights: Weights, path: Path) -> None:
 
 def _read(path: Path) -> Weights:
     open_regular(path, _LARGEST_WEIGHTS)[0].close()  # a pipe would be waited on for ever
-    return load_file(path)
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path.name}: {error}") from None
