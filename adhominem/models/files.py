@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
+from os.path import join, realpath
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
@@ -95,8 +95,8 @@ class ModelFiles:
             raise ValueError(f"a member named {name!r}; expected the name of a folder in this one")
         if name not in self._members:
             folder = self.folder / name
-            if folder.resolve().parent != self.folder.resolve():
-                raise ValueError(f"the member {name} is a link to elsewhere")
+            if realpath(folder) != join(realpath(self.folder), name):
+                raise ValueError(f"the member {name} is a link")
             self._members[name] = ModelFiles(folder)
         return self._members[name]
 
@@ -130,9 +130,3 @@ def reason(error: BaseException) -> str:
 def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> ModelError:
     """The error of a folder that cannot be used."""
     return ModelError(f"the model in {folder} is damaged ({why}); {remedy}")
-
-
-def finite(values: npt.NDArray[np.floating[Any]], name: str) -> None:
-    """A ValueError unless all are numbers."""
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} has values that are no finite numbers")
