@@ -14,6 +14,7 @@ import adhominem
 from adhominem.cautions import cautions_of
 from adhominem.errors import EmptyTextError, InputError, ModelError, OptionError
 from adhominem.models.calibration import Scales, read_scales
+from adhominem.models.files import ModelFiles
 from adhominem.models.folder import AnyModel, model_hash, read_models
 from adhominem.models.kinds import read_kinds
 from adhominem.models.member import Member
@@ -42,6 +43,7 @@ Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
+_LARGEST = 1e30  # no LEV and no score comes near; numbers much larger would end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
@@ -70,12 +72,6 @@ class Verifier:
         self.name, self.sha256 = name, sha256
         self.kind_names = dict(kind_names or {})
         self.scales = scales or Scales()
-        if len(self.scales.usual_clearness) not in (0, len(models)):
-            raise ModelError(
-                f"the calibration of {name} is damaged (usual_clearness is for "
-                f"{len(self.scales.usual_clearness)} members; there are {len(models)}); calibrate "
-                "the model again"
-            )
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self.members: list[Member] = []
         for model in models:
@@ -83,6 +79,7 @@ class Verifier:
             if normaliser not in tokenizers:
                 tokenizers[normaliser] = Tokenizer(normaliser)
             self.members.append(Member(model, tokenizers[normaliser], threads, device))
+        self.scales.check(name, len(models), 0 if self.members[0].styles is None else 1)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -195,6 +192,7 @@ class Verifier:
             tokens = {tokenizer: _tokens(some, tokenizer) for tokenizer in tokenizers}
             levs = [member.encode(some, tokens[member.tokenizer]) for member in self.members]
             parts.append(np.concatenate(levs, axis=1))
+            self._check_numbers(parts[-1], "LEVs")
             on_documents(len(some))
         found = np.concatenate(parts)
         if len(distinct) == len(documents):
@@ -337,7 +335,17 @@ class Verifier:
             for member, one, other, centre in zip(self.members, *sides, centres, strict=True)
         ]
         context = lead.context(sides[0][0], sides[1][0], centres[0], unknown)
+        for values in (np.array(said), context):
+            self._check_numbers(values, "scores")
         return Scores(np.array(said), context)
+
+    def _check_numbers(self, values: npt.NDArray[np.floating[Any]], name: str) -> None:
+        """Weights may all be numbers, and what is computed with them may not."""
+        if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
+            raise ModelError(
+                f"the model {self.name} gives {name} that are no numbers, or beyond all bounds: it "
+                "is damaged; fetch or train it again"
+            )
 
     def raw_score(
         self, first: Levs, second: Levs, population: Population | None = None
@@ -460,13 +468,13 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
 
     On a `device` other than the CPU it needs torch.
     """
-    folder = model_folder(model)
+    files = ModelFiles(model_folder(model))
     return Verifier(
-        read_models(folder),
-        read_scales(folder),
-        name=folder.resolve().name,
-        sha256=model_hash(folder),
-        kind_names=read_kinds(folder),
+        read_models(files),
+        read_scales(files),
+        name=files.folder.resolve().name,
+        sha256=model_hash(files),
+        kind_names=read_kinds(files),
         threads=threads,
         device=device,
     )

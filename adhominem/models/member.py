@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from adhominem.encoders.protocol import Encoder
 from adhominem.encoders.runtime import Encoded, Runtime
-from adhominem.errors import MissingExtraError, ModelError, OptionError
+from adhominem.errors import MissingExtraError, OptionError
+from adhominem.models.files import reading
 from adhominem.models.folder import AnyModel, Model
-from adhominem.models.reference import Reference, read_reference
-from adhominem.models.styles import read_styles
+from adhominem.models.layout import WEIGHTS
 from adhominem.scoring.many_pairs import pair_context, pair_factors
-from adhominem.scoring.styles import Centre, Styles
+from adhominem.scoring.styles import Centre
 from adhominem.text.document import Document
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
@@ -32,19 +32,13 @@ class Member:
         self.name = model.folder.name
         self.tokenizer = tokenizer
         self.vocabulary = model.vocabulary
-        self.reference: Reference | None = read_reference(model.folder)
-        self.styles: Styles | None = read_styles(model.folder)
+        self.reference, self.styles = model.reference, model.styles
         self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
         self.encoder = _encoder(model, threads, device)
         self.windows = model.config.data.windows if isinstance(model, Model) else None
         if self.styles is None and isinstance(model, Model):
-            self.layer, self._project = model.two_covariance(), model.project  # trained with it
-        if self.styles is not None and self.styles.centres.shape[1] != self.lev_size:
-            raise ModelError(
-                f"the model in {model.folder} is damaged (its styles have "
-                f"{self.styles.centres.shape[1]} dimensions, its LEVs {self.lev_size}); fetch or "
-                "train it again"
-            )
+            with reading(model.folder, WEIGHTS.name):
+                self.layer, self._project = model.two_covariance(), model.project  # trained with it
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         """(documents, lev_size): the LEVs of documents with these tokens."""

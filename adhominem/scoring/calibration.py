@@ -21,6 +21,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 KINDS = ("logistic", "isotonic")
 _STEP = 0.01  # of the search for the bounds, in decades
+_LARGEST = 1e30  # number in a map: no fit comes near
 _RIDGE = 1e-3  # keeps the slope finite where the scores separate the classes without fault
 
 
@@ -48,10 +49,12 @@ class Calibration:
             )
         if self.kind == "logistic" and len(knots) != 2:
             raise OptionError(f"a logistic calibration with {len(knots)} scores; expected 2 points")
-        if not (np.isfinite(knots).all() and np.isfinite(factors).all()):
-            raise OptionError("a point of the calibration is not finite")
+        if not (np.abs([knots, factors]) < _LARGEST).all():
+            raise OptionError("a point of the calibration is not finite, or beyond all bounds")
         if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
             raise OptionError("the calibration is not monotone; expected rising scores and factors")
+        if self.kind == "logistic" and (knots[1] - knots[0]) * _LARGEST < factors[1] - factors[0]:
+            raise OptionError("the calibration is as steep as a wall")
         if not self.lower_bound <= self.upper_bound:
             raise OptionError(
                 f"the bounds are {self.lower_bound} and {self.upper_bound}; expected lower <= upper"
@@ -83,7 +86,11 @@ class Calibration:
         """The calibration that `to_json` wrote."""
         points = {name: tuple(map(float, data[name])) for name in ("scores", "log_bayes_factors")}
         bounds = {name: float(data[name]) for name in ("lower_bound", "upper_bound")}
-        return cls(kind=data["kind"], pairs=int(data["pairs"]), **points, **bounds)  # type: ignore[arg-type]
+        if not all(abs(bound) < _LARGEST for bound in bounds.values()):
+            raise OptionError(f"the bounds are {bounds}; expected numbers")
+        if type(data["pairs"]) is not int or data["pairs"] < 0:
+            raise OptionError("pairs is no number of pairs")
+        return cls(kind=data["kind"], pairs=data["pairs"], **points, **bounds)  # type: ignore[arg-type]
 
 
 def calibrate(

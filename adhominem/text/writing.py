@@ -8,7 +8,7 @@ import lzma
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -82,3 +82,27 @@ def write_folder(output: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put these bytes in the place of a file, in one move, once they are on the disk.
+
+    So of two files that are replaced one after the other, the second is never there without the
+    first, whatever happens to the machine.
+    """
+    with replaced_file(path) as partial:
+        write_through(partial, data)
+    with suppress(OSError):  # not every file system knows of it
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_through(path: Path, data: bytes) -> None:
+    """Write a file, and wait until it is on the disk."""
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
