@@ -12,6 +12,7 @@ from math import inf, isfinite
 from pathlib import Path
 
 from adhominem.errors import OptionError
+from adhominem.text.inputs import note_input
 
 SAME = "one person wrote both sides"
 DIFFERENT = "a different person wrote each side"
@@ -63,6 +64,7 @@ class VerbalScale:
     @classmethod
     def read(cls, path: str | Path) -> VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
+        note_input(path)
         try:
             rows = json.loads(Path(path).read_text("utf-8"))
             return cls(tuple((start, words) for start, words in rows))

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import CorpusError
+from adhominem.text.inputs import note_input
 from adhominem.text.labels import KINDS, Labels
 
 FORMAT = 1
@@ -77,6 +78,8 @@ class PackedCorpus:
         """Open what `prepare` wrote; the tokens stay on disk until they are used."""
         folder = Path(folder)
         description = _read_description(folder)
+        for name in ("corpus.json", "tables.npz", "tokens.bin"):
+            note_input(folder / name)
         try:
             # Opened here: given a path, NumPy leaves a damaged file open.
             with (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class Pair:
     first: Document
     second: Document
     same_author: bool | None = None
+    place: tuple[Path, int] | None = field(default=None, compare=False, repr=False)  # and line
 
     def without_topics(self) -> Pair:
         """The same texts, as if nobody knew what they are about."""
@@ -128,7 +129,7 @@ def pair_rows(
             yield row
             continue
         try:
-            yield _pair(row, labels if truth else None)
+            yield replace(_pair(row, labels if truth else None), place=(path, number))
         except InputError as error:
             yield error.at(path, number)
 

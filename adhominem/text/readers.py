@@ -26,6 +26,7 @@ from adhominem.errors import (
 )
 from adhominem.text.document import Document
 from adhominem.text.files import bare_stem, bare_suffix, read_text
+from adhominem.text.inputs import note_input
 from adhominem.text.office import OFFICE_SUFFIXES, read_office
 from adhominem.text.pan import (
     Pair,
@@ -212,6 +213,7 @@ def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
     """The text of one file: plain, or an office document."""
     if path.suffix.lower() not in OFFICE_SUFFIXES:
         return read_text(path, on_bytes)
+    note_input(path)
     text = read_office(path)
     if on_bytes:
         on_bytes(path.stat().st_size)
