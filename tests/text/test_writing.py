@@ -120,16 +120,13 @@ from pathlib import Path
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 
 kind, path = sys.argv[1], Path(sys.argv[2])
-if kind == "folder":
-    with write_folder(path) as folder:
-        (folder / "a.txt").write_text("half")
-        os.kill(os.getpid(), signal.SIGKILL)
-with {"text": write_whole, "file": replaced_file}[kind](path) as file:
-    if kind == "file":
-        file.write_text("half")
-    else:
+writer = {"text": write_whole, "file": replaced_file, "folder": write_folder}[kind]
+with writer(path) as file:
+    if kind == "text":
         file.write("half")
         file.flush()
+    else:
+        (file if kind == "file" else file / "a.txt").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
