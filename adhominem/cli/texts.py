@@ -122,7 +122,6 @@ def predict(
     from adhominem.runs.predict import predict as answer_all
     from adhominem.terminal import complain, print_json, print_table, progress
     from adhominem.text.pan import pair_rows, problem_rows
-    from adhominem.text.readers import find_sources
 
     if (source is None) == (given is None):
         raise click.UsageError("give the input once, as SOURCE or by -i")
@@ -132,7 +131,7 @@ def predict(
     if output.is_dir() or not output.suffix:
         output = output / "answers.jsonl"
     skipped = skip_list()
-    size = sum(found.size() for found in find_sources(path))
+    _, size = find_all((path,))
     with progress("answering", size) as on_bytes:
         done = answer_all(
             model,

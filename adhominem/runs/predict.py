@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.cautions import Caution, cautions_of_many
-from adhominem.errors import BrokenLineError, InputError, OptionError
+from adhominem.errors import InputError, OptionError
 from adhominem.runs.partial_answers import (
     Case,
     PartialAnswers,
@@ -36,7 +36,7 @@ from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS
 from adhominem.text.inputs import noting_inputs
 from adhominem.text.locks import locked
-from adhominem.text.pan import Pair
+from adhominem.text.pan import each_id_once
 from adhominem.text.readers import stop_or_skip
 from adhominem.verifier import load
 
@@ -112,8 +112,10 @@ def predict(
             "companions": relevant is not None and relevant.companions is not None,
         }
         scale = verifier.scales.of(relevant)
+        cases = iter(cases)
+        first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
-        for some in _batches(stop_or_skip(_each_once(cases), skipped)):
+        for some in _batches(stop_or_skip(each_id_once(chain(first_case, cases)), skipped)):
             digests = [digest_of(case) for case in some]
             answered = [
                 case for case, digest in zip(some, digests, strict=True) if digest in partial
@@ -150,28 +152,6 @@ def _check_new(output: Path) -> None:
     if output.exists():
         remove_rest(output)
         raise OptionError(f"{output} exists already; remove it, or choose another name")
-
-
-def _each_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
-    """The cases, and in the place of one whose id has been there an error that names both."""
-    lines: dict[bytes, int] = {}  # by ids; those are kept short, for there may be millions
-    for case in cases:
-        if isinstance(case, InputError):
-            yield case
-            continue
-        path, line = (case.place if isinstance(case, Pair) else None) or (None, 0)
-        key = blake2b(case.id.encode(), digest_size=16).digest()
-        if key not in lines:
-            lines[key] = line
-            yield case
-        elif path is None:
-            yield BrokenLineError(f"the id '{case.id}' is there twice; expected it once")
-        else:
-            yield BrokenLineError(
-                f"the id '{case.id}' is that of line {lines[key]}, too; expected another",
-                path,
-                line,
-            )
 
 
 def _batches(cases: Iterator[Case]) -> Iterator[list[Case]]:
