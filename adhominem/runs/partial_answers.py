@@ -19,7 +19,7 @@ from typing import Any
 from adhominem.errors import InputError, OptionError
 from adhominem.text.document import Document
 from adhominem.text.inputs import check_not_read
-from adhominem.text.locks import locked
+from adhominem.text.locks import lock_of, locked
 from adhominem.text.pan import Pair, Problem
 from adhominem.text.writing import write_whole
 
@@ -180,7 +180,7 @@ class PartialAnswers:
 def remove_rest(output: Path) -> None:
     """What a run that was killed at the very end has left beside its answers."""
     partial, *rest = _files_of(output)
-    if not partial.exists() and any(path.exists() for path in rest):
+    if not partial.exists() and any(path.exists() for path in (*rest, lock_of(output))):
         with locked(output):
             for path in rest:
                 path.unlink(missing_ok=True)

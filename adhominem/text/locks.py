@@ -50,7 +50,7 @@ def locked(path: str | Path) -> Iterator[bool]:
     Within itself it does nothing: a job may lock what a step of it locks again. Yields whether
     there is a lock: some file systems know none, and then a warning says so.
     """
-    lock = _lock_of(Path(path))
+    lock = lock_of(Path(path))
     if _held.get(lock) == get_ident():
         yield True
         return
@@ -67,7 +67,7 @@ def locked(path: str | Path) -> Iterator[bool]:
         _let_go(file, lock)
 
 
-def _lock_of(path: Path) -> Path:
+def lock_of(path: Path) -> Path:
     """Beside the folder, or the file; a link to a file is replaced as a link, and locked as one."""
     if path.is_dir() or path.name in ("", ".."):
         path = path.resolve()

@@ -71,14 +71,18 @@ class Predict:
             time.sleep(0.002)
 
     def killed(self, after: float) -> bool:
-        """Whether a run could be killed so many seconds after it began to work."""
+        """Kill a run so many seconds after it began to work; whether it had not done all of it."""
         process = self.start()
         self.wait_until_it_works(process)
         time.sleep(after)
         process.kill()
         _, told = process.communicate(timeout=120)
         assert process.returncode in (0, -signal.SIGKILL), told
-        return process.returncode != 0
+        if self.output.exists() and process.returncode != 0:  # between its last two steps
+            process = self.start()
+            _, told = process.communicate(timeout=120)
+            assert "exists already" in told
+        return not self.output.exists()
 
     def rows(self) -> list[str]:
         """The answers that are on disk, but for half a line."""

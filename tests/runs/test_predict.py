@@ -603,6 +603,7 @@ def test_what_a_run_killed_at_the_very_end_has_left_is_removed(
     predict(model, pair_rows(pairs), output)
     for end in ("digests", "settings.json"):
         (tmp_path / f"answers.jsonl.{end}").write_text("{}", "utf-8")
+    (tmp_path / ".answers.jsonl.lock").touch()
     with pytest.raises(OptionError, match="exists already"):
         predict(model, pair_rows(pairs), output)
     assert {path.name for path in tmp_path.iterdir()} == {"pairs.jsonl", "answers.jsonl"}
