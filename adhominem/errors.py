@@ -28,6 +28,10 @@ class MissingExtraError(AdHominemError):
         )
 
 
+class LockedError(AdHominemError):
+    """Another process is writing there; the message says which one."""
+
+
 class CorpusError(AdHominemError):
     """A prepared corpus is missing, damaged, or from a newer version."""
 

@@ -17,6 +17,7 @@ PACKAGE = Path(adhominem.__file__).parent
 ROOMS = (
     "errors",
     "strict_json",
+    "processes",
     "text",
     "pairs",
     "scoring",

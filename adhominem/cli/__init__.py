@@ -26,9 +26,10 @@ class _Commands(click.Group):
 
     def invoke(self, context: click.Context) -> Any:
         from adhominem.terminal import complain, short_warnings
+        from adhominem.text.inputs import noting_inputs
 
         try:
-            with short_warnings():
+            with short_warnings(), noting_inputs():
                 return super().invoke(context)
         except BrokenPipeError:  # whoever reads our output has had enough: click ends in silence
             raise

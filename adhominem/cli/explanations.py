@@ -74,7 +74,11 @@ def explain(
     from adhominem.explain.texts import explain_texts
     from adhominem.scoring.verbal import VerbalScale
     from adhominem.terminal import complain, percent, print_json
+    from adhominem.text.inputs import check_not_read
 
+    verbal_scale = VerbalScale.read(scale) if scale else None
+    if output is not None:
+        check_not_read(output)  # before minutes of work
     with percent("explaining") as on_progress:
         explanation = explain_texts(
             case.verifier,
@@ -83,7 +87,7 @@ def explain(
             population=case.population,
             prior_same_author=prior,
             delta=delta,
-            scale=VerbalScale.read(scale) if scale else None,
+            scale=verbal_scale,
             on_progress=on_progress,
         )
     if as_json:

@@ -12,6 +12,7 @@ from adhominem.cli.shared import (
     all_cores_option,
     check_companions,
     finish,
+    force_option,
     json_option,
     no_companions_option,
     read_all_pairs,
@@ -19,6 +20,7 @@ from adhominem.cli.shared import (
     seed_option,
     skip_list,
 )
+from adhominem.errors import NotFoundError
 
 if TYPE_CHECKING:
     from adhominem.evaluation.measures import Evaluation
@@ -261,6 +263,7 @@ def table(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The answers.jsonl."
 )
 @all_cores_option
+@force_option
 @json_option
 def baseline(
     name: str,
@@ -268,6 +271,7 @@ def baseline(
     train_sets: tuple[Path, ...],
     output: Path,
     jobs: int,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Answer PAIRS by a simple rival system, for comparison.
@@ -283,10 +287,14 @@ def baseline(
     from adhominem.evaluation.answers import write_answers
     from adhominem.evaluation.baselines import run_baseline
     from adhominem.terminal import print_json
+    from adhominem.text.inputs import check_not_read
 
     skipped = skip_list()
     known = [pair for path in train_sets for pair in read_all_pairs(path, skipped)]
     asked = read_all_pairs(pairs, skipped)
+    check_not_read(output)
+    if not asked and not force:
+        raise NotFoundError("no pair can be read; expected one or more, or --force", pairs)
     found = run_baseline(name, known, asked, jobs=jobs)
     write_answers(output, [pair.id for pair in asked], found.value, found.log_bayes_factor)
     if as_json:

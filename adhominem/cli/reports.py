@@ -99,8 +99,12 @@ def report(
     from adhominem.explain.summary import signed
     from adhominem.scoring.verbal import VerbalScale
     from adhominem.terminal import complain, percent, print_json
+    from adhominem.text.inputs import check_not_read
     from adhominem.text.writing import write_whole
 
+    verbal_scale = VerbalScale.read(scale) if scale else None
+    for output in outputs:
+        check_not_read(output)  # before minutes of work
     date = report_date(date)
     given = click.get_current_context().params
     with percent("report") as on_progress:
@@ -116,7 +120,7 @@ def report(
             case=title,
             examiner=examiner,
             date=date,
-            scale=VerbalScale.read(scale) if scale else None,
+            scale=verbal_scale,
             model=given["model"],
             modified=file_dates([*case.first, *case.second]),
             on_progress=on_progress,

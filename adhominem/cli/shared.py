@@ -30,6 +30,9 @@ seed_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
+force_option = click.option(
+    "--force", is_flag=True, help="Write the output even if nothing is in it."
+)
 jobs_option = click.option(
     "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
 )
@@ -40,9 +43,13 @@ all_cores_option = click.option(
 
 def find_all(paths: tuple[Path, ...]) -> tuple[list[Source], int]:
     """The corpora at all these paths, and their bytes."""
+    from adhominem.text.inputs import note_input
     from adhominem.text.readers import find_sources
 
     sources = [source for path in paths for source in find_sources(path)]
+    for source in sources:
+        for file in source.files():
+            note_input(file)
     return sources, sum(source.size() for source in sources)
 
 

@@ -29,6 +29,7 @@ from adhominem.scoring.companions import MOST, hearing
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
+from adhominem.text.locks import locked
 from adhominem.text.pan import Pair
 from adhominem.text.writing import write_whole
 from adhominem.verifier import load
@@ -68,6 +69,18 @@ def calibrate_model(
             f"{folder.name} comes with the package, and all that use it rely on its calibration; "
             f"copy it first (cp -r {folder} my-model) and calibrate the copy"
         )
+    with locked(folder):
+        return _calibrate(folder, sets, kind, fusion, lengths, on_documents)
+
+
+def _calibrate(
+    folder: Path,
+    sets: Mapping[str, Sequence[Pair]],
+    kind: str,
+    fusion: str,
+    lengths: Sequence[int],
+    on_documents: Callable[[int], None],
+) -> CalibrationReports:
     card = read_card(folder)
     verifier = load(folder)
     verifier.scales = Scales()  # as if it had never been calibrated

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adhominem.errors import OptionError
 from adhominem.strict_json import parsed_json
+from adhominem.text.inputs import note_input
 from adhominem.text.regular_file import read_regular
 
 SAME = "one person wrote both sides"
@@ -65,6 +66,7 @@ class VerbalScale:
     @classmethod
     def read(cls, path: str | Path) -> VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
+        note_input(path)
         try:
             rows = parsed_json(read_regular(Path(path), _LARGEST))
             return cls(tuple((_number(start), words) for start, words in rows))

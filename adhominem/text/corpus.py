@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from adhominem.errors import CorpusError
 from adhominem.strict_json import parsed_json
+from adhominem.text.inputs import note_input
 from adhominem.text.labels import KINDS, UNKNOWN_LABEL, Labels
 from adhominem.text.regular_file import open_regular, read_regular
 
@@ -95,6 +96,8 @@ class PackedCorpus:
         """Open what `prepare` wrote; the tokens stay on disk until they are used."""
         folder = Path(folder)
         description = _read_description(folder)
+        for name in ("corpus.json", "tables.npz", "tokens.bin"):
+            note_input(folder / name)
         try:
             tables = _read_tables(folder / "tables.npz")
             corpus = cls(

@@ -13,6 +13,7 @@ from pathlib import Path
 from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
 from adhominem.text.document import Document
 from adhominem.text.files import decode
+from adhominem.text.inputs import note_input
 from adhominem.text.readers import (
     READABLE_SUFFIXES,
     Layout,
@@ -46,6 +47,7 @@ def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]
     found = []
     for path in paths:
         if str(path) == STANDARD_INPUT:
+            note_input(0)  # it may be a file, by `< letter.txt`
             data = sys.stdin.buffer.read()
             text = decode(data, Path("standard input"))
             found.append(_exhibit(text, data, "standard input", topic))
@@ -82,6 +84,7 @@ def _texts_in(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, topic: str) -> Exhibit:
+    note_input(path)
     name = os.fsencode(path).decode("utf-8", "replace")
     if os.path.exists(path) and path.is_fifo():  # a shell's <(command): it can be read but once
         data = path.read_bytes()

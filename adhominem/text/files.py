@@ -20,6 +20,7 @@ from adhominem.errors import (
     NotFoundError,
     TextEncodingError,
 )
+from adhominem.text.inputs import note_input
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 
@@ -93,6 +94,7 @@ def open_bytes(path: Path, on_bytes: Callable[[int], None] | None = None) -> Ite
         raise NotFoundError("there is no such file", path) from None
     except OSError as error:
         raise _unreadable(error, path) from None
+    note_input(path)
     new_frame = _NEW_FRAME.get(path.suffix.lower())
     with raw:
         file = raw if new_frame is None else io.BufferedReader(_Frames(raw, new_frame), 1 << 20)

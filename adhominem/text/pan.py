@@ -7,10 +7,11 @@ could not: the caller decides whether to stop or to go on.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from adhominem.errors import (
     BrokenLineError,
@@ -31,6 +32,7 @@ class Pair:
     first: Document
     second: Document
     same_author: bool | None = None
+    place: tuple[Path, int] | None = field(default=None, compare=False, repr=False)  # and line
 
     def without_topics(self) -> Pair:
         """The same texts, as if nobody knew what they are about."""
@@ -46,6 +48,31 @@ class Problem:
     known: tuple[Document, ...]
     questioned: Document
     same_author: bool | None = None
+
+
+Case = TypeVar("Case", bound=Pair | Problem)
+
+
+def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
+    """The cases; in the place of one whose id has been there already, an error that names both."""
+    lines: dict[bytes, int] = {}  # of the ids, which are kept short: there may be millions
+    for case in cases:
+        if isinstance(case, InputError):
+            yield case
+            continue
+        path, line = (case.place if isinstance(case, Pair) else None) or (None, 0)
+        key = blake2b(case.id.encode(), digest_size=16).digest()
+        if key not in lines:
+            lines[key] = line
+            yield case
+        elif path is None:
+            yield BrokenLineError(f"the id '{case.id}' is there twice; expected it once")
+        else:
+            yield BrokenLineError(
+                f"the id '{case.id}' is that of line {lines[key]}, too; expected another",
+                path,
+                line,
+            )
 
 
 def read_json_lines(
@@ -128,7 +155,7 @@ def pair_rows(
             yield row
             continue
         try:
-            yield _pair(row, labels if truth else None)
+            yield replace(_pair(row, labels if truth else None), place=(path, number))
         except InputError as error:
             yield error.at(path, number)
 

@@ -26,10 +26,12 @@ from adhominem.errors import (
 )
 from adhominem.text.document import Document
 from adhominem.text.files import bare_stem, bare_suffix, read_text
+from adhominem.text.inputs import note_input
 from adhominem.text.office import OFFICE_SUFFIXES, read_office
 from adhominem.text.pan import (
     Pair,
     Problem,
+    each_id_once,
     find_file,
     find_truth,
     is_problem_folder,
@@ -198,20 +200,22 @@ def read_pairs(
     path: str | Path, *, truth: str | Path | None = None, skipped: list[InputError] | None = None
 ) -> Iterator[Pair]:
     """The pairs of PAN 2020/21 in a folder, or in a file with its truth beside it."""
-    return stop_or_skip(pair_rows(Path(path), Path(truth) if truth else None), skipped)
+    rows = pair_rows(Path(path), Path(truth) if truth else None)
+    return stop_or_skip(each_id_once(rows), skipped)
 
 
 def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[Problem]:
     """The problems of PAN 2013-15 in a folder."""
-    return stop_or_skip(problem_rows(Path(path)), skipped)
+    return stop_or_skip(each_id_once(problem_rows(Path(path))), skipped)
 
 
 def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
     """The text of one file: plain, or an office document."""
     if path.suffix.lower() not in OFFICE_SUFFIXES:
         return read_text(path, on_bytes)
+    note_input(path)
     text = read_office(path)
     if on_bytes:
         on_bytes(path.stat().st_size)
