@@ -6,12 +6,15 @@ import logging
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import uvicorn
 
 from adhominem.errors import OptionError
+from adhominem.web.access import Access, is_loopback
 from adhominem.web.app import create_app
-from adhominem.web.guard import Access, is_loopback
+from adhominem.web.connections import Connection, Connections
 from adhominem.web.service import Service
 
 
@@ -56,8 +59,11 @@ def url_of(listening: socket.socket) -> str:
 
 def make_server(service: Service, access: Access) -> uvicorn.Server:
     """A server that logs neither queries nor bodies."""
+    protocol: Any = partial(Connection, open_connections=Connections(service.limits))
     config = uvicorn.Config(
         create_app(service, access),
+        loop="asyncio",  # by name: what the connections do is tested with these two
+        http=protocol,
         log_config=None,
         access_log=False,  # it has queries in it; the guard writes one without
         server_header=False,
