@@ -63,8 +63,8 @@ def form_page(
             'id="token" type="password" autocomplete="off" required '
             'aria-describedby="token-hint"><span id="token-hint" class="hint">Whoever runs the '
             "server has it. This page forgets it when it is closed.</span></p>"
-            '<noscript><p class="hint">Your browser will ask for a password: that is the token '
-            "of this server. The name beside it may be anything.</p></noscript>"
+            '<p class="hint" id="token-password">Your browser will ask for a password: that is '
+            "the token of this server. The name beside it may be anything.</p>"
         )
     values = {name: getattr(filled, name) for name in _SIDES}
     topics = {name: getattr(filled, f"{name}_topic") for name in _SIDES}

@@ -10,7 +10,10 @@
   let running = null; // to stop it
   let links = []; // to what can be downloaded, to be given back
 
-  if (find("token")) find("token").closest("p").hidden = false; // without a script, the browser asks for it
+  if (find("token")) {
+    find("token").closest("p").hidden = false;
+    find("token-password").hidden = true; // without a script, the browser asks for it
+  }
 
   // Several texts, and files, a side
   for (const side of form.querySelectorAll("fieldset.side")) {
