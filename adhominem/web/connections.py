@@ -63,6 +63,7 @@ class Connection(H11Protocol):
 
     def __init__(self, *arguments: Any, open_connections: Connections, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.access_log = False  # it has queries in it, and goes wherever a program logs to
         self._all, self._limits = open_connections, open_connections.limits
         self.from_client = ""
         self.waiting_since: float | None = self.loop.time()  # None: a request is being answered
