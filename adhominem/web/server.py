@@ -17,6 +17,9 @@ from adhominem.web.app import create_app
 from adhominem.web.connections import Connection, Connections
 from adhominem.web.service import Service
 
+_NEW_CONNECTIONS = 16  # that are taken in one go
+_WAITING_CONNECTIONS = 2_048  # that the system keeps until then
+
 
 class _Terse(logging.Formatter):
     """A line for a record; of an exception its type alone, since its message may quote a text."""
@@ -57,6 +60,19 @@ def url_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+class Server(uvicorn.Server):
+    """One that takes few new connections at a time, and lets many wait for it.
+
+    Whoever has just come is heard before so many others have come that it would have to make room.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's; asyncio has one number for both."""
+        await super().startup(sockets)
+        for listening in sockets or []:
+            listening.listen(_WAITING_CONNECTIONS)
+
+
 def make_server(service: Service, access: Access) -> uvicorn.Server:
     """A server that logs neither queries nor bodies."""
     protocol: Any = partial(Connection, open_connections=Connections(service.limits))
@@ -68,10 +84,11 @@ def make_server(service: Service, access: Access) -> uvicorn.Server:
         access_log=False,  # it has queries in it; the guard writes one without
         server_header=False,
         proxy_headers=False,
+        backlog=_NEW_CONNECTIONS,
         timeout_graceful_shutdown=5,
         ws="none",
     )
-    return uvicorn.Server(config)
+    return Server(config)
 
 
 def serve(
