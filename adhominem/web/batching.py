@@ -1,9 +1,9 @@
 """One thread that owns a model, and encodes the texts of all waiting requests together.
 
 Nobody waits for company: an idle thread begins at once with whatever is there, and what arrives
-meanwhile is the next batch. A round is short. Whoever asks for little is due before those who ask
-for much, unless these have waited for long; so a request with many texts gets on by a few in each
-round, beside the others. Where the queue is full, the one that is due last gives way.
+meanwhile is the next batch. A round is short. Whoever asks for little is in the next one; of those
+who ask for much, one gets on by a few texts beside them. Who asks for less, or asked earlier, is
+due earlier. Where the queue is full, the one that is due last gives way.
 
 Nothing that a request does ends the thread.
 """
@@ -33,6 +33,7 @@ Result = TypeVar("Result")
 Progress = Callable[[float], None]
 
 LONG_TEXT = _AT_ONCE = 200_000  # characters of all requests in a round: well below a second
+_LITTLE = 4  # parts of a round: what is more than one of them is much to ask for
 _PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
 _A_SECOND = 200_000  # characters of work, about: by how much later the larger of two is due
 
@@ -75,11 +76,17 @@ class Job(Generic[Result]):
     answer: Future[Result] = field(default_factory=Future)
     levs: dict[Document, Lev] = field(default_factory=dict)
     encoded: int = 0
+    left: int = field(init=False)  # characters to encode
     due: float = field(init=False)
 
     def __post_init__(self) -> None:
-        work = self.work + sum(cost(document) for document in self.documents)
-        self.due = time.monotonic() + work / _A_SECOND
+        self.left = sum(map(cost, self.documents))
+        self.due = time.monotonic() + (self.work + self.left) / _A_SECOND
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes several rounds, or most of one."""
+        return self.left > _AT_ONCE // _LITTLE
 
     def take(self, most: int, at_least: int) -> Sequence[Document]:
         """The next texts, of so much work."""
@@ -97,6 +104,7 @@ class Job(Generic[Result]):
                 return self.fail(lev)
             self.levs[document] = lev
         self.encoded += len(documents)
+        self.left -= sum(map(cost, documents))
         if documents:
             try:
                 self.on_progress(self.encoded / len(self.documents))
@@ -217,24 +225,29 @@ class Worker:
         return bool(jobs)
 
     def _next(self) -> list[Job[Any]]:
-        """The jobs that are due first, of those that somebody waits for; waits for one.
-
-        None: it is over.
-        """
+        """The jobs that are due first, and one of the long ones; waits for one. [] at the end."""
         with self._changed:
             self._jobs = [job for job in self._jobs if not job.answer.done()]
             while not self._jobs and not self._stopping:
                 self._changed.wait()
             if self._stopping:
                 return []
-            return sorted(self._jobs, key=lambda job: job.due)[: self._jobs_at_once]
+            ordered = sorted(self._jobs, key=lambda job: job.due)
+            if self._jobs_at_once == 1:
+                return ordered[:1]
+            long = [job for job in ordered if job.is_long][:1]
+            short = [job for job in ordered if not job.is_long]
+            return [*short[: self._jobs_at_once - len(long)], *long]
 
     def _round(self, jobs: Sequence[Job[Any]], encode: Encode) -> None:
         taken: list[Sequence[Document]] = []
         left = _AT_ONCE
-        for job in jobs:  # the first gets on, however long its text is
-            taken.append(job.take(left, at_least=0 if taken else 1))
-            left -= sum(cost(document) for document in taken[-1])
+        for job in jobs:
+            most, at_least = left, 0 if taken else 1
+            if job.is_long:  # the shorter the round, the sooner whoever comes meanwhile is heard
+                most, at_least = _AT_ONCE // (_LITTLE if taken else 2), 1
+            taken.append(job.take(most, at_least))
+            left -= sum(map(cost, taken[-1]))
         levs = iter(encode([document for some in taken for document in some]))
         for job, some in zip(jobs, taken, strict=True):
             job.keep(some, [next(levs) for _ in some])

@@ -202,11 +202,11 @@ class Connection(H11Protocol):
 
 
 def _make_room(among: Iterable[Connection]) -> bool:
-    """Those that never asked anything go first."""
-    waiting = [each for each in among if each.waiting_since is not None]
+    """Whoever has waited longest goes: an honest newcomer sends its headers at once."""
+    waiting = [(each.waiting_since, each) for each in among if each.waiting_since is not None]
     if not waiting:
         return False
-    min(waiting, key=lambda each: (each.has_asked, each.waiting_since)).make_way()
+    min(waiting, key=lambda pair: pair[0])[1].make_way()
     return True
 
 

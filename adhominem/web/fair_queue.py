@@ -1,21 +1,35 @@
-"""A queue for few places: clients take turns, however much each of them asks for."""
+"""A queue for few places: clients take turns, however much each of them asks for.
+
+Of one client, the first to come is the first served, as long as that is soon. Where the queue has
+grown too long for that, it is the last: some are then served in good time, and not all too late.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from adhominem.web.failures import busy
+
+
+@dataclass(eq=False)
+class _Place:
+    """Somebody who waits."""
+
+    since: float
+    given: asyncio.Future[None]
 
 
 class FairQueue:
     """So many at once; `waiting` in all may wait, and half of that of one client."""
 
-    def __init__(self, at_once: int, waiting: int) -> None:
-        self._free, self._most = at_once, waiting
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # in the order of their turns
+    def __init__(self, at_once: int, waiting: int, patience: float = math.inf) -> None:
+        self._free, self._most, self._patience = at_once, waiting, patience
+        self._waiting: dict[str, deque[_Place]] = {}  # in the order of their turns
         self._wanted = asyncio.Event()
 
     async def wanted(self) -> None:
@@ -38,13 +52,14 @@ class FairQueue:
         own = self._waiting.get(client, deque())
         if len(own) >= self._most // 2 or sum(map(len, self._waiting.values())) >= self._most:
             raise busy()
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        place = _Place(loop.time(), loop.create_future())
         self._waiting.setdefault(client, own).append(place)
         self._wanted.set()
         try:
-            await place
+            await place.given
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it came at the last moment
+            if place.given.done() and not place.given.cancelled():  # it came at the last moment
                 self._pass_on()
             else:
                 self._forget(client, place)
@@ -57,12 +72,14 @@ class FairQueue:
             return
         client = next(iter(self._waiting))
         places = self._waiting.pop(client)
-        places.popleft().set_result(None)
+        waited = asyncio.get_running_loop().time() - places[0].since
+        place = places.popleft() if waited <= self._patience else places.pop()
+        place.given.set_result(None)
         if places:
             self._waiting[client] = places  # now the last in turn
         self._tell()
 
-    def _forget(self, client: str, place: asyncio.Future[None]) -> None:
+    def _forget(self, client: str, place: _Place) -> None:
         self._waiting[client].remove(place)
         if not self._waiting[client]:
             del self._waiting[client]

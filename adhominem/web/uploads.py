@@ -71,7 +71,9 @@ class FileReader:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._plain, self._office = (FairQueue(_AT_ONCE, _WAITING) for _ in range(2))
+        self._plain, self._office = (
+            FairQueue(_AT_ONCE, _WAITING, _SECONDS_OTHERS_WAIT) for _ in range(2)
+        )
 
     async def read(self, files: Sequence[Upload], *, tables: bool = False) -> Read:
         """The texts of files, plain or office documents, in order; of tables all of theirs."""

@@ -235,6 +235,24 @@ def test_who_asks_for_little_is_due_before_who_asks_for_much(
     assert ended == ["little", "some", "much"]
 
 
+def test_who_asks_for_much_does_not_hold_up_the_others_when_it_is_due(
+    worker: Worker, verifier: SlowVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "_AT_ONCE", 10_000)
+    monkeypatch.setattr(batching, "_A_SECOND", 1e12)  # all of them were due long ago
+    hold(worker, verifier)
+    ended: list[str] = []
+    for texts in (["x" * 9_000] * 50, ["x" * 9_000] * 50, ["a"]):
+        some = documents(*texts)
+        answer = worker.submit(some, lengths(some))
+        answer.add_done_callback(lambda done: ended.append(f"{len(done.result())} texts"))
+    verifier.go_on.set()
+    deadline = time.monotonic() + 20
+    while len(ended) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ended == ["1 texts", "50 texts", "50 texts"]
+
+
 def test_where_the_queue_is_full_who_asks_for_most_gives_way(
     worker: Worker, verifier: SlowVerifier
 ) -> None:
@@ -299,8 +317,8 @@ def test_a_request_of_many_texts_goes_on_by_and_by(
     verifier.go_on.set()
     assert short.result(20) == [1]
     assert long.result(20) == [10] * 8
-    assert verifier.batches == [1, 4, 4, 1]  # three of the long one beside the short one, then four
-    assert shares == [0.375, 0.875, 1.0]
+    assert verifier.batches == [1, 2, 2, 2, 2, 1]  # one of the long beside the short, then two
+    assert shares == [0.125, 0.375, 0.625, 0.875, 1.0]
 
 
 def test_a_text_longer_than_a_round_is_taken_whole() -> None:

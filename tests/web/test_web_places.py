@@ -56,6 +56,21 @@ def test_clients_take_turns() -> None:
     assert asyncio.run(run()) == list("aabcaba")
 
 
+def test_where_the_first_wait_too_long_the_last_is_served() -> None:
+    async def run() -> list[int]:
+        queue, done = FairQueue(1, 20, patience=0.1), []
+
+        async def work(number: int) -> None:
+            async with queue.turn("a"):
+                await asyncio.sleep(0.3 if number == 0 else 0)
+                done.append(number)
+
+        await asyncio.gather(*(work(number) for number in range(4)))
+        return done
+
+    assert asyncio.run(run()) == [0, 3, 2, 1]
+
+
 def test_of_a_queue_a_client_gets_half_and_who_gives_up_loses_no_place() -> None:
     async def run() -> None:
         queue = FairQueue(1, 4)
