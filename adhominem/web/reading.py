@@ -89,7 +89,9 @@ def _failure(error: AdHominemError, message: str) -> dict[str, Any]:
 
 
 def _bound(seconds: int) -> None:
-    """No more time and memory than this, where the system can see to it."""
+    """No more time and memory than this, where the system can see to it; the server goes first."""
+    if hasattr(os, "nice"):
+        os.nice(10)
     if hasattr(signal, "alarm"):
         signal.alarm(seconds)
     try:
