@@ -267,7 +267,7 @@ def mixed(chosen: list[Pattern], rng: random.Random) -> Callable[[int], str]:
 
 def test_no_mixture_of_patterns_does(attack: Attack) -> None:
     rng = random.Random(14)
-    rounds, length = attack.rounds(40, 1_500), attack.rounds(3_000, 8_000)
+    rounds, length = attack.rounds(40, 400), attack.rounds(3_000, 6_000)
     for _ in range(rounds):
         names = rng.sample(sorted(PATTERNS), rng.choice([2, 2, 2, 3, 5]))
         text_of = mixed([PATTERNS[name] for name in names], rng)
