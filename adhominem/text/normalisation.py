@@ -258,13 +258,12 @@ class Normaliser:
             begins, stops, lengths = np.array(
                 [(start, end, len(replacement)) for start, end, replacement in found]
             ).T  # (edits,) each
-            steps = np.zeros(len(text) + 1, dtype=np.int64)
-            steps[begins] += 1
-            steps[stops] -= 1
-            times = 1 - steps.cumsum()[:-1]  # how often each old character begins a new one
+            more = stops - begins - 1  # characters that an edit covers, beside its first
+            times = np.ones(len(text), dtype=np.int64)  # how often each begins a new one
+            times[np.arange(more.sum()) + np.repeat(begins + 1 - more.cumsum() + more, more)] = 0
             times[begins] = lengths
-            stretch = np.zeros(len(text), dtype=np.int64)  # how many more it covers
-            stretch[begins] = stops - begins - 1
+            stretch = np.zeros(len(text), dtype=np.int64)
+            stretch[begins] = more
             kept = np.repeat(np.arange(len(text)), times)
             text = _edited(text, found)
             starts, ends = starts[kept], ends[kept + stretch[kept]]

@@ -81,16 +81,14 @@ class Tokenizer:
                 self._known, self._characters = known, characters
         return map(known.__getitem__, chunks)
 
-    def _split_new(self, chunks: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _split_new(self, chunks: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """(chunk, tokens) of each, by one call of the library: a call costs more than a chunk."""
-        usual: list[str] = []
-        for chunk in chunks:
-            if len(chunk) <= _LONGEST_RUN:
-                usual.append(chunk)
-            else:
-                shortened, cuts = _shorten_runs(chunk)
-                split = [token for token, _ in self._by_the_rules(shortened)]
-                yield chunk, tuple(_lengthen_runs(split, chunk, cuts))
+        long = [chunk for chunk in chunks if len(chunk) > _LONGEST_RUN]
+        for chunk in long:
+            shortened, cuts = _shorten_runs(chunk)
+            split = [token for token, _ in self._by_the_rules(shortened)]
+            yield chunk, tuple(_lengthen_runs(split, chunk, cuts))
+        usual = list(chunks.difference(long) if long else chunks)
         pieces = iter(self._by_the_rules(" ".join(usual)))
         for chunk in usual:
             tokens: list[str] = []

@@ -267,7 +267,7 @@ def mixed(chosen: list[Pattern], rng: random.Random) -> Callable[[int], str]:
 
 def test_no_mixture_of_patterns_does(attack: Attack) -> None:
     rng = random.Random(14)
-    rounds, length = attack.rounds(40, 1_500), attack.rounds(3_000, 8_000)
+    rounds, length = attack.rounds(40, 400), attack.rounds(3_000, 6_000)
     for _ in range(rounds):
         names = rng.sample(sorted(PATTERNS), rng.choice([2, 2, 2, 3, 5]))
         text_of = mixed([PATTERNS[name] for name in names], rng)
@@ -314,21 +314,20 @@ HUGE = {
 
 @pytest.mark.parametrize("name", HUGE)
 def test_a_huge_text_of_one_pattern_loses_nothing(name: str, attack: Attack) -> None:
-    text = HUGE[name].text(
-        attack.rounds(3_400_000 if name == "underscores" else 400_000, 8_000_000)
-    )
+    pattern, length = HUGE[name]
+    text = pattern.text(attack.rounds(length, 4_000_000))
     kept = Tokenizer().tokens(text)
     attack.tried("patterns")
     assert sum(map(len, kept)) == len(Tokenizer().normaliser(text))
 
 
 def test_what_the_library_gives_up_on_is_an_error_about_the_text(attack: Attack) -> None:
-    """The retries that it allows itself are ten million."""
+    """It goes back ten million times at most: through all signs behind a link, in search of a
+    letter."""
     if not attack.long:
         pytest.skip("takes a gigabyte of memory: in the long attack")
     shared = Tokenizer()
-    for text in ("http://" + "!?" * 5_100_000, "12" * 5_100_000, "a@" + "b-" * 5_100_000):
-        with pytest.raises(TokenizerError, match=r"white space"):
-            shared.tokens(text)
-        assert shared.tokens("It goes on.") == ["It", "goes", "on", "."]
-    attack.tried("patterns", 3)
+    with pytest.raises(TokenizerError, match=r"white space"):
+        shared.tokens("http://" + "!?" * 5_100_000)
+    assert shared.tokens("It goes on.") == ["It", "goes", "on", "."]
+    attack.tried("patterns")
