@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -264,6 +264,18 @@ class TestTooMany:
             for _ in range(5):
                 assert is_healthy(address)
                 assert verifies(address)
+
+    def test_there_are_no_more_connections_than_files_may_be_open(
+        self, model: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(connections, "_open_files", lambda limits: 120)
+        with serving(model, Limits()) as address, ExitStack() as stack:
+            held = [stack.enter_context(connect(address)) for _ in range(60)]
+            for connection in held:
+                with suppress(ConnectionError):  # the first have made room already
+                    connection.sendall(b"POST / HTT")
+            assert is_healthy(address)
+            assert ended(held[0])
 
     def test_slow_bodies_make_room(self, model: Service) -> None:
         limits = Limits(requests=8, per_client=4)
