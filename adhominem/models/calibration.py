@@ -81,8 +81,8 @@ class Scales:
                 found = f"{rows} rows of weights"
         if found:
             raise ModelError(
-                f"the calibration of {name} is damaged, or that of another model ({found}; members "
-                f"in the folder: {members}); {RECALIBRATE}"
+                f"the calibration of {name} is damaged, or that of another model ({found}; there "
+                f"are {members}); {RECALIBRATE}"
             )
 
 
