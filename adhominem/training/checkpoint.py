@@ -52,13 +52,16 @@ class Progress:
 
     def __post_init__(self) -> None:
         counts = (self.epoch, self.step, self.log_lines, self.number, 1 + self.best_epoch)
-        if not all(type(count) is int and count >= 0 for count in counts):
+        if not all(type(count) is int and 0 <= count < 2**62 for count in counts):
             raise ValueError("a count is no number")
-        sums = (self.best_score, *self.loss_sums.values(), *self.loss_counts.values())
-        if not all(type(value) in (int, float) for value in sums):
-            raise ValueError("a score or a loss is no number")
-        if set(self.loss_sums) != set(self.loss_counts) or 0 in self.loss_counts.values():
+        steps = self.loss_counts.values()
+        if not all(type(count) is int and 0 < count < 2**62 for count in steps):
             raise ValueError("a loss of no steps")
+        sums = (self.best_score, *self.loss_sums.values())
+        if not all(type(value) in (int, float) and abs(value) < 1e300 for value in sums):
+            raise ValueError("a score or a loss is no number")
+        if set(self.loss_sums) != set(self.loss_counts):
+            raise ValueError("losses and their steps do not fit")
 
     def count(self, losses: dict[str, float]) -> None:
         """One more step is done."""
