@@ -226,7 +226,5 @@ def calibrate(
             )
         say("'After' is of pairs whose authors the map has not seen.")
         if found.companions is None:
-            say(
-                "Companions are not calibrated: too few pairs are in sets of 20 texts or more."
-            )
+            say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")
     finish(skipped)

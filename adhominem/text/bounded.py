@@ -93,6 +93,7 @@ class _Reader:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+            self.stop()
             self._owner = os.getpid()  # a fork must not share the pipes
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "adhominem.text.bounded"],
