@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
 from adhominem.text.document import Document
-from adhominem.text.files import readable, take
+from adhominem.text.files import readable, readable_name, take
 from adhominem.text.readers import (
     READABLE_SUFFIXES,
     Layout,
@@ -98,7 +98,7 @@ def _read(path: Path, topic: str) -> Exhibit:
 def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
     """The text of a file of these bytes, and their hash, whatever becomes of the file meanwhile."""
     try:
-        name = os.fsencode(path).decode("utf-8", "replace")
+        name = readable_name(str(path))
         document = Document(text=any_text(data, path), id=name, topic=topic)
     except EmptyTextError as error:
         raise error.at(path) from None

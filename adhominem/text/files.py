@@ -54,6 +54,11 @@ def bare_stem(path: Path) -> str:
     return Path(name).stem
 
 
+def readable_name(name: str) -> str:
+    """The name of a file as text: Python may hold its bytes as halves of characters."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 class _CountingFile(io.FileIO):
     """A file that reports how many of its (packed) bytes have been read."""
 

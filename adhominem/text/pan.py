@@ -29,6 +29,7 @@ from adhominem.text.files import (
     read_lines,
     read_text,
     readable,
+    readable_name,
 )
 
 
@@ -299,7 +300,7 @@ def _problem(
             "expected at least one known and just one unknown text",
             folder,
         )
-    id = folder.name
+    id = readable_name(folder.name)
     # Where the answer is no, all that is known of the other author is that it is another.
     other = {True: id, False: f"{id}/unknown", None: ""}[same_author]
     return Problem(
@@ -311,7 +312,7 @@ def _problem(
 
 
 def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] | None) -> Document:
-    id = f"{path.parent.name}/{bare_stem(path)}"
+    id = readable_name(f"{path.parent.name}/{bare_stem(path)}")
     try:
         return Document(text=read_text(path, on_bytes), author=author, work=id, id=id)
     except InputError as error:

@@ -27,7 +27,15 @@ from adhominem.errors import (
 )
 from adhominem.text.bounded import pdf_text
 from adhominem.text.document import Document
-from adhominem.text.files import bare_stem, bare_suffix, lines_in, read_bytes, readable, text_in
+from adhominem.text.files import (
+    bare_stem,
+    bare_suffix,
+    lines_in,
+    read_bytes,
+    readable,
+    readable_name,
+    text_in,
+)
 from adhominem.text.office import OFFICE_SUFFIXES, most_office_bytes, office_text
 from adhominem.text.pan import (
     JsonRows,
@@ -161,7 +169,7 @@ def find_sources(path: str | Path) -> list[Source]:
         return [_file_source(path)]
     if not os.path.isdir(path):
         raise NotFoundError("there is no such file or folder", path)
-    name = path.resolve().name
+    name = readable_name(path.resolve().name)
     pairs = find_file(path, "pairs.jsonl")
     if pairs is not None and "text" not in _first_row(pairs):  # documents may have that name, too
         return [Source(name, pairs, Layout.PAIRS)]
@@ -292,7 +300,7 @@ def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
 
 
 def _file_source(path: Path) -> Source:
-    name, suffix = bare_stem(path), bare_suffix(path)
+    name, suffix = readable_name(bare_stem(path)), bare_suffix(path)
     if suffix in _NO_PLAIN_TEXT:
         expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
         raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
@@ -311,10 +319,10 @@ def _first_of(rows: JsonRows) -> dict[str, Any]:
 
 
 def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Document | InputError:
-    title = bare_stem(file)
+    title = readable_name(bare_stem(file))
     author, work, id = "", title, title
     if source.layout is Layout.AUTHOR_FOLDERS:
-        author, *below = file.relative_to(source.path).parts
+        author, *below = map(readable_name, file.relative_to(source.path).parts)
         work = "/".join((*below[:-1], title))  # two books may both have a chapter-1.txt
         id = f"{author}/{work}"
     elif source.layout is Layout.AUTHOR_TITLE:
@@ -342,7 +350,9 @@ def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | I
         name: row[name] for name in ("author", "topic", "work", "id") if row.get(name) is not None
     }
     try:
-        return Document(text=row["text"], **{"id": f"{bare_stem(path)}:{number}", **known})
+        return Document(
+            text=row["text"], **{"id": f"{readable_name(bare_stem(path))}:{number}", **known}
+        )
     except InputError as error:
         return error.at(path, number)
 
@@ -372,5 +382,7 @@ def _problem_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Documen
             continue
         for document in (*problem.known, problem.questioned):
             # Problems of different years number their authors alike: keep them apart by folder.
-            author = f"{path.resolve().name}/{document.author}" if document.author else ""
+            author = (
+                f"{readable_name(path.resolve().name)}/{document.author}" if document.author else ""
+            )
             yield replace(document, author=author)

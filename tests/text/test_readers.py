@@ -688,3 +688,16 @@ def test_the_documents_of_a_table_in_memory_are_those_of_its_file(tmp_path: Path
         expected = list(read_documents(path, author_required=False, skipped=skipped))
         assert list(documents_in(path.read_bytes(), path, skipped=in_memory)) == expected
         assert [str(error) for error in in_memory] == [str(error) for error in skipped]
+
+
+def test_names_that_are_no_unicode_are_no_obstacle(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9")
+    folder = tmp_path / odd
+    write(folder / odd / f"{odd}.txt", "Dear Sir,")
+    (document,) = read_documents(folder)
+    assert (document.author, document.work, document.id) == ("caf�", "caf�", "caf�/caf�")
+    (source,) = find_sources(folder)
+    assert source.name == "caf�"
+    table = write(tmp_path / f"{odd}.jsonl", json.dumps({"author": "a", "text": "One."}))
+    (document,) = read_documents(table)
+    assert document.id == "caf�:1"
