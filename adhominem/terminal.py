@@ -28,8 +28,8 @@ from rich.progress import (
 from rich.table import Table
 
 from adhominem.errors import InputError
+from adhominem.harmless import one_line
 from adhominem.strict_json import strict_json
-from adhominem.text.harmless import one_line
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
@@ -139,6 +139,11 @@ def complain(message: str) -> None:
 def say(message: str) -> None:
     """A line for people, among the results."""
     print(one_line(message))
+
+
+def show(page: str) -> None:
+    """Lines that were made for a terminal, colours and all."""
+    print(page)
 
 
 def list_skipped(skipped: Sequence[InputError]) -> None:

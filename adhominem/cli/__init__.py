@@ -23,7 +23,7 @@ from adhominem.cli import corpora, explanations, measures, models, pictures, rep
 from adhominem.cli.shared import max_bytes_option
 from adhominem.cli.streams import mend_streams
 from adhominem.errors import AdHominemError
-from adhominem.text.harmless import one_line
+from adhominem.harmless import one_line
 
 
 class _Commands(click.Group):

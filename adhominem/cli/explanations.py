@@ -73,7 +73,7 @@ def explain(
     from adhominem.explain.output import explanation_text, write_explanation
     from adhominem.explain.texts import explain_texts
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import complain, percent, print_json, say
+    from adhominem.terminal import complain, percent, print_json, say, show
 
     with percent("explaining") as on_progress:
         explanation = explain_texts(
@@ -95,7 +95,7 @@ def explain(
     elif not as_json:
         environment = os.environ if sys.stdout.isatty() else None
         columns = shutil.get_terminal_size().columns
-        print(explanation_text(explanation, chosen or "terminal", environment, columns))
+        show(explanation_text(explanation, chosen or "terminal", environment, columns))
     if not as_json:
         for warning in explanation.verification.warnings:
             complain(f"warning: {warning.message}")

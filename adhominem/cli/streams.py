@@ -23,8 +23,7 @@ def mend_streams() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if output_is_closed:
-        print(
-            "error: standard output is closed; expected a place for results, be it /dev/null",
-            file=sys.stderr,
+        sys.stderr.write(
+            "error: standard output is closed; expected a place for results, be it /dev/null\n"
         )
         sys.exit(1)

@@ -38,7 +38,7 @@ from adhominem.explain.summary import (
     probability,
     signed,
 )
-from adhominem.text.harmless import harmless
+from adhominem.harmless import harmless
 
 Colours = Literal["truecolor", "256", "none"]
 

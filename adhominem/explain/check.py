@@ -10,10 +10,10 @@ from typing import Any
 
 from adhominem.explain.report import Report, ReportedText, make_report
 from adhominem.explain.report_html import report_in_page, report_page
+from adhominem.harmless import harmless
 from adhominem.scoring.population import Population
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
-from adhominem.text.harmless import harmless
 from adhominem.verifier import SideTexts, Verifier, exhibits_of, load
 
 _CLOSE = 1e-4  # decades: how far numbers of two machines may be apart

@@ -30,7 +30,7 @@ from adhominem.explain.summary import (
     signed,
     title,
 )
-from adhominem.text.harmless import harmless
+from adhominem.harmless import harmless
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",

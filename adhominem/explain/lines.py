@@ -9,7 +9,7 @@ from itertools import groupby
 
 from adhominem.explain.explanation import ExplainedText
 from adhominem.explain.pieces import Piece, pieces
-from adhominem.text.harmless import harmless
+from adhominem.harmless import harmless
 
 Measure = Callable[[str], float]
 Dress = Callable[[Piece, str], str]  # what is put around the characters of a piece

@@ -376,13 +376,12 @@ def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
 
 
 def _problem_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
+    folder = readable_name(path.resolve().name)
     for problem in problem_rows(path, on_bytes):
         if isinstance(problem, InputError):
             yield problem
             continue
         for document in (*problem.known, problem.questioned):
             # Problems of different years number their authors alike: keep them apart by folder.
-            author = (
-                f"{readable_name(path.resolve().name)}/{document.author}" if document.author else ""
-            )
+            author = f"{folder}/{document.author}" if document.author else ""
             yield replace(document, author=author)

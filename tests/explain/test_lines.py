@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from adhominem.explain.explanation import ExplainedText, Passage, TokenAttention
 from adhominem.explain.lines import lines
 from adhominem.explain.pieces import passage_weights, pieces, token_weights
-from adhominem.text.harmless import harmless
+from adhominem.harmless import harmless
 
 
 def visible(text: str) -> str:

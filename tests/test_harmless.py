@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.text.harmless import one_line
+from adhominem.harmless import one_line
 
 
 def test_controls_are_spelt_out() -> None:
