@@ -283,10 +283,10 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "zeros.txt.zst": lambda: swollen(zst, b"", b"\0", 400),
     "depth.docx": lambda: swollen(docx, b"", b"<w:p>", 20),
     "spaces.odt": lambda: swollen(odt, b"<text:p>", b"<text:s text:c='1000'/>", 20),
-    "line.jsonl.gz": lambda: swollen(lambda data: pack(data, ".gz"), b"{", b"a", 80),
+    "line.jsonl.gz": lambda: swollen(lambda data: pack(data, ".gz"), b"{", b"a", 70),
     "objects.jsonl.zst": lambda: swollen(zst, b'{"text": [', b"{},", 5),
     "pages.pdf": lambda: pdf(b"BT /F1 12 Tf " + b"(word) Tj " * 100_000 + b"ET", pages=2000),
-    "tag.docx": lambda: swollen(docx, b"<w:p a='", b"a", 40),
+    "tag.docx": lambda: swollen(docx, b"<w:p a='", b"a", 20),
     # The long form goes on with these.
     "zeros.txt.gz": lambda: swollen(lambda data: pack(data, ".gz"), b"", b"\0", 400),
     "zeros.txt.xz": lambda: swollen(lambda data: pack(data, ".xz"), b"", b"\0", 400),
@@ -320,7 +320,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from test_hostile_files import ends_well
 from adhominem.text import bounded
-bounded._SECONDS = int(sys.argv[3])
+bounded._SECONDS, bounded._SECONDS_PER_BYTE = int(sys.argv[3]), 0
 ends_well(Path(sys.argv[1]))
 bounded._reader.stop()  # whose memory is known once it has ended
 who = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
