@@ -58,6 +58,7 @@ class Problem:
     same_author: bool | None = None
 
 
+_MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
 
 
@@ -85,6 +86,9 @@ def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> Json
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
+    if len(line) > _MOST_PARTS and line.count("[") + line.count("{") > _MOST_PARTS:
+        problem = f"more than {_MOST_PARTS:,} lists and objects; expected one text"
+        return TooLargeError(problem, path, number)
     try:
         row = json.loads(line.rstrip())
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a mere ValueError

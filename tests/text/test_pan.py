@@ -545,3 +545,11 @@ def test_packed_problem_folders_are_read_like_plain_ones(tmp_path: Path) -> None
     assert problem.same_author is False
     assert problem.known[0].id == "EN01/known01"
     assert problem.questioned.author == "EN01/unknown"
+
+
+def test_a_row_of_a_million_objects_is_skipped_before_it_is_built(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": [' + "{}," * 1_000_000 + '0]}\n{"text": "next"}\n')
+    (_, error), (_, row) = read_json_lines(path)
+    assert str(error) == f"{path}:1: more than 1,000,000 lists and objects; expected one text"
+    assert row == {"text": "next"}
