@@ -97,6 +97,10 @@ class DamagedFileError(InputError):
     """A compressed or office file that breaks off or does not unpack."""
 
 
+class TooLargeError(InputError):
+    """A text, a line or a file that is larger, or takes more time, than anything honest does."""
+
+
 class BrokenLineError(InputError):
     """A line that is not the JSON (or the truth line) it should be."""
 

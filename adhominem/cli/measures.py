@@ -95,7 +95,7 @@ def evaluate(
     from adhominem.evaluation.groups import read_groups
     from adhominem.evaluation.measures import MEASURES
     from adhominem.evaluation.measures import evaluate as evaluate_answers
-    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.terminal import counting, print_json, print_table, say
     from adhominem.text.writing import check_output
 
     if output is not None:
@@ -156,14 +156,14 @@ def evaluate(
         ]
         print_table(part, ["", "pairs", *(MEASURES[kind].title for kind in kinds)], shown)
     for remark in dict.fromkeys(line for each in found for line in each.remarks):
-        click.echo(f"Note: {remark}.")
+        say(f"Note: {remark}.")
     if found[0].intervals:
-        click.echo(
+        say(
             f"In brackets: 95% intervals, by resampling {found[0].resampled} "
             f"{found[0].resamples:,} times."
         )
     if output is not None:
-        click.echo(f"Figures and a page: {output / 'index.html'}")
+        say(f"Figures and a page: {output / 'index.html'}")
 
 
 def _answers_of(
@@ -221,7 +221,7 @@ def table(
     from dataclasses import asdict
 
     from adhominem.runs.table import table as score_all
-    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.terminal import counting, print_json, print_table, say
 
     skipped = skip_list()
     found = read_pair_sets(sets, skipped)
@@ -244,7 +244,7 @@ def table(
         )
         bare = dict.fromkeys(row.model for row in rows if not row.calibrated)
         if bare:
-            click.echo(f"Not calibrated: {', '.join(bare)}.")
+            say(f"Not calibrated: {', '.join(bare)}.")
     finish(skipped)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhominem.errors import InputError, OptionError
+from adhominem.text.limits import DEFAULT_MOST_BYTES, reading_at_most
 
 if TYPE_CHECKING:
     from adhominem.text.pan import Pair
@@ -38,6 +39,22 @@ jobs_option = click.option(
 )
 all_cores_option = click.option(
     "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=click.IntRange(min=1)
+)
+
+
+def _limit_texts(context: click.Context, parameter: click.Parameter, count: int) -> None:
+    context.with_resource(reading_at_most(count))
+
+
+# Of every command that reads texts: the group adds it to them.
+max_bytes_option = click.Option(
+    ["--max-bytes"],
+    default=DEFAULT_MOST_BYTES,
+    show_default=True,
+    type=click.IntRange(min=1),
+    expose_value=False,
+    callback=_limit_texts,
+    help="Of one text, unpacked, or of one line of a table.",
 )
 
 

@@ -120,7 +120,7 @@ def predict(
     from dataclasses import asdict
 
     from adhominem.runs.predict import predict as answer_all
-    from adhominem.terminal import complain, print_json, print_table, progress
+    from adhominem.terminal import complain, print_json, print_table, progress, say
     from adhominem.text.pan import pair_rows, problem_rows
 
     if (source is None) == (given is None):
@@ -170,7 +170,7 @@ def predict(
             [["", done.answers, done.scored, done.encoded, len(skipped)]],
         )
         if population == "input" and not no_companions:
-            click.echo(told_of_companions(done.companions, done.population_texts))
+            say(told_of_companions(done.companions, done.population_texts))
     finish(skipped)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from adhominem.errors import InputError
-from adhominem.explain.pieces import harmless
 from adhominem.explain.report import Report, ReportedText, make_report
 from adhominem.explain.report_html import report_in_page, report_page
+from adhominem.harmless import harmless
 from adhominem.models.files import is_plain
 from adhominem.scoring.population import Population
 from adhominem.scoring.verbal import VerbalScale

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastapi import Request
@@ -108,19 +107,17 @@ class FileReader:
         limits = self._limits
         seconds = math.ceil(min(limits.seconds, _SECONDS))
         most = _BYTES_A_CHARACTER * (limits.characters + limits.population_characters)
-        # The folder is ours: a process that is ended cleans up nothing.
-        with TemporaryDirectory(prefix="adhominem-") as folder:
-            process = await _start_process(seconds, folder)
-            talking = asyncio.ensure_future(_talk(process, sent, most))
-            try:
-                others_wait = not await _ends(talking, seconds, queue)
-                output = talking.result() if talking.done() else b""
-            finally:
-                talking.cancel()
-                if process.returncode is None:
-                    with suppress(ProcessLookupError):
-                        process.kill()
-                    await process.wait()
+        process = await _start_process(seconds)
+        talking = asyncio.ensure_future(_talk(process, sent, most))
+        try:
+            others_wait = not await _ends(talking, seconds, queue)
+            output = talking.result() if talking.done() else b""
+        finally:
+            talking.cancel()
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
         if others_wait:
             raise RequestError(
                 503,
@@ -154,11 +151,11 @@ async def _ends(talking: asyncio.Future[bytes], seconds: float, queue: FairQueue
         wanted.cancel()
 
 
-async def _start_process(seconds: int, folder: str) -> asyncio.subprocess.Process:
+async def _start_process(seconds: int) -> asyncio.subprocess.Process:
     # Safe path: what lies in the folder where the server was started is not taken for a module.
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "adhominem.web.reading", str(seconds), folder),
+        *(sys.executable, "-P", "-m", "adhominem.web.reading", str(seconds)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,  # what goes wrong there may quote a text
@@ -167,7 +164,6 @@ async def _start_process(seconds: int, folder: str) -> asyncio.subprocess.Proces
             "ADHOMINEM_TOKEN": "",
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONPATH": os.pathsep.join(path for path in paths if os.path.isabs(path)),
-            "TMPDIR": folder,  # for what a library may put aside
         },
     )
 

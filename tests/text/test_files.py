@@ -27,7 +27,7 @@ from adhominem.errors import (
     NotFoundError,
     TextEncodingError,
 )
-from adhominem.text import files
+from adhominem.text import unpacking
 from adhominem.text.files import bare_stem, bare_suffix, decode, open_bytes, read_lines, read_text
 
 PACKED = (".gz", ".xz", ".zst")
@@ -75,7 +75,9 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    file = files._Frames(Drip(data, most_in), files._NEW_FRAME[suffix])
+    new_frame = unpacking._new_frame(suffix, len(data))
+    assert new_frame is not None
+    file = unpacking._Frames(Drip(data, most_in), new_frame)
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):
