@@ -53,8 +53,8 @@ class Calibration:
             raise OptionError("a point of the calibration is not finite, or beyond all bounds")
         if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
             raise OptionError("the calibration is not monotone; expected rising scores and factors")
-        if self.kind == "logistic" and (knots[1] - knots[0]) * _LARGEST < factors[1] - factors[0]:
-            raise OptionError("the calibration is as steep as a wall")
+        if self.kind == "logistic" and not np.isfinite(self._slope):
+            raise OptionError("the slope of the calibration is not finite")
         if not self.lower_bound <= self.upper_bound:
             raise OptionError(
                 f"the bounds are {self.lower_bound} and {self.upper_bound}; expected lower <= upper"
@@ -68,10 +68,16 @@ class Calibration:
         """The same as if there were no bounds."""
         values = np.asarray(scores, dtype=np.float64)
         if self.kind == "logistic":
-            (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
-            slope = (y1 - y0) / (x1 - x0)
-            return np.asarray(y0 + slope * (values - x0))
+            start, origin = self.log_bayes_factors[0], self.scores[0]
+            return np.asarray(start + self._slope * (values - origin))
         return np.interp(values, self.scores, self.log_bayes_factors)
+
+    @property
+    def _slope(self) -> float:
+        """Of a logistic map; infinite where its two points are too near to each other."""
+        (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
+        with np.errstate(over="ignore"):
+            return float(np.float64(y1 - y0) / (x1 - x0))
 
     def at_bound(self, score: float) -> bool:
         """Whether a bound, and not the score, decides what is reported."""

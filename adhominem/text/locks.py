@@ -84,9 +84,7 @@ def _take(lock: Path, path: Path) -> int | None:
             # Whoever held it may have removed it in between, and then it is nobody's lock.
             if lock.exists() and os.path.samestat(os.fstat(file), os.stat(lock)):
                 _holder_in(file, lock)  # refuses a file that is no lock
-                os.ftruncate(file, 0)
-                os.lseek(file, 0, os.SEEK_SET)
-                os.write(file, json.dumps(_holder()).encode())
+                _sign(file, lock)
                 return file
         except OSError as error:
             if error.errno in _HELD_BY_ANOTHER:
@@ -111,6 +109,17 @@ def _take(lock: Path, path: Path) -> int | None:
             os.close(file)
             raise
         os.close(file)
+
+
+def _sign(file: int, lock: Path) -> None:
+    """Say in it who holds it; on a full disk, leave nothing behind."""
+    try:
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, json.dumps(_holder()).encode())
+    except OSError:
+        lock.unlink(missing_ok=True)
+        raise
 
 
 def _let_go(file: int, lock: Path) -> None:

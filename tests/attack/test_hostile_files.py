@@ -31,7 +31,7 @@ from adhominem.text.pan import pair_rows
 from adhominem.text.readers import documents_in, read_documents
 
 if TYPE_CHECKING:
-    from conftest import Attack
+    from attack.conftest import Attack
 
 MEGABYTE = 1 << 20
 WORD = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.attack.conftest import Attack
-    from tests.conftest import NgramRun
+    from conftest import NgramRun
+
+    from attack.conftest import Attack
 
 _PAIRS = 1_200
 _WORDS = ["the", "of", "and", "to", "in", "that", "it", "is", "was", "he", "for", "with", "on"]

@@ -24,7 +24,7 @@ from adhominem.text.document import Document
 from adhominem.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from conftest import Attack
+    from attack.conftest import Attack
 
 TIMES = 8  # as long
 MOST = 24  # times the time: between what is linear (8) and what is not (64)

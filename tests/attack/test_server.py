@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Attack
+
+from attack.conftest import Attack
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("fastapi")
