@@ -31,7 +31,6 @@ FIRST_SAFE = {
     "onnx": ("1.21.0", "CVE-2026-27489"),
     "pyarrow": ("23.0.1", "CVE-2026-25087"),
     "pypdf": ("6.16.1", "CVE-2026-84311"),
-    "python-multipart": ("0.0.31", "CVE-2026-53540"),
     "starlette": ("1.3.1", "CVE-2026-54283"),
     "tokenizers": ("0.23.1", "AIKIDO-2026-10636"),
     "uvicorn": ("0.11.7", "CVE-2020-7695"),
@@ -74,4 +73,4 @@ def test_no_pin_has_a_known_advisory(name: str) -> None:
 
 def test_the_server_asks_for_all_that_reads_requests() -> None:
     asked = {named(Requirement(line)) for line in EXTRAS["serve"]}
-    assert asked == {"fastapi", "h11", "python-multipart", "starlette", "uvicorn"}
+    assert asked == {"fastapi", "h11", "starlette", "uvicorn"}

@@ -11,6 +11,14 @@ from adhominem.web.multipart import Part
 from adhominem.web.pages import Filled
 from adhominem.web.uploads import Upload, uploads_of
 
+_FILES = ("first_file", "second_file", "population")
+_TEXTS = ("first_text", "second_text")
+_ONCE = (
+    *("first_topic", "second_topic", "prior", "server_population"),
+    *("explain", "report", "case", "examiner"),
+)
+_LONGEST_NAME = 40  # characters of a field's name that are shown
+
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
@@ -59,10 +67,17 @@ class Asked:
 
 
 def read_asked(form: Sequence[Part]) -> Asked:
-    """What the fields of the form hold."""
+    """What the fields of the form hold; one that is not known is refused: it may be evidence."""
+    names = [part.name for part in form]
+    for part in form:
+        is_file = part.name in _FILES
+        if not is_file and (part.name not in (*_TEXTS, *_ONCE) or part.filename is not None):
+            raise _wrong(f"the field '{part.name[:_LONGEST_NAME]}' is not known, or not for files")
+        if part.name in _ONCE and names.count(part.name) > 1:
+            raise _wrong(f"the field '{part.name}' comes twice")
 
     def strings(field: str) -> list[str]:
-        return [part.text for part in form if part.name == field and part.filename is None]
+        return [part.text for part in form if part.name == field]
 
     sides = ("first", "second")
     return Asked(
@@ -81,3 +96,7 @@ def read_asked(form: Sequence[Part]) -> Asked:
         case=" ".join(strings("case")).strip(),
         examiner=" ".join(strings("examiner")).strip(),
     )
+
+
+def _wrong(what: str) -> RequestError:
+    return RequestError(422, "WrongForm", what)

@@ -67,22 +67,25 @@ class FairQueue:
 
     def _pass_on(self) -> None:
         """A place has become free: it goes to the client whose turn was longest ago."""
-        if not self._waiting:
-            self._free += 1
-            return
-        client = next(iter(self._waiting))
-        places = self._waiting.pop(client)
-        waited = asyncio.get_running_loop().time() - places[0].since
-        place = places.popleft() if waited <= self._patience else places.pop()
-        place.given.set_result(None)
-        if places:
-            self._waiting[client] = places  # now the last in turn
+        given = False
+        while self._waiting and not given:
+            client = next(iter(self._waiting))
+            places = self._waiting.pop(client)
+            waited = asyncio.get_running_loop().time() - places[0].since
+            place = places.popleft() if waited <= self._patience else places.pop()
+            if places:
+                self._waiting[client] = places  # now the last in turn
+            if given := not place.given.done():  # or it was given up in this very moment
+                place.given.set_result(None)
+        self._free += not given
         self._tell()
 
     def _forget(self, client: str, place: _Place) -> None:
-        self._waiting[client].remove(place)
-        if not self._waiting[client]:
-            del self._waiting[client]
+        own = self._waiting.get(client, deque())
+        if place in own:
+            own.remove(place)
+            if not own:
+                del self._waiting[client]
         self._tell()
 
     def _tell(self) -> None:

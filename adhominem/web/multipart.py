@@ -1,6 +1,7 @@
 """Forms with files: `multipart/form-data` by RFC 7578, of a body that is in memory already.
 
-All text in it is UTF-8, whatever charset it is said to have. A body is cut at its boundary by
+All text in it is UTF-8, whatever charset it is said to have. What cannot be understood is refused,
+and not left out: a part may be evidence. A body is cut at its boundary by
 searches that are as fast as memory, and at most so often as it may have parts.
 """
 
@@ -8,13 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from adhominem.web.failures import RequestError, too_large
 
 _LONGEST_BOUNDARY = 70  # by RFC 2046
 _LONGEST_HEADERS = 8 << 10  # bytes of a part's headers
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]*)"|([^\s";]*))', re.IGNORECASE)
-_PARAMETER = re.compile(rb';[ \t]*(name|filename)="((?:[^"\\]|\\.)*)"', re.IGNORECASE)
+# Browsers and curl quote, .NET does not; older Python programs send names abroad as filename*.
+_PARAMETER = re.compile(rb';[ \t]*([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))[ \t]*')
+_EXTENDED = re.compile(r"utf-8'[^']*'(.*)", re.IGNORECASE)
+_AS_IT_IS = (b"binary", b"8bit", b"7bit")
 _ESCAPED = re.compile(r'\\(["\\])')
 
 
@@ -65,17 +70,38 @@ def _part(piece: bytes) -> Part:
     end = piece.find(b"\r\n\r\n", 0, _LONGEST_HEADERS)
     if line_end < 0 or piece[:line_end].strip(b" \t") or end < 0:
         raise _wrong("a part has no headers, or very long ones")
-    for line in piece[line_end:end].split(b"\r\n"):
+    headers = {}
+    for line in piece[line_end + 2 : end].split(b"\r\n"):
         kind, _, value = line.partition(b":")
-        if kind.strip().lower() == b"content-disposition":
-            given = {name.lower(): _decoded(quoted) for name, quoted in _PARAMETER.findall(value)}
-            if b"name" in given:
-                return Part(given[b"name"], given.get(b"filename"), piece[end + 4 :])
-    raise _wrong("a part has no name")
+        headers[kind.strip().lower()] = value.strip()
+    if headers.get(b"content-transfer-encoding", b"binary").lower() not in _AS_IT_IS:
+        raise _wrong("a part is packed; send it as it is")
+    given = _parameters(headers.get(b"content-disposition", b""))
+    if "name" not in given:
+        raise _wrong("a part has no name")
+    filename = given.get("filename")
+    if "filename*" in given:
+        extended = _EXTENDED.fullmatch(given["filename*"])
+        if not extended:
+            raise _wrong("the name of a file is not in UTF-8")
+        filename = unquote(extended[1])
+    return Part(given["name"], filename, piece[end + 4 :])
 
 
-def _decoded(quoted: bytes) -> str:
-    return _ESCAPED.sub(r"\1", quoted.decode("utf-8", "replace"))
+def _parameters(disposition: bytes) -> dict[str, str]:
+    """What stands behind `form-data`, all of it."""
+    found, at = {}, len(b"form-data")
+    if disposition[:at].lower() != b"form-data":
+        raise _wrong("a part has no name")
+    while at < len(disposition):
+        parameter = _PARAMETER.match(disposition, at)
+        if parameter is None:
+            raise _wrong("the name of a part is not written as it should be")
+        at = parameter.end()
+        name, quoted, plain = parameter.groups()
+        value = (plain or quoted).decode("utf-8", "replace")
+        found[name.decode("ascii").lower()] = value if plain else _ESCAPED.sub(r"\1", value)
+    return found
 
 
 def _wrong(what: str) -> RequestError:

@@ -59,9 +59,9 @@ async def read_form(request: Request, limits: Limits) -> list[Part]:
 def uploads_of(form: Sequence[Part], field: str) -> list[Upload]:
     """The files of a field; one that was left empty has none."""
     return [
-        Upload(part.filename[-_LONGEST_NAME:], part.data)
+        Upload((part.filename or "a file without a name")[-_LONGEST_NAME:], part.data)
         for part in form
-        if part.name == field and part.filename
+        if part.name == field and (part.filename or part.data)
     ]
 
 

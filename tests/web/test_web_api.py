@@ -24,6 +24,7 @@ from starlette.datastructures import Headers
 
 from adhominem.cli import main
 from adhominem.errors import EmptyTextError, MissingExtraError
+from adhominem.web import api, failures
 from adhominem.web.access import Access, is_loopback
 from adhominem.web.app import create_app
 from adhominem.web.failures import RequestError, as_request_error, json_bytes
@@ -225,6 +226,21 @@ class TestOthers:
         levs = service.verifier.encode([GARDEN, BICYCLE])
         for own, each in zip(levs, told["texts"], strict=True):
             assert each["lev"] == pytest.approx(own.tolist(), abs=1e-5)
+
+    def test_levs_are_written_text_by_text(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        written: list[int] = []
+
+        def json_bytes(result: object) -> bytes:
+            found = failures.json_bytes(result)
+            written.append(len(found))
+            return found
+
+        monkeypatch.setattr(api, "json_bytes", json_bytes)
+        answer = client.post("/api/encode", json={"texts": [GARDEN, BICYCLE] * 5})
+        assert len(answer.json()["texts"]) == 10
+        assert max(written) < len(answer.content) / 5  # nobody else runs meanwhile
 
     def test_explain_holds_the_answer_of_verify(self, client: TestClient) -> None:
         asked = {"first": GARDEN, "second": BICYCLE}

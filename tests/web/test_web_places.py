@@ -97,6 +97,27 @@ def test_of_a_queue_a_client_gets_half_and_who_gives_up_loses_no_place() -> None
     asyncio.run(run())
 
 
+def test_a_place_that_comes_as_one_gives_up_goes_to_the_next() -> None:
+    async def run() -> list[int]:
+        queue, done = FairQueue(1, 20), []
+        go_on = asyncio.Event()
+
+        async def work(number: int) -> None:
+            async with queue.turn("a"):
+                await go_on.wait()
+                done.append(number)
+
+        tasks = [asyncio.ensure_future(work(number)) for number in range(4)]
+        await asyncio.sleep(0)
+        go_on.set()
+        tasks[1].cancel()  # in the very round in which the first ends
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
+        async with asyncio.timeout(2), queue.turn("b"):
+            return done
+
+    assert asyncio.run(run()) == [0, 2, 3]
+
+
 def test_the_slowest_makes_room_and_is_told_so() -> None:
     async def run() -> None:
         limits = Limits(requests=8, per_client=4)

@@ -196,7 +196,11 @@
 
   async function ask(data, signal) {
     const headers = { Accept: "application/x-ndjson" };
-    if (find("token")) headers.Authorization = `Bearer ${find("token").value}`;
+    if (find("token")) {
+      // A header holds bytes: those of the token in UTF-8, as the server expects them.
+      const bytes = new TextEncoder().encode(find("token").value);
+      headers.Authorization = `Bearer ${String.fromCharCode(...bytes)}`;
+    }
     const response = await fetch("/", { method: "POST", body: data, headers, signal });
     if (!response.ok) throw new Error((await response.json()).error.message);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,0 +1,86 @@
+"""Forms in parts, as browsers and programs send them, and as they should not be."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from adhominem.web.asked import read_asked
+from adhominem.web.failures import RequestError
+from adhominem.web.multipart import Part, parse_form
+
+
+def parsed(*headers: str, data: bytes = b"x") -> Part:
+    body = "--b\r\n" + "\r\n".join(headers) + "\r\n\r\n"
+    (part,) = parse_form(body.encode() + data + b"\r\n--b--\r\n", b"b", 9)
+    return part
+
+
+def named(parameters: str) -> Part:
+    return parsed(f"Content-Disposition: form-data; {parameters}")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "filename"),
+    [
+        ('name="first_file"; filename="ü %41.txt"', "ü %41.txt"),  # Chromium, curl
+        ('name="first_file"; filename="a%22b%0A.txt"', "a%22b%0A.txt"),  # a quote in Chromium
+        (r'name="first_file"; filename="a\"b\\c.txt"', r'a"b\c.txt'),  # a quote in older curl
+        (r'name="first_file"; filename="a\b.txt"', r"a\b.txt"),
+        ('name="first_file"; filename="a;b=c.txt"', "a;b=c.txt"),
+        ("name=first_file; filename=a.txt; filename*=utf-8''%C3%BC.txt", "ü.txt"),  # .NET
+        ("name=\"first_file\"; filename*=UTF-8'en'%C3%BC%27.txt", "ü'.txt"),  # urllib3 before 2
+        ('name="first_file" ;\tFILENAME="a.txt" ', "a.txt"),
+        ('name="first_file"; filename=""', ""),
+        ('name="first_file"', None),
+    ],
+)
+def test_names_are_read_as_programs_write_them(parameters: str, filename: str | None) -> None:
+    assert named(parameters) == Part("first_file", filename, b"x")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        'name="first_file"; filename="a.txt',
+        r'name="first_file"; filename="a.txt\"',
+        'name="first_file"; filename=a b.txt',
+        'name="first_file"; filename="a.txt"b',
+        "name=\"first_file\"; filename*=iso-8859-1''%FC.txt",
+        'name="first_file"; filename*=a.txt',
+        'filename="a.txt"',
+        'name="first_file", filename="a.txt"',
+    ],
+)
+def test_a_name_that_cannot_be_read_does_not_make_a_file_disappear(parameters: str) -> None:
+    with pytest.raises(RequestError, match="the form cannot be read"):
+        named(parameters)
+
+
+def test_a_packed_part_is_refused() -> None:
+    name = 'Content-Disposition: form-data; name="first_text"'
+    assert parsed("Content-Transfer-Encoding: 8bit", name).text == "x"
+    with pytest.raises(RequestError, match="packed"):
+        parsed(name, "content-transfer-encoding: BASE64", data=b"ZWlu")
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (Part("frist_text", None, b"x"), "'frist_text' is not known"),
+        (Part("first_text", "letter.txt", b"x"), "not for files"),
+        (Part("prior", None, b"5"), "'prior' comes twice"),
+    ],
+)
+def test_no_field_is_left_out_in_silence(part: Part, said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        read_asked([Part("prior", None, b"0.1"), part])
+
+
+def test_a_file_without_a_name_is_not_left_out() -> None:
+    empty = [Part("first_file", None, b""), Part("first_file", "", b"")]
+    assert read_asked(empty).files["first"] == []
+    for name in ("", None):
+        (file,) = read_asked([*empty, Part("first_file", name, b"x")]).files["first"]
+        assert file.name == "a file without a name"
