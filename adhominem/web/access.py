@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -12,9 +13,11 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
+from adhominem.errors import OptionError
 from adhominem.web.failures import RequestError
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+_HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 _FOR_PROGRAMS = "Bearer"
 _FOR_BROWSERS = 'Basic realm="AdHominem", charset="UTF-8"'  # they ask their user for a password
 
@@ -33,6 +36,11 @@ class Access:
         On loopback, only pages of this machine may ask: any page in the user's browser could send
         requests here under a name of its own, which it has made to lead to this machine.
         """
+        if token != token.strip() or not token.isprintable():
+            raise OptionError(
+                "the token begins or ends with a space, or holds what is no character; no request "
+                "could send it: choose another"
+            )
         chosen = {name.lower() for name in names}
         if is_loopback(host):
             chosen |= {host.lower(), *_LOOPBACK_NAMES}
@@ -104,7 +112,9 @@ def _opens(headers: Headers, method: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    """Without the port."""
+    """Without the port; nothing if it is no name and port alone, as browsers send it."""
+    if not _HOST.fullmatch(host):
+        return ""
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:

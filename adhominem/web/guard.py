@@ -86,6 +86,11 @@ class Guard:
         if scope["path"] == HEALTH:  # whatever the load: it takes no place, and has no body
             await self._app(scope, _replay(b"", receive), send)
             return
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # A proxy may go by the one where we go by the other, and see other requests.
+            raise RequestError(
+                400, "WrongRequest", "a request with two lengths", {"Connection": "close"}
+            )
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RequestError(415, "WrongEncoding", "the body is packed; send it as it is")
         client = client_of(scope)

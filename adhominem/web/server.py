@@ -103,7 +103,7 @@ def serve(
     """Serve until it is interrupted; `say` is told where, and what to beware of."""
     _log_tersely()
     with open_socket(host, port) as listening:
-        if not is_loopback(host) and not token:
+        if (names or not is_loopback(host)) and not token:
             say(
                 "warning: other machines can reach this server, and it asks for no token; set "
                 "--token or ADHOMINEM_TOKEN, and put a proxy with HTTPS before it"

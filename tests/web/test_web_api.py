@@ -456,7 +456,11 @@ class TestAccess:
         asyncio.run(guard(scope, receive, send))
         assert sent[0]["status"] in (401, 403)
 
-    @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "a b", "[::2]"])
+    @pytest.mark.parametrize(
+        "host",
+        ["evil.example", "127.0.0.1.evil.example", "", "a b", "[::2]"]
+        + ["a@127.0.0.1", "127.0.0.1#.evil.example", "127.0.0.1/x", "127.0.0.1?", "127.0.0.1:8a"],
+    )
     def test_another_name_for_this_machine_is_refused(self, strict: TestClient, host: str) -> None:
         response = strict.post("/api/verify", json=ASKED, headers={"Host": host})
         assert refusal(response, 403)[0] == "WrongHost"
@@ -464,6 +468,11 @@ class TestAccess:
     @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000"])
     def test_loopback_has_several_names(self, strict: TestClient, host: str) -> None:
         assert strict.get("/health", headers={"Host": host}).status_code == 200
+
+    @pytest.mark.parametrize("token", [" t0ken", "t0ken\n", "t0k\0en", "\udce9"])
+    def test_a_token_that_no_request_can_send_is_refused_at_the_start(self, token: str) -> None:
+        with pytest.raises(OptionError, match="choose another"):
+            Access.of("127.0.0.1", token=token)
 
     def test_further_names_can_be_allowed_and_elsewhere_all_are(self) -> None:
         assert Access.of("127.0.0.1", names=["Example.org"]).hosts >= {"example.org", "localhost"}

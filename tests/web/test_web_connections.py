@@ -227,6 +227,14 @@ def test_a_packed_body_is_refused(model: Service) -> None:
         assert refused(connection, 415)["type"] == "WrongEncoding"
 
 
+def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_is_heard(model: Service) -> None:
+    with serving(model, Limits()) as address, connect(address) as connection:
+        both = post(b"0\r\n\r\n", more=b"Transfer-Encoding: chunked\r\n")
+        connection.sendall(both + post(path="/health"))
+        assert refused(connection, 400)["type"] == "WrongRequest"
+        assert ended(connection)
+
+
 def test_tiny_chunks_are_cut_off(model: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_MOST_PARSING", 0.2)
     head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")

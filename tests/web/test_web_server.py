@@ -138,6 +138,9 @@ def test_beyond_this_machine_it_wants_a_token(monkeypatch: pytest.MonkeyPatch) -
         server.serve(Service(), host=host, port=0, token=token, say=said.append)  # type: ignore[arg-type]
     assert len(served) == 3
     assert len(said) == 4
+    # A name is for a proxy, by which others can reach it.
+    server.serve(Service(), host="127.0.0.1", port=0, names=["a.example"], say=said.append)  # type: ignore[arg-type]
+    assert "asks for no token" in said.pop(-2)
     (warning,) = [each for each in said if each.startswith("warning")]
     assert "asks for no token" in warning
     assert said.index(warning) == 2
