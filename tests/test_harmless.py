@@ -26,3 +26,11 @@ def test_no_text_commands_a_terminal(text: str) -> None:
     assert not any(letter < " " or "\x7f" <= letter <= "\x9f" for letter in shown)
     assert len(shown.splitlines()) <= 1
     assert one_line(shown) == shown
+
+
+def test_a_line_too_long_to_be_read_is_cut_in_its_middle() -> None:
+    shown = one_line("the id '" + "x" * 1_000_000 + "' is there twice; expected it once")
+    assert len(shown) < 5_000
+    assert shown.startswith("the id 'xxx")
+    assert shown.endswith("xxx' is there twice; expected it once")
+    assert " [996,042 letters] " in shown
