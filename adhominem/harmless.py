@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import escape
 
 # They turn the direction of all that follows: a text could make its surroundings unreadable.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -32,9 +33,19 @@ def one_line(text: str) -> str:
     """
     if (left_out := len(text) - _LONGEST_LINE) > 0:
         text = f"{text[: -_END_OF_LINE - left_out]} [{left_out:,} letters] {text[-_END_OF_LINE:]}"
+    return spelt_out(text)
+
+
+def spelt_out(text: str) -> str:
+    """As `one_line`, however long."""
     if text.isprintable():  # which the marks that turn the direction are not
         return text
     return "".join(_spelt(letter) if _commands(letter) else letter for letter in text)
+
+
+def on_page(text: str) -> str:
+    """A name, or a line with names in it, for a page: whole, and its controls spelt out."""
+    return escape(spelt_out(text))
 
 
 def _sign(letter: str) -> str:
