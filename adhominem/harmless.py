@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import escape
 
 # They turn the direction of all that follows: a text could make its surroundings unreadable.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _LINE_ENDS = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _CONTROL_PICTURES = 0x2400  # ␀, the first of them
 _TAB = "    "
+_LONGEST_LINE = 4_000
+_END_OF_LINE = 1_000  # of these, where a message says what to do
 
 
 def harmless(text: str) -> str:
@@ -24,10 +27,25 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name or a message as one line, in which all controls are spelt out: \\x1b[31m, \\n."""
+    """A name or a message as one line, in which all controls are spelt out: \\x1b[31m, \\n.
+
+    What is too long to be read is cut in its middle: a message may quote an id of megabytes.
+    """
+    if (left_out := len(text) - _LONGEST_LINE) > 0:
+        text = f"{text[: -_END_OF_LINE - left_out]} [{left_out:,} letters] {text[-_END_OF_LINE:]}"
+    return spelt_out(text)
+
+
+def spelt_out(text: str) -> str:
+    """As `one_line`, however long."""
     if text.isprintable():  # which the marks that turn the direction are not
         return text
     return "".join(_spelt(letter) if _commands(letter) else letter for letter in text)
+
+
+def on_page(text: str) -> str:
+    """A name, or a line with names in it, for a page: whole, and its controls spelt out."""
+    return escape(spelt_out(text))
 
 
 def _sign(letter: str) -> str:

@@ -180,12 +180,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_row(
             *(f"{cell:,}" if isinstance(cell, int) else _shown(str(cell)) for cell in row)
         )
-    Console().print(table)
+    Console(emoji=False).print(table)
 
 
 def print_verification(result: dict[str, Any]) -> None:
     """What a comparison of two sides came to."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(soft_wrap=True, highlight=False, emoji=False)
     number = f"{result['log10_bayes_factor']:+.2f}"
     if any(warning["decides"] for warning in result["warnings"]):
         console.print(_shown(result["verbal"]))
@@ -242,7 +242,7 @@ class TrainingBar:
     """Where a training run stands: a bar with losses and pairs/s, and a line an epoch."""
 
     def __init__(self, epochs: int, members: int) -> None:
-        self._console = Console(stderr=True, soft_wrap=True)
+        self._console = Console(stderr=True, soft_wrap=True, emoji=False)
         self._epochs, self._members = epochs, members
         self._bar = Progress(
             TextColumn("{task.description}"),

@@ -363,3 +363,16 @@ def test_where_nothing_can_be_read_that_is_an_error_and_nothing_is_left(
     told = run(command, "bad.jsonl", "-o", f"new{suffix}", *more, status=1).stderr
     assert "bad.jsonl:1: not a line of JSON" in " ".join(told.split())
     assert snapshot(folder) == before
+
+
+def test_no_page_holds_the_controls_of_a_name(tmp_path: Path) -> None:
+    """A mark that turns the direction of writing would turn all that follows it in the line."""
+    hostile = tmp_path / "a\x1b[31m\u202e\n.txt"
+    hostile.write_text("It was the best of times, it was the worst of times. " * 20, "utf-8")
+    for command in ("explain", "report"):
+        page = tmp_path / f"{command}.html"
+        result = CliRunner().invoke(main, [command, str(hostile), str(hostile), "-o", str(page)])
+        assert result.exit_code == 0, result.output
+        text = page.read_text("utf-8")
+        assert not {"\x1b", "\u202e"} & {*text}
+        assert r"a\x1b[31m\u202e\n.txt" in text

@@ -54,6 +54,11 @@ def test_tables_hold_no_commands_and_no_markup(
     assert f"[red]{SHOWN}" in shown
 
 
+def test_names_are_shown_as_they_are_spelt(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(":bomb:.txt", ["", ":bomb:"], [[":bomb:", ":bomb:"]])
+    assert capsys.readouterr().out.count(":bomb:") == 4
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
 def test_json_holds_no_commands_and_is_json_in_every_encoding(
     monkeypatch: pytest.MonkeyPatch, encoding: str

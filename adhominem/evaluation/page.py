@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from html import escape
 from pathlib import Path
 
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import MEASURES, Evaluation
 from adhominem.evaluation.plots import Entropies, figures, svg_of
+from adhominem.harmless import on_page
 from adhominem.text.writing import write_whole
 
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
@@ -104,19 +104,19 @@ def write_page(
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{on_page(title)}</title>
 <style>{_STYLE}</style>
 </head>
 <body>
 <main>
-<h1>{escape(title)}</h1>
+<h1>{on_page(title)}</h1>
 {_what_was_evaluated(evaluations)}
 {_how_to_read(evaluations)}
 {_measures(evaluations)}
 {_parts(evaluations)}
 {_figures(systems, entropies)}
 </main>
-<footer><p>Written by AdHominem {escape(version)}.</p></footer>
+<footer><p>Written by AdHominem {on_page(version)}.</p></footer>
 </body>
 </html>
 """
@@ -132,9 +132,9 @@ def _what_was_evaluated(evaluations: Sequence[Evaluation]) -> str:
         "two."
         for pairs, same in counts
     )
-    names = ", ".join(escape(each.name) for each in evaluations)
+    names = ", ".join(on_page(each.name) for each in evaluations)
     number = f"{len(evaluations)} systems" if len(evaluations) > 1 else "System"
-    noted = "".join(f"<li>{escape(text)}.</li>" for text in _remarks(evaluations))
+    noted = "".join(f"<li>{on_page(text)}.</li>" for text in _remarks(evaluations))
     return f"""<h2>What was evaluated</h2>
 <p>{number}: {names}.</p>
 <p>{said}</p>
@@ -192,8 +192,8 @@ def _measures(evaluations: Sequence[Evaluation]) -> str:
         cells = "".join(_cells(name, numbers, intervals))
         arrow = _ARROWS[measure.higher_is_better]
         rows.append(
-            f'<tr><th scope="row">{escape(measure.title)}{arrow}'
-            f"<small>{escape(measure.meaning)}</small></th>{cells}</tr>"
+            f'<tr><th scope="row">{on_page(measure.title)}{arrow}'
+            f"<small>{on_page(measure.meaning)}</small></th>{cells}</tr>"
         )
     return _table(
         "Measures",
@@ -212,7 +212,7 @@ def _parts(evaluations: Sequence[Evaluation]) -> str:
         measured = [(each.name, each.groups[part]) for each in evaluations if part in each.groups]
         pairs, same = measured[0][1].pairs, measured[0][1].same_author
         size = f"{pairs:,} pairs, {same:,} by one author"
-        head = f"{escape(part)}<small>{size}</small>"
+        head = f"{on_page(part)}<small>{size}</small>"
         if not 0 < same < pairs:
             head += "<small>all are of one class</small>"
         columns = [
@@ -230,7 +230,7 @@ def _parts(evaluations: Sequence[Evaluation]) -> str:
     if not bodies:
         return ""
     heads = "".join(
-        f'<th scope="col">{escape(MEASURES[name].title)}'
+        f'<th scope="col">{on_page(MEASURES[name].title)}'
         f"{_ARROWS[MEASURES[name].higher_is_better]}</th>"
         for name in _OF_PARTS
     )
@@ -281,7 +281,7 @@ def _cells(
 
 def _breakable(name: str) -> str:
     """A name that may be broken where a narrow column must break it: best not within a word."""
-    return "<wbr>".join(escape(piece) for piece in _PIECES.findall(name))
+    return "<wbr>".join(on_page(piece) for piece in _PIECES.findall(name))
 
 
 def _number(value: float) -> str:
@@ -301,9 +301,9 @@ def _figures(systems: Sequence[Answers], entropies: Entropies | None) -> str:
         data = base64.b64encode(svg_of(figure)).decode("ascii")
         drawn.append(
             f'<figure><img src="data:image/svg+xml;base64,{data}" '
-            f'alt="{escape(f"{drawing.title} of {names}")}">\n'
-            f"<figcaption><strong>Figure {at}: {escape(drawing.title)}.</strong> "
-            f"{escape(drawing.caption)}</figcaption></figure>"
+            f'alt="{on_page(f"{drawing.title} of {names}")}">\n'
+            f"<figcaption><strong>Figure {at}: {on_page(drawing.title)}.</strong> "
+            f"{on_page(drawing.caption)}</figcaption></figure>"
         )
     joined = "\n".join(drawn)
     return f"""<section class="figures">

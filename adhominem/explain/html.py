@@ -39,6 +39,7 @@ from adhominem.explain.summary import (
     speaks_for,
     title,
 )
+from adhominem.harmless import on_page
 
 __all__ = ["SCRIPT", "STYLE", "explanation_fragment", "explanation_page", "heat_map"]
 
@@ -80,7 +81,7 @@ def explanation_page(explanation: Explanation) -> str:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(SCRIPT)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    head = as_html(title(explanation.verification))
+    head = on_page(title(explanation.verification))
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -120,7 +121,7 @@ def explanation_fragment(explanation: Explanation) -> str:
             if place.text == index
         ]
         shown[text.side].append(
-            f"<h3>{as_html(text.name)} <small>{text.side} side</small></h3>\n"
+            f"<h3>{on_page(text.name)} <small>{text.side} side</small></h3>\n"
             f"{heat_map(text, strongest=strongest, marks=marks)}"
         )
     sides = "\n".join(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from adhominem.explain.html_text import as_html
 from adhominem.explain.summary import NOT_A_VERDICT, background, probability, signed
+from adhominem.harmless import on_page
 from adhominem.verification import Side, Verification
 
 PAGE_STYLE = """
@@ -49,17 +49,17 @@ footer { color: #555; font-size: .8rem; padding-bottom: 2rem; margin-top: 2.5rem
 
 def summary(verification: Verification) -> str:
     """The number with its words, warnings, and what was compared with which model."""
-    warnings = "".join(f"<li>{as_html(each.message)}</li>" for each in verification.warnings)
+    warnings = "".join(f"<li>{on_page(each.message)}</li>" for each in verification.warnings)
     beware = f'<div class="beware"><h2>Beware</h2><ul>{warnings}</ul></div>' if warnings else ""
     against = background(verification)
     claim, _, reason = NOT_A_VERDICT.partition(":")
     return f"""<p class="number">log10 Bayes factor <strong>\
 {signed(verification.log10_bayes_factor)}</strong></p>
-<p class="verbal">{as_html(verification.verbal)}</p>
+<p class="verbal">{on_page(verification.verbal)}</p>
 <p><strong>{claim}:</strong>{reason}</p>
-<p>{probability(verification)} Decision: <strong>{as_html(verification.decision)}</strong>; \
-{as_html(verification.reason)}.</p>
-{f"<p>{as_html(against)}</p>" if against else ""}
+<p>{probability(verification)} Decision: <strong>{on_page(verification.decision)}</strong>; \
+{on_page(verification.reason)}.</p>
+{f"<p>{on_page(against)}</p>" if against else ""}
 {beware}
 <dl>
 <dt>First side</dt>
@@ -67,22 +67,22 @@ def summary(verification: Verification) -> str:
 <dt>Second side</dt>
 {_documents(verification.second)}
 <dt>Model</dt>
-<dd>{as_html(verification.model)}<small>SHA-256 {as_html(verification.model_sha256)}</small></dd>
+<dd>{on_page(verification.model)}<small>SHA-256 {on_page(verification.model_sha256)}</small></dd>
 <dt>Version</dt>
-<dd>AdHominem {as_html(verification.version)}</dd>
+<dd>AdHominem {on_page(verification.version)}</dd>
 </dl>"""
 
 
 def footer(verification: Verification) -> str:
     """Who wrote the page."""
-    return f"<footer><p>Written by AdHominem {as_html(verification.version)}.</p></footer>"
+    return f"<footer><p>Written by AdHominem {on_page(verification.version)}.</p></footer>"
 
 
 def _documents(side: Side) -> str:
     # One <dd> for all: the grid has two columns.
     shown = "".join(
-        f"<div>{as_html(each.name)}, {each.tokens:,} tokens"
-        f"<small>SHA-256 {as_html(each.sha256)}</small></div>"
+        f"<div>{on_page(each.name)}, {each.tokens:,} tokens"
+        f"<small>SHA-256 {on_page(each.sha256)}</small></div>"
         for each in side.documents
     )
     return f"<dd>{shown}</dd>"

@@ -12,13 +12,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from adhominem.explain.looks import Look, looks
 from adhominem.explain.map import CorpusMap, Projection
+from adhominem.harmless import on_page
 from adhominem.text.writing import write_whole
 
 _SCRIPT = ("common.js", "points.js", "tree.js", "both.js", "controls.js")
@@ -69,12 +69,12 @@ def map_page(drawn: CorpusMap) -> str:
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{on_page(title)}</title>
 <style>{style}</style>
 </head>
 <body>
 <main>
-<h1>{escape(title)}</h1>
+<h1>{on_page(title)}</h1>
 {_what_was_drawn(drawn, known)}
 <p id="unscripted"><strong>The pictures are drawn by the script in this page, which your browser
 does not run. All documents stand in the table below.</strong></p>
@@ -82,8 +82,8 @@ does not run. All documents stand in the table below.</strong></p>
 {_how_to_read(drawn)}
 {_table(drawn)}
 </main>
-<footer><p>Written by AdHominem {escape(drawn.version)} with the model {escape(drawn.model)}
-(SHA-256 {escape(drawn.model_sha256)}); {drawn.linkage} linkage, seed {drawn.seed}. This page holds
+<footer><p>Written by AdHominem {on_page(drawn.version)} with the model {on_page(drawn.model)}
+(SHA-256 {on_page(drawn.model_sha256)}); {drawn.linkage} linkage, seed {drawn.seed}. This page holds
 names and numbers, no texts, and fetches nothing from anywhere.</p></footer>
 <script type="application/json" id="data">{_data(drawn, known)}</script>
 <script>{script}</script>
@@ -170,10 +170,10 @@ def _what_was_drawn(drawn: CorpusMap, known: Sequence[Look]) -> str:
         case "none":
             population = "No relevant population was used: the kind of text is guessed."
         case place:
-            name = escape(Path(place).resolve().name)  # where it lies is nobody's business
+            name = on_page(Path(place).resolve().name)  # where it lies is nobody's business
             population = f"The relevant population is {name} ({drawn.population_texts:,} texts)."
-    noted = "".join(f"<li>{escape(_sentence(text))}</li>" for text in drawn.remarks)
-    return f"""<p>{said}, compared by the model {escape(drawn.model)}. {population}</p>
+    noted = "".join(f"<li>{on_page(_sentence(text))}</li>" for text in drawn.remarks)
+    return f"""<p>{said}, compared by the model {on_page(drawn.model)}. {population}</p>
 <p><strong>A Bayes factor is not a verdict, and a cluster is no proof.</strong> These pictures show
 which texts the model finds alike. Texts may be alike because one person wrote them, and also
 because of what they are about, when they were written and for whom.</p>
@@ -183,7 +183,7 @@ because of what they are about, when they were written and for whom.</p>
 def _pictures(drawn: CorpusMap, known: Sequence[Look]) -> str:
     choices = "".join(
         f'<button type="button" data-projection="{at}" aria-pressed="{str(at == 0).lower()}">'
-        f"{escape(each.name)}</button>"
+        f"{on_page(each.name)}</button>"
         for at, each in enumerate(drawn.projections)
     )
     counts = {look.author: 0 for look in known}
@@ -191,7 +191,7 @@ def _pictures(drawn: CorpusMap, known: Sequence[Look]) -> str:
         counts[document.author] += 1
     legend = "\n".join(
         f'<li><button type="button" data-look="{at}" aria-pressed="false">{_mark(look)}'
-        f"<span>{escape(look.author or 'not named')} <small>{counts[look.author]:,}</small></span>"
+        f"<span>{on_page(look.author or 'not named')} <small>{counts[look.author]:,}</small></span>"
         "</button></li>"
         for at, look in enumerate(known)
     )
@@ -213,7 +213,7 @@ autocomplete="off"></label>
 <button type="button" id="save-map">save SVG</button></div>
 <svg class="drawn" id="map" role="group"
 aria-label="Map of the documents; arrow keys go to the next one"></svg>
-<figcaption id="caption">{escape(_CAPTIONS[drawn.projections[0].name])}</figcaption>
+<figcaption id="caption">{on_page(_CAPTIONS[drawn.projections[0].name])}</figcaption>
 <ul class="legend{many}" aria-label="Authors; press to light up">
 {legend}
 <li><button type="button" id="clear" hidden>show all</button></li>
@@ -322,12 +322,12 @@ def _table(drawn: CorpusMap) -> str:
     for at in drawn.order:
         document = drawn.documents[at]
         nearest = "<br>".join(
-            f"{escape(drawn.documents[other].name)} {_signed(float(factors[at, other]))}"
+            f"{on_page(drawn.documents[other].name)} {_signed(float(factors[at, other]))}"
             for other in drawn.nearest[at][:_IN_TABLE]
         )
-        author = escape(document.author) if document.author else "not named"
+        author = on_page(document.author) if document.author else "not named"
         rows.append(
-            f'<tr><th scope="row">{escape(document.name)}</th><td>{author}</td>'
+            f'<tr><th scope="row">{on_page(document.name)}</th><td>{author}</td>'
             f'<td class="number">{document.words:,}</td><td>{nearest or "–"}</td></tr>'
         )
     body = "\n".join(rows)

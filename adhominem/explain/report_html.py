@@ -13,7 +13,6 @@ from pathlib import Path
 
 from adhominem.errors import InputError, OptionError
 from adhominem.explain.html import SCRIPT, STYLE, explanation_fragment
-from adhominem.explain.html_text import as_html
 from adhominem.explain.report import Report
 from adhominem.explain.report_blocks import (
     Block,
@@ -26,6 +25,7 @@ from adhominem.explain.report_blocks import (
 )
 from adhominem.explain.report_text import TITLE, head, headline, sections
 from adhominem.explain.tippett import as_svg
+from adhominem.harmless import on_page
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.strict_json import parsed_json
 from adhominem.text.files import read_text
@@ -49,8 +49,8 @@ def report_page(report: Report) -> str:
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="AdHominem {as_html(report.version)}">
-<title>{as_html(headline(report))}</title>
+<meta name="generator" content="AdHominem {on_page(report.version)}">
+<title>{on_page(headline(report))}</title>
 <style>{style}</style>
 </head>
 <body>
@@ -61,7 +61,7 @@ def report_page(report: Report) -> str:
 </header>
 {shown}
 </main>
-<footer><p>Written by AdHominem {as_html(report.version)}, {as_html(report.date)}.</p></footer>
+<footer><p>Written by AdHominem {on_page(report.version)}, {on_page(report.date)}.</p></footer>
 {_OPEN}{_data(report)}{_CLOSE}
 <script>{SCRIPT}</script>
 </body>
@@ -102,7 +102,7 @@ def _data(report: Report) -> str:
 def _section(section: Section) -> str:
     blocks = "\n".join(_block(block) for block in section.blocks)
     return f"""<section id="{section.name}">
-<h2>{as_html(section.title)}</h2>
+<h2>{on_page(section.title)}</h2>
 {blocks}
 </section>"""
 
@@ -118,7 +118,7 @@ def _block(block: Block) -> str:
         case Table():
             return _table(block)
         case Figure():
-            caption = as_html(block.caption)
+            caption = on_page(block.caption)
             return (
                 f"<figure>\n{as_svg(block.drawing)}\n<figcaption>{caption}</figcaption>\n</figure>"
             )
@@ -127,7 +127,7 @@ def _block(block: Block) -> str:
 
 
 def _paragraph(paragraph: Paragraph) -> str:
-    text = as_html(paragraph.text)
+    text = on_page(paragraph.text)
     if paragraph.kind == "number":
         name, _, number = text.rpartition(" ")
         return f'<p class="report-number">{name} <strong>{number}</strong></p>'
@@ -136,18 +136,18 @@ def _paragraph(paragraph: Paragraph) -> str:
 
 
 def _bullets(bullets: Bullets) -> str:
-    items = "\n".join(f"<li>{as_html(item)}</li>" for item in bullets.items)
+    items = "\n".join(f"<li>{on_page(item)}</li>" for item in bullets.items)
     listed = f"<ul>\n{items}\n</ul>"
     if not bullets.title:
         return listed
-    return f'<div class="report-beware">\n<h3>{as_html(bullets.title)}</h3>\n{listed}\n</div>'
+    return f'<div class="report-beware">\n<h3>{on_page(bullets.title)}</h3>\n{listed}\n</div>'
 
 
 def _facts(facts: Facts) -> str:
     rows = []
     for name, text in facts.rows:
         code = ' class="report-code"' if name in facts.code else ""
-        rows.append(f"<dt>{as_html(name)}</dt><dd{code}>{as_html(text)}</dd>")
+        rows.append(f"<dt>{on_page(name)}</dt><dd{code}>{on_page(text)}</dd>")
     listed = "\n".join(rows)
     return f'<dl class="report-facts">\n{listed}\n</dl>'
 
@@ -155,28 +155,28 @@ def _facts(facts: Facts) -> str:
 def _table(table: Table) -> str:
     right = ' class="report-figures"'
     heads = "".join(
-        f'<th scope="col"{right if at >= table.numbers_from else ""}>{as_html(each)}</th>'
+        f'<th scope="col"{right if at >= table.numbers_from else ""}>{on_page(each)}</th>'
         for at, each in enumerate(table.heads)
     )
     bodies = []
     for at, (first, *cells) in enumerate(table.rows):
         shown = "".join(
-            f"<td{right if place >= table.numbers_from else ''}>{as_html(cell)}</td>"
+            f"<td{right if place >= table.numbers_from else ''}>{on_page(cell)}</td>"
             for place, cell in enumerate(cells, start=1)
         )
-        body = f'<tr><th scope="row">{as_html(first)}</th>{shown}</tr>'
+        body = f'<tr><th scope="row">{on_page(first)}</th>{shown}</tr>'
         if table.notes:
             body += (
                 f'\n<tr class="report-hash"><td></td><td colspan="{len(table.heads) - 1}" '
-                f'class="report-code">{as_html(table.notes[at])}</td></tr>'
+                f'class="report-code">{on_page(table.notes[at])}</td></tr>'
             )
         bodies.append(f"<tbody>\n{body}\n</tbody>")
     rows = "\n".join(bodies)
     # It can be scrolled where it is too wide, by the keyboard, too.
     kind = "report-table report-long" if table.notes else "report-table"
-    return f"""<div class="{kind}" role="region" aria-label="{as_html(table.caption)}" tabindex="0">
+    return f"""<div class="{kind}" role="region" aria-label="{on_page(table.caption)}" tabindex="0">
 <table>
-<caption>{as_html(table.caption)}</caption>
+<caption>{on_page(table.caption)}</caption>
 <thead><tr>{heads}</tr></thead>
 {rows}
 </table>

@@ -149,6 +149,11 @@ class PartialAnswers:
         """All is found: the file gets its name. One without a single answer is no file."""
         os.fsync(self._file.fileno())
         self.close()
+        if not self._order and self._before:
+            raise InputError(
+                f"there is no pair or problem that could be answered; {self._path}, with the "
+                "answers of a run before, stays"
+            )
         if len(self._order) == self._written and all(
             row == at for at, row in enumerate(self._order)
         ):

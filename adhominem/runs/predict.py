@@ -36,7 +36,7 @@ from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS
 from adhominem.text.inputs import noting_inputs
 from adhominem.text.locks import locked
-from adhominem.text.pan import each_id_once
+from adhominem.text.pan import Pair, each_id_once
 from adhominem.text.readers import stop_or_skip
 from adhominem.verifier import load
 
@@ -166,7 +166,8 @@ def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
     try:
         yield unread
     finally:
-        listed = {str(error) for error in skipped}
+        # Of a pair the file and line are known besides; of a text in it, the name alone.
+        listed = {told for error in skipped for told in (str(error), error.problem)}
         skipped += [error for error in unread if str(error) not in listed]
 
 
@@ -229,9 +230,11 @@ class _Levs:
                 if isinstance(lev, InputError)
             ]
             if wrong:
+                place = case.place if isinstance(case, Pair) else None
+                error = type(wrong[0])(str(wrong[0]), *place) if place else wrong[0]
                 if skipped is None:
-                    raise wrong[0]
-                skipped.append(wrong[0])
+                    raise error
+                skipped.append(error)
                 continue
             good.append(case)
             first, second = (np.array(side, dtype=np.float32) for side in found)

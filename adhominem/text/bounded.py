@@ -14,10 +14,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock, Timer
+from threading import Lock, Thread, Timer
 from typing import IO
 
 from adhominem.errors import DamagedFileError, EmptyTextError, InputError, TooLargeError
@@ -144,6 +145,7 @@ def main() -> None:
     """Read what is sent, one file after the other, until nobody sends any."""
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks hears it, and ends us
+    Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     given, answers = sys.stdin.buffer, sys.stdout.buffer
     while line := given.readline():
         asked = json.loads(line)
@@ -158,6 +160,13 @@ def main() -> None:
             _send(answers, {"size": len(text)}, text)
         del data, line  # before the next one comes
         bound(0)
+
+
+def _end_with(parent: int) -> None:
+    """Whoever was killed cannot end us, and nobody else would hear what we read."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 if __name__ == "__main__":

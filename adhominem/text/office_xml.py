@@ -24,6 +24,11 @@ _LONGEST_NAMESPACE = 300  # letters: it is spelt out with each name
 _LONGEST_TAG = 16 << 20  # bytes, with all its attributes
 _BLOCK = 1 << 20
 
+# Files of the archive: a book with a picture on each page has a thousand, and ZipFile makes a list
+# of all before any is read.
+_MOST_PARTS = 100_000
+_PART_MARK = b"PK\1\2"
+
 # A .docx with a password is not a zip but this older container, as are the files of Word 97.
 _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -65,6 +70,11 @@ def open_zip(data: bytes) -> ZipFile:
         raise InputError(
             "the file is protected by a password, or of a Word before 2007; "
             "save an unprotected copy as .docx and read that"
+        )
+    if data.count(_PART_MARK) > _MOST_PARTS:
+        raise DamagedFileError(
+            f"it has more than {_MOST_PARTS:,} parts; if it is no fake, save its text alone as a "
+            "new file"
         )
     return ZipFile(io.BytesIO(data))
 

@@ -342,6 +342,8 @@ def _problem(
 
 def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] | None) -> Document:
     id = readable_name(f"{path.parent.name}/{bare_stem(path)}")
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited on for ever
+        raise InputError("a folder, a pipe or a device; expected a file", path)
     try:
         return Document(text=read_text(path, on_bytes), author=author, work=id, id=id)
     except InputError as error:

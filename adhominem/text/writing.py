@@ -47,6 +47,7 @@ def write_whole(path: Path) -> Iterator[TextIO]:
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
     """A temporary name to write to; it becomes `path` once all of it is written."""
+    _check_file(path)
     check_not_read(path)  # before the work that is done in here, and after it
     with locked(path) as alone:
         partial = _temporary(path, alone)
@@ -57,6 +58,15 @@ def replaced_file(path: Path) -> Iterator[Path]:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
+
+
+def _check_file(path: Path) -> None:
+    """Refuse to put a file in the place of something else: root may do that to /dev/null."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OptionError(
+            f"{path} is no file, but a folder, a pipe or a device; choose another name for the "
+            "output"
+        )
 
 
 def check_output(output: Path) -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adhominem.explain.html_text import as_html
 from adhominem.explain.summary import NOT_A_VERDICT, background, in_numbers, signed
+from adhominem.harmless import on_page
 from adhominem.scoring.decision import show_probability
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.verbal import VerbalScale
@@ -21,18 +21,18 @@ def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
     against = background(verification)
     return f"""<section class="verdict" aria-labelledby="result">
 <h2 id="result" tabindex="-1">Result</h2>
-<p class="verbal">{as_html(verification.verbal)}</p>
+<p class="verbal">{on_page(verification.verbal)}</p>
 {_strength(verification) if stated else ""}
 {_beware(verification, notes)}
 <p class="caveat"><strong>{NOT_A_VERDICT}</strong></p>
 {_probability(verification) if stated else _unstated(verification)}
-{f"<h3>Compared with</h3><p>{as_html(against)}</p>" if against else ""}
+{f"<h3>Compared with</h3><p>{on_page(against)}</p>" if against else ""}
 <h3>What was compared</h3>
 <dl class="material">
 <dt>First side</dt>{_documents(verification.first)}
 <dt>Second side</dt>{_documents(verification.second)}
-<dt>Model</dt><dd><div>{as_html(verification.model)}, AdHominem {as_html(verification.version)}
-<small>SHA-256 {as_html(verification.model_sha256)}</small></div></dd>
+<dt>Model</dt><dd><div>{on_page(verification.model)}, AdHominem {on_page(verification.version)}
+<small>SHA-256 {on_page(verification.model_sha256)}</small></div></dd>
 </dl>
 </section>"""
 
@@ -53,8 +53,8 @@ def _probability(verification: Verification) -> str:
 {verification.prior_same_author:g} before the texts were read</strong>. That prior belongs to the
 case, and is yours to state.</p>
 {_priors(verification)}
-<p>If an answer has to be given: <strong>{as_html(verification.decision)}</strong>;
-{as_html(verification.reason)}.</p>"""
+<p>If an answer has to be given: <strong>{on_page(verification.decision)}</strong>;
+{on_page(verification.reason)}.</p>"""
 
 
 def _unstated(verification: Verification) -> str:
@@ -65,7 +65,7 @@ given above.</p></details>"""
 
 def _scale() -> str:
     rows = "".join(
-        f"<tr><td>{start:g} or more</td><td>{as_html(words)}</td></tr>"
+        f"<tr><td>{start:g} or more</td><td>{on_page(words)}</td></tr>"
         for start, words in VerbalScale().rungs
     )
     return f"""<details><summary>The verbal scale</summary>
@@ -77,11 +77,11 @@ texts support one person, below 0 two people.</caption>
 
 def _beware(verification: Verification, notes: Sequence[str]) -> str:
     said = [
-        f"<li>{as_html(each.message)}"
+        f"<li>{on_page(each.message)}"
         f"{'. <strong>No statement is made for this reason.</strong>' if each.decides else ''}</li>"
         for each in verification.warnings
     ]
-    said += [f"<li>{as_html(note)}</li>" for note in notes]
+    said += [f"<li>{on_page(note)}</li>" for note in notes]
     if not said:
         return (
             '<div class="beware none"><h3>What speaks against trusting the number</h3>'
@@ -111,8 +111,8 @@ def _priors(verification: Verification) -> str:
 
 def _documents(side: Side) -> str:
     shown = "".join(
-        f"<div>{as_html(each.name)}, {each.tokens:,} words and marks"
-        f"<small>SHA-256 {as_html(each.sha256)}</small></div>"
+        f"<div>{on_page(each.name)}, {each.tokens:,} words and marks"
+        f"<small>SHA-256 {on_page(each.sha256)}</small></div>"
         for each in side.documents
     )
     return f"<dd>{shown}</dd>"

@@ -281,7 +281,7 @@ def test_a_name_that_is_no_text_and_a_page_written_twice_are_no_trouble(
 ) -> None:
     name = b"caf\xe9.jsonl".decode("utf-8", "surrogateescape")  # as Linux gives it
     evaluation, answers = replace(EVALUATIONS[2], name=name), replace(SYSTEMS[2], name=name)
-    assert "caf?.jsonl" in written(tmp_path, [evaluation], [answers]).text
+    assert r"caf\udce9.jsonl" in written(tmp_path, [evaluation], [answers]).text
     first = (tmp_path / "page.html").read_bytes()
     written(tmp_path, [evaluation], [answers])
     assert (tmp_path / "page.html").read_bytes() == first

@@ -259,14 +259,14 @@ def test_what_cannot_be_read_is_skipped_and_the_rest_is_answered(
     clean = write(tmp_path / "clean.jsonl", good)
     assert_equal(read(tmp_path / "answers.jsonl"), slow_answers(verifier, clean))
     assert done.answers == 8
-    told = sorted(str(error) for error in skipped)
-    assert told[0].startswith(f"{path}:13: a JSON list; expected an object")
+    told = {error.line: str(error) for error in skipped}
+    assert sorted(told) == [1, 5, 6, 12, 13]
     assert told[1].startswith(f"{path}:1: not a line of JSON")
-    assert told[2].startswith(f"{path}:5: the field 'pair' is missing")
-    assert told[3:] == [  # each by its own name, though the text is the same
-        "blank again/second: the text has no word in it",
-        "blank/second: the text has no word in it",
-    ]
+    assert told[5].startswith(f"{path}:5: the field 'pair' is missing")
+    assert told[13].startswith(f"{path}:13: a JSON list; expected an object")
+    # Each by its own name, though the text is the same.
+    assert told[6] == f"{path}:6: blank/second: the text has no word in it"
+    assert told[12] == f"{path}:12: blank again/second: the text has no word in it"
 
 
 def test_without_a_list_for_it_the_first_bad_thing_is_raised(
@@ -470,6 +470,19 @@ def test_another_input_is_refused_and_the_answers_kept(
         predict(model, pair_rows(path), output, skipped=[])
     assert partial.read_bytes() == before
     assert predict(model, pair_rows(pairs), output).answers == 40
+
+
+@pytest.mark.parametrize("rows", [[], ["{"], [{"id": "a", "pair": ["\u200b", "x"]}]], ids=str)
+def test_an_input_of_which_nothing_is_left_costs_no_answer(
+    model: Path, pairs: Path, tmp_path: Path, small_batches: None, rows: list[Any]
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    stopped_after(20, pairs, model, output)
+    emptied = write(tmp_path / "emptied.jsonl", rows)
+    with pytest.raises(InputError, match=r"answers\.jsonl\.partial, with the answers of a run"):
+        predict(model, pair_rows(emptied), output, skipped=[])
+    done = predict(model, pair_rows(pairs), output)
+    assert (done.answers, done.scored < 40) == (40, True)
 
 
 def edited(how: str) -> list[Answer]:
@@ -803,7 +816,7 @@ def test_bad_lines_are_listed_with_file_and_line_and_end_with_3(
     lines = result.stderr.splitlines()
     at = lines.index("skipped 2 of the inputs:")
     assert lines[at + 1].startswith(f"  {path}:4: not a line of JSON")
-    assert lines[at + 2] == "  w/first: the text has no word in it"
+    assert lines[at + 2] == f"  {path}:5: w/first: the text has no word in it"
     if as_json:
         assert json.loads(result.stdout)["skipped"] == [line.strip() for line in lines[at + 1 :]]
 

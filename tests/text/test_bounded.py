@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from threading import Thread
 
@@ -46,6 +49,47 @@ def test_texts_and_errors_come_from_one_process_after_the_other(tmp_path: Path) 
         pdf_text(pdf(b"Some words."), PATH)
     assert pdf_text(pdf(b"Other words."), PATH) == "Other words."
     assert number_of_process() == process
+
+
+READ_AND_TELL = """
+import sys, time
+from pathlib import Path
+from threading import Thread
+from adhominem.text import bounded
+Thread(target=bounded.pdf_text, args=(sys.stdin.buffer.read(), Path("a.pdf")), daemon=True).start()
+while bounded._reader._process is None:
+    pass
+print(bounded._reader._process.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_process_ends_with_the_one_that_asked_it(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(endless_pdf())
+    with open(tmp_path / "a.pdf", "rb") as file:
+        asking = subprocess.Popen(
+            [sys.executable, "-c", READ_AND_TELL], stdin=file, stdout=subprocess.PIPE, text=True
+        )
+    assert asking.stdout is not None
+    reader = int(asking.stdout.readline())
+    time.sleep(1)  # it reads
+    asking.kill()
+    asking.communicate()
+    for _ in range(100):
+        if not is_running(reader):
+            return
+        time.sleep(0.1)
+    os.kill(reader, signal.SIGKILL)
+    pytest.fail("it goes on reading for nobody")
+
+
+def is_running(process: int) -> bool:
+    """And not merely waiting to be told of."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text("utf-8")
+    except FileNotFoundError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_a_process_that_was_killed_is_started_again() -> None:

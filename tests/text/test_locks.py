@@ -141,3 +141,14 @@ def test_nothing_is_written_through_a_link_or_onto_a_file_that_is_no_lock(tmp_pa
     with locked(tmp_path / "new"):
         pass
     assert not (tmp_path / ".new.lock").exists()
+
+
+@pytest.mark.parametrize("content", ['["process"]', '"process"', "[" * 60_000, "1", "null"])
+def test_whatever_lies_under_the_name_of_a_lock_is_an_error_that_names_it(
+    tmp_path: Path, content: str
+) -> None:
+    lock = tmp_path / ".out.lock"
+    lock.write_text(content, "utf-8")
+    with pytest.raises(OptionError, match=r"out\.lock is no lock"), locked(tmp_path / "out"):
+        pass
+    assert lock.read_text("utf-8") == content

@@ -813,6 +813,16 @@ def test_a_zip_packed_by_another_method_is_refused(
         read_office(path)
 
 
+def test_a_zip_of_more_parts_than_any_office_file_has_is_refused_before_they_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_any(tmp_path / "a.docx")
+    path.write_bytes(path.read_bytes() + 100_001 * b"PK\1\2")
+    monkeypatch.setattr(office_xml, "ZipFile", lambda *details: pytest.fail("listed"))
+    with pytest.raises(DamagedFileError, match="more than 100,000 parts"):
+        read_office(path)
+
+
 def test_an_understated_size_in_the_zip_is_damage_not_a_way_round_the_limit(
     tmp_path: Path,
 ) -> None:

@@ -6,6 +6,7 @@ import errno
 import gzip
 import json
 import lzma
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -553,3 +554,17 @@ def test_a_row_of_a_million_objects_is_skipped_before_it_is_built(tmp_path: Path
     (_, error), (_, row) = read_json_lines(path)
     assert str(error) == f"{path}:1: more than 1,000,000 lists and objects; expected one text"
     assert row == {"text": "next"}
+
+
+def test_a_pipe_or_a_device_in_a_problem_is_skipped_not_waited_on(tmp_path: Path) -> None:
+    for name in ("EN1", "EN2", "EN3"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "known01.txt").write_text("known", "utf-8")
+    os.mkfifo(tmp_path / "EN1" / "unknown.txt")
+    (tmp_path / "EN2" / "unknown.txt").symlink_to("/dev/zero")
+    (tmp_path / "EN3" / "unknown.txt").write_text("unknown", "utf-8")
+    pipe, device, good = problem_rows(tmp_path)
+    for error in (pipe, device):
+        assert isinstance(error, InputError)
+        assert "a folder, a pipe or a device; expected a file" in str(error)
+    assert isinstance(good, Problem)

@@ -15,7 +15,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adhominem.errors import LockedError
+from adhominem.errors import LockedError, OptionError
 from adhominem.text.files import read_text
 from adhominem.text.locks import locked
 from adhominem.text.writing import replaced_file, write_folder, write_whole
@@ -197,3 +197,20 @@ def test_without_locks_nothing_is_taken_for_left_behind(
     ):
         file.write("whole")
     assert {file.name for file in tmp_path.iterdir()} == {"a.txt", perhaps_alive.name}
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a device", "folder"])
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.txt"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(os.devnull)
+    before = path.lstat()
+    refused = pytest.raises(OptionError, match="is no file, but a folder, a pipe or a device")
+    with refused, write_whole(path):
+        pytest.fail("the work has begun")
+    assert os.path.samestat(path.lstat(), before)
+    assert list(tmp_path.iterdir()) == [path]
