@@ -8,6 +8,7 @@ from shutil import copytree
 
 import numpy as np
 import pytest
+from attack.damage import OBSTACLES
 from click.testing import CliRunner
 from conftest import NgramRun, SmallRun, rich_rows, write_rows
 from hypothesis import given
@@ -22,7 +23,6 @@ from adhominem.runs.ensemble import whole_authors
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import Labels
 from adhominem.verifier import Verifier
-from attack.damage import OBSTACLES
 
 TEXTS = [row["text"] for row in rich_rows("notes", 6, 2, "-new-")]
 
