@@ -94,7 +94,7 @@ VALIDATION = ModelFile(
     hashed=True,
     of_whole=True,
     kept=False,
-    largest=1024 * _MB,
+    largest=64 * _MB,  # of millions of pairs
 )
 UNTIED_VALIDATION = ModelFile(
     "validation.safetensors",
@@ -103,7 +103,7 @@ UNTIED_VALIDATION = ModelFile(
     hashed=True,
     of_whole=True,
     kept=False,
-    largest=1024 * _MB,
+    largest=64 * _MB,  # of millions of pairs
 )
 KINDS = ModelFile(
     "kinds.json",
