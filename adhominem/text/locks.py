@@ -20,6 +20,7 @@ from threading import get_ident
 from typing import Any
 
 from adhominem.errors import AdHominemWarning, LockedError, OptionError
+from adhominem.strict_json import parsed_json
 
 if sys.platform == "win32":
     import msvcrt
@@ -153,14 +154,14 @@ def _holder_in(file: int, lock: Path) -> dict[str, Any]:
     os.lseek(file, 0, os.SEEK_SET)
     data = os.read(file, 1 << 16).strip(b"\0")  # zeros: what a crash of the machine leaves
     try:
-        holder = json.loads(data) if data else {}
-        if data and "process" not in holder:
+        holder = parsed_json(data) if data else {}
+        if not isinstance(holder, dict) or (data and "process" not in holder):
             raise ValueError
-    except (ValueError, TypeError):
+    except ValueError:
         raise OptionError(
             f"{lock} is no lock of AdHominem, but has the name of one; move it elsewhere"
         ) from None
-    return dict(holder)
+    return holder
 
 
 def _told(holder: dict[str, Any]) -> str:

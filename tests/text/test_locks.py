@@ -137,6 +137,10 @@ def test_nothing_is_written_through_a_link_or_onto_a_file_that_is_no_lock(tmp_pa
     with pytest.raises(OptionError, match="is no lock of AdHominem"), locked(tmp_path / "out"):
         pass
     assert letter.read_text("utf-8") == "evidence"
+    for odd in (b"[" * 60_000, b'["process"]', b'"process"', b"\xff"):
+        (tmp_path / ".odd.lock").write_bytes(odd)
+        with pytest.raises(OptionError, match="is no lock of AdHominem"), locked(tmp_path / "odd"):
+            pass
     (tmp_path / ".new.lock").write_bytes(b"\0" * 100)  # after a crash of the machine
     with locked(tmp_path / "new"):
         pass
