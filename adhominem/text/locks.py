@@ -83,7 +83,7 @@ def _take(lock: Path, path: Path) -> int | None:
         try:
             _try_lock(file)
             # Whoever held it may have removed it in between, and then it is nobody's lock.
-            if lock.exists() and os.path.samestat(os.fstat(file), os.stat(lock)):
+            if _is_at(file, lock):
                 _holder_in(file, lock)  # refuses a file that is no lock
                 _sign(file, lock)
                 return file
@@ -112,6 +112,14 @@ def _take(lock: Path, path: Path) -> int | None:
         os.close(file)
 
 
+def _is_at(file: int, lock: Path) -> bool:
+    """Whether this open file is the one of that name, which others remove at any time."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(lock))
+    except FileNotFoundError:
+        return False
+
+
 def _sign(file: int, lock: Path) -> None:
     """Say in it who holds it; on a full disk, leave nothing behind."""
     try:
@@ -131,7 +139,7 @@ def _let_go(file: int, lock: Path) -> None:
             lock.unlink()
         return
     with suppress(OSError):
-        if os.path.samestat(os.fstat(file), os.stat(lock)):
+        if _is_at(file, lock):
             lock.unlink()
     os.close(file)
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,6 +125,25 @@ def test_never_two_at_once_though_each_removes_its_lock(tmp_path: Path) -> None:
     assert [process.wait(timeout=120) for process in processes] == [0] * 4
     assert counter.read_text("utf-8") == "600"
     assert list(tmp_path.iterdir()) == [counter]
+
+
+@pytest.mark.parametrize("look", [1, 2])
+def test_a_lock_that_is_removed_while_it_is_looked_at_is_taken_anew(
+    look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, stat = 0, os.stat
+
+    def removed(path: Any, **options: Any) -> os.stat_result:
+        nonlocal looks
+        if str(path).endswith(".out.lock"):
+            looks += 1
+            if looks == look:
+                raise FileNotFoundError(path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", removed)
+    with locked(tmp_path / "out") as there:
+        assert there
 
 
 def test_nothing_is_written_through_a_link_or_onto_a_file_that_is_no_lock(tmp_path: Path) -> None:
