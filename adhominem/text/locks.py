@@ -92,8 +92,8 @@ def _take(lock: Path, path: Path) -> int | None:
                 told = _told(_holder_in(file, lock))
                 os.close(file)
                 raise LockedError(
-                    f"{path} is being written by {told}; wait until that has ended, or write "
-                    "elsewhere"
+                    f"{path} is being written by {told}; wait for it to finish, or choose "
+                    "another output"
                 ) from None
             os.close(file)
             if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
