@@ -6,8 +6,10 @@ And the way back for JSON that may be anybody's.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character; two of them may be one
 _CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
 
 
@@ -23,6 +25,10 @@ def strict_json(value: object, indent: int | None = None) -> str:
 def parsed_json(data: bytes | str) -> Any:
     """What JSON in UTF-8 says; whatever is wrong with it is a ValueError."""
     try:
-        return json.loads(data if isinstance(data, str) else data.decode("utf-8"))
+        text = data if isinstance(data, str) else data.decode("utf-8")
+        found = json.loads(text)
+        if _HALF.search(text):  # no page and no file could hold it
+            json.dumps(found, ensure_ascii=False).encode("utf-8")
+        return found
     except RecursionError:
         raise ValueError("it is nested too deeply") from None

@@ -54,12 +54,18 @@ def test_letters_are_not_escaped(text: str) -> None:
         b"",
         b"\xef\xbb\xbf{}",
         "{}".encode("utf-16"),
+        rb'{"a": "\ud800"}',
+        rb'{"\uDFFFa": 1}',
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_json_of_anybody_is_read_or_is_a_value_error(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         parsed_json(data)
+
+
+def test_a_character_may_be_written_as_two_halves() -> None:
+    assert parsed_json(rb'["\ud83d\ude00", "\\ud800"]') == ["\U0001f600", r"\ud800"]
 
 
 def test_json_is_read_from_bytes_and_from_text() -> None:

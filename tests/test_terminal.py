@@ -162,7 +162,7 @@ def test_a_text_larger_than_asked_for_is_skipped_with_file_and_line(tmp_path: Pa
     done = CliRunner().invoke(main, [*call, str(tmp_path / "two"), "--max-bytes", "1000"])
     assert done.exit_code == 3
     (skipped,) = json.loads(done.stdout)["skipped"]
-    assert skipped.startswith(f"{path}:2: the line has more than 1,000 bytes; if it is one")
+    assert skipped.startswith(f"{path}:2: the line has more than 1,000 bytes; if it really")
     done = CliRunner().invoke(main, [*call, str(tmp_path / "three")])
     assert done.exit_code == 0  # the limit was that of the one call
 

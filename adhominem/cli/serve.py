@@ -31,7 +31,7 @@ from adhominem.cli.shared import model_option, population_option
     default=16 << 20,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Of one request.",
+    help="The largest request to accept, in bytes.",
 )
 @click.option(
     "--timeout",

@@ -54,7 +54,7 @@ max_bytes_option = click.Option(
     type=click.IntRange(min=1),
     expose_value=False,
     callback=_limit_texts,
-    help="Of one text, unpacked, or of one line of a table.",
+    help="The largest text to read, in bytes once unpacked; in a table, the longest line.",
 )
 
 

@@ -149,6 +149,7 @@ def _remove_litter(folder: Path) -> None:
     litter = [path for name in pairs for path in folder.glob(name) if path.name != counts]
     for name in (*pairs, CALIBRATION.name, CARD.name):
         litter += folder.glob(f".{name}.*.partial")
+    litter += folder.glob(f".{VALIDATION.name}.lock")  # the folder's own lock is held
     for path in litter:
         path.unlink(missing_ok=True)
 

@@ -5,6 +5,7 @@ A folder may come from anybody. Whatever is wrong with it becomes a ModelError t
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -82,6 +83,12 @@ class ModelFiles:
         if name not in self._hashes:
             self.read(file, name)
         return self._hashes[name]
+
+    def copy(self, file: ModelFile, folder: Path) -> None:
+        """Put a file into another folder, if it is one and no larger than it may be."""
+        opened, _ = open_regular(self.folder / file.name, file.largest)
+        with opened, open(folder / file.name, "xb") as copied:
+            shutil.copyfileobj(opened, copied)
 
     def _remember(self, name: str, found: str) -> None:
         if self._hashes.setdefault(name, found) != found:

@@ -94,7 +94,7 @@ VALIDATION = ModelFile(
     hashed=True,
     of_whole=True,
     kept=False,
-    largest=1024 * _MB,
+    largest=64 * _MB,  # of millions of pairs
 )
 UNTIED_VALIDATION = ModelFile(
     "validation.safetensors",
@@ -103,7 +103,7 @@ UNTIED_VALIDATION = ModelFile(
     hashed=True,
     of_whole=True,
     kept=False,
-    largest=1024 * _MB,
+    largest=64 * _MB,  # of millions of pairs
 )
 KINDS = ModelFile(
     "kinds.json",
@@ -118,11 +118,19 @@ AUTHORS = ModelFile(
     "training_authors.txt",
     "hashes of the names of all who wrote the training texts: for `calibrate`",
     SINGLE,
-    largest=1024 * _MB,
+    largest=64 * _MB,  # of millions of people
 )
-GRAPH = ModelFile("encoder.onnx", "the network for other programs", (NETWORK,), required=True)
+GRAPH = ModelFile(
+    "encoder.onnx",
+    "the network for other programs",
+    (NETWORK,),
+    required=True,
+    largest=4096 * _MB,
+)
 CARD = ModelFile("README.md", "the model card", EVERY)
-COURSE = ModelFile("training.jsonl", "the course of training, an epoch a line", SINGLE)
+COURSE = ModelFile(
+    "training.jsonl", "the course of training, an epoch a line", SINGLE, largest=1024 * _MB
+)
 CURVES = ModelFile("tensorboard/", "the same as curves", (NETWORK,), kept=False)
 ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 

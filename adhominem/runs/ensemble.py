@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 import adhominem
 from adhominem.errors import OptionError
 from adhominem.models.card import ensemble_card
+from adhominem.models.files import ModelFiles, reading
 from adhominem.models.folder import AnyModel, read_models, write_ensemble
 from adhominem.models.layout import LAYOUT
 from adhominem.models.styles import write_styles
@@ -48,9 +48,10 @@ def make_ensemble(
     with write_folder(output) as folder:
         for model, name in zip(models, names, strict=True):
             (folder / name).mkdir()
-            for kept in (file.name for file in LAYOUT if file.kept):
-                if (model.folder / kept).is_file():
-                    shutil.copy(model.folder / kept, folder / name / kept)
+            files = ModelFiles.at(model.folder)
+            for file in (file for file in LAYOUT if file.kept and files.has(file.name)):
+                with reading(model.folder, file.name):
+                    files.copy(file, folder / name)
             if corpus is not None:
                 write_styles(folder / name, fit_styles(model, corpus, on_documents))
         write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)

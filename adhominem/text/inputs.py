@@ -78,7 +78,8 @@ def check_not_read(output: str | Path) -> None:
     inputs = _inputs.get()
     if inputs is not None and (given := inputs.given_for(output)) is not None:
         raise OptionError(
-            f"{output} cannot be written: it is the same file as {given}, which was read; "
+            f"{output} would be overwritten, but it was read as input"
+            f"{'' if str(output) == str(given) else f' (it is the same file as {given})'}; "
             "choose another name for the output"
         )
 
@@ -88,6 +89,6 @@ def check_none_read_in(folder: Path) -> None:
     inputs = _inputs.get()
     if inputs is not None and (given := inputs.inside(folder)) is not None:
         raise OptionError(
-            f"{folder} cannot be worked in: {given}, which was read, is in it; choose another "
-            "name for the output"
+            f"{folder} would be replaced, but it holds {given}, which was read as input; choose "
+            "another name for the output"
         )

@@ -34,6 +34,6 @@ def reading_at_most(count: int) -> Iterator[None]:
 def too_large(what: str, most: int | None = None) -> TooLargeError:
     """The error for a text, a line or a file that is larger than what is read."""
     return TooLargeError(
-        f"{what} has more than {most or most_bytes():,} bytes; if it is one honest text, give a "
-        "larger --max-bytes"
+        f"{what} has more than {most or most_bytes():,} bytes; if it really is one text, raise "
+        "the limit with --max-bytes"
     )

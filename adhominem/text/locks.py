@@ -83,7 +83,7 @@ def _take(lock: Path, path: Path) -> int | None:
         try:
             _try_lock(file)
             # Whoever held it may have removed it in between, and then it is nobody's lock.
-            if lock.exists() and os.path.samestat(os.fstat(file), os.stat(lock)):
+            if _is_at(file, lock):
                 _holder_in(file, lock)  # refuses a file that is no lock
                 _sign(file, lock)
                 return file
@@ -92,8 +92,8 @@ def _take(lock: Path, path: Path) -> int | None:
                 told = _told(_holder_in(file, lock))
                 os.close(file)
                 raise LockedError(
-                    f"{path} is being written by {told}; wait until that has ended, or write "
-                    "elsewhere"
+                    f"{path} is being written by {told}; wait for it to finish, or choose "
+                    "another output"
                 ) from None
             os.close(file)
             if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
@@ -110,6 +110,14 @@ def _take(lock: Path, path: Path) -> int | None:
             os.close(file)
             raise
         os.close(file)
+
+
+def _is_at(file: int, lock: Path) -> bool:
+    """Whether this open file is the one of that name, which others remove at any time."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(lock))
+    except FileNotFoundError:
+        return False
 
 
 def _sign(file: int, lock: Path) -> None:
@@ -131,7 +139,7 @@ def _let_go(file: int, lock: Path) -> None:
             lock.unlink()
         return
     with suppress(OSError):
-        if os.path.samestat(os.fstat(file), os.stat(lock)):
+        if _is_at(file, lock):
             lock.unlink()
     os.close(file)
 

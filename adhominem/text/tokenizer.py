@@ -108,8 +108,8 @@ class Tokenizer:
                 raise
         # Outside of the handler: the panic's own message may quote the text.
         raise TokenizerError(
-            "the tokenizer gives up on this text: it holds millions of characters in a row without "
-            "white space; expected words. Leave that stretch out, or put spaces into it"
+            "the tokenizer gives up on this text: it has millions of characters in a row without "
+            "white space; expected words. Remove that stretch, or put spaces into it"
         )
 
 

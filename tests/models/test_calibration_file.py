@@ -86,3 +86,13 @@ def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
         path.write_text(json.dumps({**whole, name: value}), "utf-8")
         with pytest.raises(ModelError, match="damaged"):
             read_scales(tmp_path)
+
+
+def test_what_a_killed_calibration_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    names = ("validation-0123456789abcdef.safetensors", "calibration.json")
+    for name in names:
+        (tmp_path / f".{name}.lock").touch()
+        (tmp_path / f".{name}.123.partial").touch()
+    (tmp_path / names[0]).touch()
+    write_calibration(tmp_path, report_of(1), None, None, (), "1.0", PAIRS)
+    assert len(list(tmp_path.iterdir())) == 2  # the calibration, and its own pairs

@@ -137,3 +137,12 @@ def test_a_broken_file_is_an_error_that_names_the_folder(
     with pytest.raises(ModelError, match=r"is damaged \(styles.safetensors: .*again") as error:
         read_styles(tmp_path, 8)
     assert str(tmp_path) in str(error.value)
+
+
+def test_more_kinds_than_texts_can_be_compared_with_are_refused(tmp_path: Path) -> None:
+    styles, _ = made_up_styles(4)
+    most = tuple(f"kind {number}" for number in range(1_001))
+    centres = np.resize(styles.centres, (len(most), 4))
+    assert reread(replace(styles, kinds=most[1:], centres=centres[1:]), tmp_path).kinds == most[1:]
+    with pytest.raises(ModelError, match="1001 kinds; expected 1 to 1,000"):
+        reread(replace(styles, kinds=most, centres=centres), tmp_path)

@@ -8,6 +8,7 @@ from shutil import copytree
 
 import numpy as np
 import pytest
+from attack.damage import OBSTACLES
 from click.testing import CliRunner
 from conftest import NgramRun, SmallRun, rich_rows, write_rows
 from hypothesis import given
@@ -134,6 +135,22 @@ def test_what_is_no_ensemble_is_refused_and_leaves_nothing(
     with pytest.raises(OptionError, match="exists already"):
         make_ensemble([ngram_run.folder], both)
     assert {path.name for path in tmp_path.iterdir()} == {"damaged"}
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "training.jsonl", "training_authors.txt", "encoder.onnx"]
+)
+@pytest.mark.parametrize("obstacle", ["a pipe", "a large file with nothing in it"])
+def test_what_a_member_cannot_have_is_not_copied(
+    name: str, obstacle: str, small_run: SmallRun, tmp_path: Path
+) -> None:
+    """Neither is waited for, nor fills the disk: a member may be anybody's."""
+    member = Path(copytree(small_run.folder, tmp_path / "member"))
+    (member / name).unlink(missing_ok=True)
+    OBSTACLES[obstacle](member / name)
+    with pytest.raises(ModelError, match=name):
+        make_ensemble([member], tmp_path / "none")
+    assert {path.name for path in tmp_path.iterdir()} == {"member"}
 
 
 @given(

@@ -43,7 +43,8 @@ def test_a_text_of_the_limit_is_read_and_one_letter_more_is_not(
         with pytest.raises(TooLargeError) as caught:
             read_text(path)
     assert str(caught.value) == (
-        f"{path}: it has more than 1,000 bytes; if it is one honest text, give a larger --max-bytes"
+        f"{path}: it has more than 1,000 bytes; if it really is one text, raise the limit with "
+        "--max-bytes"
     )
 
 
@@ -74,7 +75,10 @@ def test_a_line_without_an_end_is_an_error_and_the_next_is_read(
     good = [(number, line.strip("\ufeff")) for number, line in lines if isinstance(line, str)]
     assert good == [(1, "one\n"), (3, "three\n"), (5, "z" * 1000 + "\n")]
     bad = [(number, str(line)) for number, line in lines if isinstance(line, InputError)]
-    told = "the line has more than 1,000 bytes; if it is one honest text, give a larger --max-bytes"
+    told = (
+        "the line has more than 1,000 bytes; if it really is one text, raise the limit with "
+        "--max-bytes"
+    )
     assert bad == [(number, f"{path}:{number}: {told}") for number in (2, 4, 6)]
 
 

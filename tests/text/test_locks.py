@@ -10,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,25 @@ def test_never_two_at_once_though_each_removes_its_lock(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [counter]
 
 
+@pytest.mark.parametrize("look", [1, 2])
+def test_a_lock_that_is_removed_while_it_is_looked_at_is_taken_anew(
+    look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, stat = 0, os.stat
+
+    def removed(path: Any, **options: Any) -> os.stat_result:
+        nonlocal looks
+        if str(path).endswith(".out.lock"):
+            looks += 1
+            if looks == look:
+                raise FileNotFoundError(path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", removed)
+    with locked(tmp_path / "out") as there:
+        assert there
+
+
 def test_nothing_is_written_through_a_link_or_onto_a_file_that_is_no_lock(tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("evidence", "utf-8")
@@ -137,6 +157,10 @@ def test_nothing_is_written_through_a_link_or_onto_a_file_that_is_no_lock(tmp_pa
     with pytest.raises(OptionError, match="is no lock of AdHominem"), locked(tmp_path / "out"):
         pass
     assert letter.read_text("utf-8") == "evidence"
+    for odd in (b"[" * 60_000, b'["process"]', b'"process"', b"\xff"):
+        (tmp_path / ".odd.lock").write_bytes(odd)
+        with pytest.raises(OptionError, match="is no lock of AdHominem"), locked(tmp_path / "odd"):
+            pass
     (tmp_path / ".new.lock").write_bytes(b"\0" * 100)  # after a crash of the machine
     with locked(tmp_path / "new"):
         pass

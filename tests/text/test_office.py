@@ -768,7 +768,7 @@ def test_a_text_of_more_bytes_than_one_may_have_is_refused(tmp_path: Path, suffi
         assert read_office(path) == "Some words."
     with (
         reading_at_most(10),
-        pytest.raises(TooLargeError, match=r"has more than 10 bytes; .* larger --max-bytes"),
+        pytest.raises(TooLargeError, match=r"has more than 10 bytes; .* limit with --max-bytes"),
     ):
         read_office(path)
 
