@@ -23,7 +23,7 @@ from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, SECRET, docx, open_ser
 from starlette.datastructures import Headers
 
 from adhominem.cli import main
-from adhominem.errors import EmptyTextError, MissingExtraError
+from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
 from adhominem.web import api, failures
 from adhominem.web.access import Access, is_loopback
 from adhominem.web.app import create_app
@@ -458,8 +458,10 @@ class TestAccess:
 
     @pytest.mark.parametrize(
         "host",
-        ["evil.example", "127.0.0.1.evil.example", "", "a b", "[::2]"]
-        + ["a@127.0.0.1", "127.0.0.1#.evil.example", "127.0.0.1/x", "127.0.0.1?", "127.0.0.1:8a"],
+        [
+            *("evil.example", "127.0.0.1.evil.example", "", "a b", "[::2]", "a@127.0.0.1"),
+            *("127.0.0.1#.evil.example", "127.0.0.1/x", "127.0.0.1?", "127.0.0.1:8a"),
+        ],
     )
     def test_another_name_for_this_machine_is_refused(self, strict: TestClient, host: str) -> None:
         response = strict.post("/api/verify", json=ASKED, headers={"Host": host})
