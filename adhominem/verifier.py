@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +12,18 @@ import numpy.typing as npt
 import adhominem
 from adhominem.cautions import cautions_of
 from adhominem.errors import EmptyTextError, InputError, ModelError, OptionError
-from adhominem.models.calibration import Scales, read_scales
+from adhominem.models.calibration import read_scales
 from adhominem.models.folder import AnyModel, model_hash, read_models
 from adhominem.models.kinds import read_kinds
 from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.companions import FEWEST, MOST, Companions, hearing
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
-from adhominem.scoring.fusion import Scores
 from adhominem.scoring.population import Population, each_once, without_companions
 from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.styles import Centre
+from adhominem.scoring.scales import Scales
+from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
@@ -42,7 +40,6 @@ Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
-_PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
 class Verifier:
@@ -69,11 +66,11 @@ class Verifier:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
         self.kind_names = dict(kind_names or {})
-        self.scales = scales or Scales()
-        if len(self.scales.usual_clearness) not in (0, len(models)):
+        scales = scales or Scales()
+        if len(scales.usual_clearness) not in (0, len(models)):
             raise ModelError(
                 f"the calibration of {name} is damaged (usual_clearness is for "
-                f"{len(self.scales.usual_clearness)} members; there are {len(models)}); calibrate "
+                f"{len(scales.usual_clearness)} members; there are {len(models)}); calibrate "
                 "the model again"
             )
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
@@ -83,6 +80,16 @@ class Verifier:
             if normaliser not in tokenizers:
                 tokenizers[normaliser] = Tokenizer(normaliser)
             self.members.append(Member(model, tokenizers[normaliser], threads, device))
+        self.scorer = Scorer(tuple(member.scorer for member in self.members), scales)
+
+    @property
+    def scales(self) -> Scales:
+        """What the members' scores are worth."""
+        return self.scorer.scales
+
+    @scales.setter
+    def scales(self, scales: Scales) -> None:
+        self.scorer = replace(self.scorer, scales=scales)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -127,8 +134,8 @@ class Verifier:
         sides = [exhibits_of(first, "first"), exhibits_of(second, "second")]
         levs = [self.encode([exhibit.document for exhibit in side]) for side in sides]
         calibration = self.scales.of(population).calibration
-        raw = self.raw_score_sets(levs[0], levs[1], population)
-        factor = raw if calibration is None else float(calibration(raw))
+        scored = self.scorer([levs[0]], [levs[1]], population)
+        factor = float(scored.log_bayes_factor[0])
         log10 = factor / float(np.log(10))
         probability = float(probability_same_author(factor, prior_same_author))
         lead = self.members[0]
@@ -137,10 +144,10 @@ class Verifier:
             sides,
             tokens,
             vocabulary=lead.vocabulary,
-            strangeness=[lead.strangeness(side) for side in self._split(levs)[0]],
+            strangeness=[lead.strangeness(self._lead_part(side)) for side in levs],
             reference=lead.reference,
             calibrated=calibration is not None,
-            at_bound=calibration is not None and calibration.at_bound(raw),
+            at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_kind=lead.styles is not None and population is None,
             population=population,
@@ -263,148 +270,31 @@ class Verifier:
         population = Population.of(levs, texts)
         lead = self.members[0]
         if lead.styles is not None:
-            kinds = lead.styles.shares(self._columns(levs)[0].astype(np.float64))
+            kinds = lead.styles.shares(self._lead_part(levs))
             population = replace(population, kinds=kinds)
         if companions and self.scales.companions is not None:
-            return self.with_companions(population, levs)
+            return self.scorer.with_companions(population, levs)
         return population
 
-    def with_companions(self, population: Population, levs: Levs) -> Population:
-        """The same, and what its texts (documents, lev_size) tell of each other, if they can."""
-        if not FEWEST <= population.texts <= MOST:
-            return population
-        texts = each_once(levs)
-        styles: list[Levs] = []
-        for at in range(0, len(texts), _PAIRS_AT_ONCE):  # in double precision they take memory
-            some = self._styles(texts[at : at + _PAIRS_AT_ONCE], population)
-            styles = styles or [np.empty((len(texts), own.shape[1]), np.float32) for own in some]
-            for table, own in zip(styles, some, strict=True):
-                table[at : at + len(own)] = own
-        return replace(population, companions=Companions(styles))
-
-    def scores(
+    def score(
         self,
         first: Sequence[Levs] | Levs,
         second: Sequence[Levs] | Levs,
         population: Population | None = None,
-        *,
-        unknown_kind: str = "",
-        unknown_nearest: int = 0,
-    ) -> Scores:
-        """What each member says by itself of pairs of LEVs, or of pairs of sets of LEVs.
+    ) -> FloatArray:
+        """(pairs,): the log Bayes factors of pairs of LEVs, or of sets of LEVs, one author a set.
 
-        `unknown_kind` is a kind of text that the model shall not know of, nor of so many most
-        like it: how sure may it be then?
+        Calibrated if the model is. What else is known of them, `scorer` says.
         """
-        if len(first) != len(second):
-            raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
-        if unknown_kind and population is not None and population.companions is not None:
-            raise OptionError("unknown_kind is for scores without companions")
-        parts = [
-            self._scores(
-                first[at : at + _PAIRS_AT_ONCE],
-                second[at : at + _PAIRS_AT_ONCE],
-                population,
-                (unknown_kind, unknown_nearest),
-            )
-            for at in range(0, len(first), _PAIRS_AT_ONCE)
-        ]
-        contexts = 0 if self.members[0].styles is None else 1
-        none = Scores(np.zeros((len(self.members), 0)), np.zeros((contexts, 0)))
-        return Scores.joined([none, *parts])
-
-    def _scores(
-        self,
-        first: Sequence[Levs] | Levs,
-        second: Sequence[Levs] | Levs,
-        population: Population | None,
-        unknown: tuple[str, int],
-    ) -> Scores:
-        """Those of some pairs at once."""
-        centres = self.centres(population)
-        lead = self.members[0]
-        if population is not None and population.companions is not None:
-            members = self._compare_with_companions(first, second, population)
-            return Scores(members, np.zeros((0 if lead.styles is None else 1, len(first))))
-        tables = _one_text_each(first, second)
-        sides: list[list[Any]] = (
-            [self._split(side) for side in (first, second)]
-            if tables is None
-            else [self._columns(table) for table in tables]
-        )
-        said = [
-            member.score(one, other, centre, unknown)
-            for member, one, other, centre in zip(self.members, *sides, centres, strict=True)
-        ]
-        context = lead.context(sides[0][0], sides[1][0], centres[0], unknown)
-        return Scores(np.array(said), context)
-
-    def raw_score(
-        self, first: Levs, second: Levs, population: Population | None = None
-    ) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of LEVs, not calibrated."""
-        return self.scales.of(population).raw(self._scores_of_pairs(first, second, population))
-
-    def score(self, first: Levs, second: Levs, population: Population | None = None) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of LEVs, calibrated if the model is."""
-        return self.scales.of(population)(self._scores_of_pairs(first, second, population))
-
-    def raw_score_sets(
-        self, first: Levs, second: Levs, population: Population | None = None
-    ) -> float:
-        """The log Bayes factor of two sets of LEVs, one author a set, not calibrated."""
-        scores = self.scores([first], [second], population)
-        return float(self.scales.of(population).raw(scores)[0])
-
-    def score_sets(self, first: Levs, second: Levs, population: Population | None = None) -> float:
-        """The log Bayes factor of two sets of LEVs, calibrated if the model is."""
-        scores = self.scores([first], [second], population)
-        return float(self.scales.of(population)(scores)[0])
-
-    def _scores_of_pairs(self, first: Levs, second: Levs, population: Population | None) -> Scores:
-        if first.shape != second.shape:
-            raise OptionError(f"{first.shape} first LEVs, {second.shape} second ones")
-        return self.scores(first, second, population)
-
-    def centres(self, population: Population | None) -> Sequence[Centre | None]:
-        """Each member's part of a population's mean."""
-        return [None] * len(self.members) if population is None else self._centres(population)
-
-    def _centres(self, population: Population) -> list[Centre]:
-        if len(population.lev_mean) != self.lev_size:
-            raise OptionError("the population was encoded by another model")
-        means = self._columns(population.lev_mean[None])
-        return [(mean[0], population.texts) for mean in means]
-
-    def _styles(self, levs: Levs, population: Population) -> list[FloatArray]:
-        """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
-        if not np.isfinite(levs).all():
-            raise OptionError("a LEV is not finite")
-        return [
-            member.style(own.astype(np.float64), centre)
-            for member, own, centre in zip(
-                self.members, self._columns(levs), self._centres(population), strict=True
-            )
-        ]
-
-    def _compare_with_companions(
-        self, first: Sequence[Levs] | Levs, second: Sequence[Levs] | Levs, population: Population
-    ) -> FloatArray:
-        """(members, pairs): what each member says of sides that draw on their companions."""
-        companions = population.companions
-        assert companions is not None
-        sides = [np.atleast_2d(side) for pair in zip(first, second, strict=True) for side in pair]
-        sizes = [len(side) for side in sides]
-        if min(sizes) == 0:
-            raise OptionError("a side without documents; expected at least one")
-        styles = self._styles(np.concatenate(sides), population)
-        usual = self.scales.usual_clearness or companions.clearness
-        heard = hearing(companions.clearness, usual)  # (members,)
-        return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * heard[:, None]
+        return self.scorer(first, second, population).log_bayes_factor
 
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
-        without = self.score_sets(levs[0], levs[1])
+        without = float(self.score([levs[0]], [levs[1]])[0])
         return PopulationUse(population.texts, without / float(np.log(10)))
+
+    def _lead_part(self, levs: Levs) -> FloatArray:
+        """The first member's part of LEVs (documents, lev_size)."""
+        return self.scorer.columns(levs)[0].astype(np.float64)
 
     def _farther(self, levs: Sequence[Levs], population: Population | None) -> float:
         """How much farther the texts are from the population than from kinds of training text.
@@ -414,8 +304,8 @@ class Verifier:
         lead = self.members[0]
         if population is None or lead.styles is None:
             return 0.0
-        parts = np.concatenate(self._split(levs)[0])
-        mean, centre = parts.mean(axis=0), self.centres(population)[0]
+        parts = self._lead_part(np.concatenate(levs))
+        mean, centre = parts.mean(axis=0), self.scorer.centres(population)[0]
         assert centre is not None
         guess = lead.styles.guess(parts) @ lead.styles.centres
         own = float(np.linalg.norm(mean - guess))
@@ -423,7 +313,7 @@ class Verifier:
 
     def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
         lead = self.members[0]
-        parts = np.concatenate(self._split(levs)[0])
+        parts = self._lead_part(np.concatenate(levs))
         if lead.styles is None or lead.reference is None:
             return None
         shares = lead.styles.guess(parts)
@@ -437,22 +327,6 @@ class Verifier:
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first, second) / len(self.members)
-
-    def _columns(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """For each member its columns of LEVs (documents, lev_size)."""
-        if levs.ndim != 2 or levs.shape[1] != self.lev_size:
-            raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
-        ends = np.cumsum([member.lev_size for member in self.members])[:-1]
-        return np.split(levs, ends, axis=1)
-
-    def _split(
-        self, sides: Sequence[npt.NDArray[np.floating[Any]]] | npt.NDArray[np.floating[Any]]
-    ) -> list[list[FloatArray]]:
-        """For each member its part of the LEVs (documents, lev_size) of each side."""
-        parts = [self._columns(np.atleast_2d(side)) for side in sides]
-        if not parts:
-            return [[] for _ in self.members]
-        return [[own.astype(np.float64) for own in member] for member in zip(*parts, strict=True)]
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
@@ -470,20 +344,6 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         threads=threads,
         device=device,
     )
-
-
-def _one_text_each(
-    first: Sequence[Levs] | Levs, second: Sequence[Levs] | Levs
-) -> tuple[Levs, Levs] | None:
-    """Twice (pairs, lev_size), if each side of each pair has one text."""
-    tables = []
-    for side in (first, second):
-        if not isinstance(side, np.ndarray) or side.ndim == 3:
-            if not all(len(np.atleast_2d(levs)) == 1 for levs in side):
-                return None
-            side = np.concatenate([np.atleast_2d(levs) for levs in side])
-        tables.append(side)
-    return tables[0], tables[1]
 
 
 def _document(each: str | Document) -> Document:

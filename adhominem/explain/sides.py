@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.scoring.fusion import Scores
 from adhominem.scoring.population import Population, without_companions
 from adhominem.scoring.styles import Centre
 from adhominem.text.exhibits import Exhibit
@@ -45,7 +44,7 @@ class Sides:
 
     def centre(self, member: int) -> Centre | None:
         """A member's part of the population's mean."""
-        return self.verifier.centres(self.population)[member]
+        return self.verifier.scorer.centres(self.population)[member]
 
     @cached_property
     def log_bayes_factor(self) -> float:
@@ -76,12 +75,6 @@ class Sides:
         parts = [np.zeros(0)]
         for at in range(0, len(first), _AT_ONCE):
             some = slice(at, at + _AT_ONCE)
-            parts.append(
-                self._unbounded(self.verifier.scores(first[some], second[some], self.population))
-            )
+            scored = self.verifier.scorer(first[some], second[some], self.population)
+            parts.append(scored.unbounded)
         return np.concatenate(parts)
-
-    def _unbounded(self, scores: Scores) -> FloatArray:
-        scale = self.verifier.scales.of(self.population)
-        raw = scale.raw(scores)
-        return raw if scale.calibration is None else scale.calibration.unbounded(raw)

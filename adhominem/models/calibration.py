@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.fusion import Fusion, Scale
-from adhominem.scoring.population import Population
+from adhominem.scoring.scales import Scales
 from adhominem.text.writing import write_whole
 
 FORMAT = 2
@@ -31,27 +31,6 @@ class CalibrationReport:
     authors: int
     before: dict[str, float]  # measures of the scores as they were
     after: dict[str, float]  # of pairs calibrated without them and without their authors
-
-
-@dataclass(frozen=True)
-class Scales:
-    """What scores are worth: without a relevant population, with one, with companions in it."""
-
-    alone: Scale = field(default_factory=Scale)
-    population: Scale | None = None
-    companions: Scale | None = None
-    usual_clearness: tuple[float, ...] = ()  # of each member: see `scoring.companions`
-
-    def of(self, population: Population | None) -> Scale:
-        """The scale for a comparison with this population, or without one.
-
-        A model that was not calibrated with populations is not calibrated then.
-        """
-        if population is None:
-            return self.alone
-        if population.companions is not None:
-            return self.companions or Scale()
-        return self.population or Scale(self.alone.fusion)
 
 
 def write_calibration(

@@ -13,7 +13,7 @@ import numpy as np
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
 
 STYLES = "styles.safetensors"
 
@@ -35,7 +35,7 @@ def write_styles(folder: Path, styles: Styles) -> None:
         arrays["whitening_lengths"] = lengths.astype(np.float32)
     if isinstance(model, IsotropicTwoCovariance):
         arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
-    else:
+    elif isinstance(model, TwoCovariance):
         for name in ("author_mean", "projection", "spread"):
             arrays[name] = getattr(model, name).astype(np.float32)
     data = save(arrays, metadata={"kinds": json.dumps(styles.kinds)})
@@ -56,7 +56,7 @@ def read_styles(folder: Path) -> Styles | None:
         centres, usual = arrays["centres"], float(arrays["usual"][0])
         if "isotropic" in arrays:
             share, independent = arrays["isotropic"].tolist()
-            model: TwoCovariance = IsotropicTwoCovariance(centres.shape[1], share, independent)
+            model: BayesFactorModel = IsotropicTwoCovariance(centres.shape[1], share, independent)
         else:
             model = TwoCovariance.from_diagonal(
                 arrays["author_mean"], arrays["projection"], arrays["spread"]

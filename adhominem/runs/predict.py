@@ -105,7 +105,7 @@ def predict(
             "population": None if relevant is None else _print_of(relevant),
             "companions": relevant is not None and relevant.companions is not None,
         }
-        scale = verifier.scales.of(relevant)
+        calibrated = verifier.scales.of(relevant).calibration is not None
         partial = stack.enter_context(closing(_Partial(output, settings)))
         before = partial.answers
         todo: Iterator[Case] = stop_or_skip(cases, skipped)
@@ -115,7 +115,7 @@ def predict(
         for some in _batches(todo):
             good, sides = levs.of(some, skipped)
             first, second = [side for side, _ in sides], [side for _, side in sides]
-            factors = scale(verifier.scores(first, second, relevant))
+            factors = verifier.score(first, second, relevant)
             values = without_weak_answers(
                 probability_same_author(factors, prior_same_author), delta
             )
@@ -126,10 +126,10 @@ def predict(
         partial.answers - before,
         levs.encoded,
         output,
-        scale.calibration is not None,
+        calibrated,
         0 if relevant is None else relevant.texts,
         relevant is not None and relevant.companions is not None,
-        tuple(cautions_of_many(scale.calibration is not None, relevant, verifier.kind_names)),
+        tuple(cautions_of_many(calibrated, relevant, verifier.kind_names)),
     )
 
 

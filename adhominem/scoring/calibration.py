@@ -70,9 +70,10 @@ class Calibration:
             return np.asarray(y0 + slope * (values - x0))
         return np.interp(values, self.scores, self.log_bayes_factors)
 
-    def at_bound(self, score: float) -> bool:
-        """Whether a bound, and not the score, decides what is reported."""
-        return not self.lower_bound < float(self.unbounded(score)) < self.upper_bound
+    def at_bound(self, scores: npt.ArrayLike) -> BoolArray:
+        """Whether a bound, and not the score, decides what is reported, for each score."""
+        factors = self.unbounded(scores)
+        return np.asarray((factors <= self.lower_bound) | (factors >= self.upper_bound))
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from adhominem import Document, Population, Verifier, load
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.texts import explain_texts
-from adhominem.models.calibration import Scales
 from adhominem.models.folder import read_models
 from adhominem.scoring.fusion import Scale
+from adhominem.scoring.scales import Scales
 from adhominem.text.windows import spread_starts
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]
@@ -53,7 +53,7 @@ def slow_contributions(
 ) -> list[float]:
     """Encode each variant by itself, score, subtract."""
     levs = [verifier.encode(each) for each in texts]
-    whole = unbounded(verifier, verifier.raw_score_sets(levs[0], levs[1]))
+    whole = unbounded(verifier, verifier.scorer([levs[0]], [levs[1]]).raw[0])
     document = texts[side][number]
     starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(document.text)))
     found = []
@@ -66,7 +66,11 @@ def slow_contributions(
         else:
             changed[side] = np.delete(changed[side], number, axis=0)
         nothing = not len(changed[side])
-        without = 0.0 if nothing else unbounded(verifier, verifier.raw_score_sets(*changed))
+        without = (
+            0.0
+            if nothing
+            else unbounded(verifier, verifier.scorer(*([side] for side in changed)).raw[0])
+        )
         found.append(whole - without)
     return found
 
@@ -259,7 +263,7 @@ def test_of_a_side_with_a_single_passage_everything_is_its_contribution(
     verifier = verifiers["mixed"]
     found = explain_texts(verifier, "Well , no", TEXTS[0])
     levs = verifier.encode(["Well , no", TEXTS[0]])
-    whole = unbounded(verifier, verifier.raw_score_sets(levs[:1], levs[1:]))
+    whole = unbounded(verifier, verifier.scorer([levs[:1]], [levs[1:]]).raw[0])
     assert contributions(found.texts[0]) == pytest.approx([whole])
 
 
@@ -322,7 +326,7 @@ def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Veri
     assert calibration is not None
 
     def score(levs: np.ndarray, population: Population) -> float:
-        raw = verifier.raw_score_sets(levs, verifier.encode([TEXTS[1]]), population)
+        raw = verifier.scorer([levs], [verifier.encode([TEXTS[1]])], population).raw[0]
         assert calibration is not None
         return float(calibration.unbounded(raw))
 

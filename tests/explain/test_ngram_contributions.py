@@ -84,7 +84,7 @@ def slow_contributions(
     own = slice(begins[number], begins[number + 1])
     levs = [verifier.encode(side).astype(np.float64) for side in (first, second)]
     centre = styles.centre(
-        np.concatenate([side[:, own] for side in levs]), verifier.centres(population)[number]
+        np.concatenate([side[:, own] for side in levs]), verifier.scorer.centres(population)[number]
     )
     tokens = [[lead.tokenizer.tokens(text) for text in side] for side in (first, second)]
     counts = sum(encoder.counter.count(each) for side in tokens for each in side)
@@ -103,7 +103,7 @@ def slow_contributions(
             here = sum(member.encoder.counter.count(each) for side in tokens for each in side)
             names = {table.ngram(int(column)): int(column) for column in np.flatnonzero(here)}
             others.append((at, member.encoder, names))
-    whole = unbounded(verifier, verifier.raw_score_sets(*_float32(levs), population), population)
+    whole = unbounded(verifier, verifier.scorer(*_sets(levs), population).raw[0], population)
     found = {}
     for index, column in enumerate(columns.tolist()):
         ngram = encoder.counter.table.ngram(column)
@@ -119,15 +119,13 @@ def slow_contributions(
                     step = level[index] * units[names[ngram]]
                     its = slice(begins[at], begins[at + 1])
                     changed[side][place, its] -= step * other.rows(np.array([names[ngram]]))[0]
-        raw = verifier.raw_score_sets(*_float32(changed), population)
+        raw = verifier.scorer(*_sets(changed), population).raw[0]
         found[ngram] = whole - unbounded(verifier, raw, population)
     return found
 
 
-def _float32(
-    levs: list[FloatArray],
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    return levs[0].astype(np.float32), levs[1].astype(np.float32)
+def _sets(levs: list[FloatArray]) -> list[list[npt.NDArray[np.float32]]]:
+    return [[side.astype(np.float32)] for side in levs]
 
 
 def by_name(slow: dict[Ngram, float]) -> dict[tuple[str, str], list[float]]:

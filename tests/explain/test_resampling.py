@@ -143,7 +143,7 @@ def test_a_draw_is_the_score_of_the_drawn_passages(
         for document, starts, times in drawn:
             assert times[draw].sum() == len(starts)  # as long as the text, with replacement
             levs.append(real(verifier, document, starts, times[draw : draw + 1])[0])
-        raw = verifier.raw_score_sets(np.array(levs[:2]), np.array(levs[2:]))
+        raw = verifier.scorer([np.array(levs[:2])], [np.array(levs[2:])]).raw[0]
         values.append(float(calibration.unbounded(raw)))
     off = np.array(values) - np.median(values)
     low, high = WIDENED * np.quantile(off, [0.025, 0.975])

@@ -13,9 +13,9 @@ from conftest import SmallRun, rich_rows
 from adhominem import Population, Verifier, load
 from adhominem.explain import sides as module
 from adhominem.explain.sides import Sides
-from adhominem.models.calibration import Scales
 from adhominem.models.folder import read_models
 from adhominem.scoring.fusion import Scale
+from adhominem.scoring.scales import Scales
 from adhominem.verifier import exhibits_of
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 3, "-sides-")]
@@ -32,7 +32,7 @@ def slow_score(
 ) -> float:
     """The members' scores, fused, then calibrated without bounds."""
     scale = verifier.scales.of(population)
-    raw = verifier.raw_score_sets(first, second, population)
+    raw = verifier.scorer([first], [second], population).raw[0]
     return raw if scale.calibration is None else float(scale.calibration.unbounded(raw))
 
 
@@ -62,7 +62,7 @@ def test_without_bounds_the_whole_is_what_the_verifier_says(
     scale = mixed.scales.of(chosen)
     assert scale.calibration is not None
     bounds = scale.calibration.lower_bound, scale.calibration.upper_bound
-    expected = mixed.score_sets(*sides.levs, chosen)
+    expected = mixed.score(*([side] for side in sides.levs), chosen)[0]
     assert np.clip(sides.log_bayes_factor, *bounds) == pytest.approx(expected, rel=1e-12)
     assert sides.log_bayes_factor == pytest.approx(slow_score(mixed, *sides.levs, chosen))
 
@@ -74,7 +74,7 @@ def test_at_a_bound_the_number_behind_it_is_told(mixed: Verifier, mixed_folder: 
     scales = Scales(Scale(mixed.scales.alone.fusion, tight))
     bounded = Verifier(read_models(mixed_folder), scales)
     sides = sides_of(bounded)
-    assert abs(bounded.score_sets(*sides.levs)) <= 1e-6
+    assert abs(bounded.score(*([side] for side in sides.levs))[0]) <= 1e-6
     assert sides.log_bayes_factor == pytest.approx(sides_of(mixed).log_bayes_factor)
     assert abs(sides.log_bayes_factor) > 1e-3
 
@@ -131,7 +131,9 @@ def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> 
     verifier = load(small_run.folder)
     sides = sides_of(verifier)
     assert verifier.calibration is None
-    assert sides.log_bayes_factor == pytest.approx(verifier.score_sets(*sides.levs), rel=1e-12)
+    assert sides.log_bayes_factor == pytest.approx(
+        verifier.score(*([side] for side in sides.levs))[0], rel=1e-12
+    )
     assert sides.centre(0) is None
 
 
