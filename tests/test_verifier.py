@@ -237,7 +237,7 @@ def test_encoding_needs_no_torch(small_run: SmallRun) -> None:
 
 
 def test_a_text_without_words_is_an_error_that_names_it(verifier: Verifier) -> None:
-    with pytest.raises(EmptyTextError, match="'memo'"):
+    with pytest.raises(EmptyTextError, match="memo: "):
         verifier.encode([Document(text="\u200b", id="memo")])
 
 

@@ -253,7 +253,8 @@ def test_a_contribution_is_what_the_log_bayes_factor_loses_without_the_passage(
     assert len(found.texts[2].passages) == 1  # without it, the other texts of its side are left
     for text, (side, number) in zip(found.texts, places, strict=True):
         slow = slow_contributions(verifier, texts, side, number)
-        assert contributions(text) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+        # 32-bit products round by how many rows they have, and by the processor.
+        assert contributions(text) == pytest.approx(slow, abs=1e-5)
         assert any(abs(value) > 1e-4 for value in slow)
 
 

@@ -147,8 +147,9 @@ def test_a_draw_is_the_score_of_the_drawn_passages(
         values.append(float(calibration.unbounded(raw)))
     off = np.array(values) - np.median(values)
     low, high = WIDENED * np.quantile(off, [0.025, 0.975])
-    assert again.low == pytest.approx(sides.log_bayes_factor + low, rel=1e-6)
-    assert again.high == pytest.approx(sides.log_bayes_factor + high, rel=1e-6)
+    # 32-bit products round by how many rows they have, and by the processor.
+    assert again.low == pytest.approx(sides.log_bayes_factor + low, abs=1e-5)
+    assert again.high == pytest.approx(sides.log_bayes_factor + high, abs=1e-5)
 
 
 def test_the_same_seed_draws_the_same_interval(verifiers: dict[str, Verifier]) -> None:
