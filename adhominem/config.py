@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from math import isfinite
 from typing import Any, Self
 
 from adhominem.encoders.ngrams import NgramOptions
@@ -20,6 +21,21 @@ from adhominem.training.options import (
     NgramTrainingOptions,
     TrainingOptions,
 )
+
+# A model's settings may be anybody's. These decide how much memory is taken, or how long a loop
+# is, when it is read and run; no model comes near.
+_LARGEST = {
+    "data.vocabulary.characters_per_token": 256,
+    "data.windows.hop": 1_000,
+    "data.windows.overlap": 1_000,
+    "data.windows.max_windows": 10_000,
+    "ngrams.longest": 42,  # as many characters as are looked at, and a token's two ends
+    "ngrams.unmasked": 8_192,  # of these and of the shapes, every two have a cell in a table
+    "ngrams.shapes": 8_192,
+}
+_LARGEST_SIZE = 2**24  # of whatever else is counted
+_UNBOUNDED = ("seed",)
+_MOST_STRINGS, _LONGEST_STRING = 1_000, 10_000
 
 
 class Settings:
@@ -281,11 +297,41 @@ def _built(data: Any, default: Any, where: str) -> Any:
 def _fitting(value: object, before: object, whole: str) -> object:
     """A value from JSON in the type that the setting had before."""
     if isinstance(before, tuple) and isinstance(value, list | tuple):
-        if all(isinstance(entry, str) for entry in value):
+        if len(value) <= _MOST_STRINGS and all(isinstance(entry, str) for entry in value):
             return tuple(value)
-    elif isinstance(before, float) and type(value) is int:
-        return float(value)
+    elif isinstance(before, float) and type(value) in (int, float):
+        number = _finite(value)
+        if number is not None:
+            return number
     elif type(value) is type(before):
+        _check_size(value, whole)
         return value
     expected = "a list of strings" if isinstance(before, tuple) else type(before).__name__
-    raise OptionError(f"{whole} is {value!r}; expected {expected}")
+    raise OptionError(f"{whole} is {_brief(value)}; expected {expected}")
+
+
+def _finite(value: Any) -> float | None:
+    """As a float; None if it is none, or no number."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _check_size(value: object, whole: str) -> None:
+    """Whether a number or a string is of a size that can be worked with."""
+    if isinstance(value, str) and len(value) > _LONGEST_STRING:
+        raise OptionError(f"{whole} has {len(value):,} characters; expected {_LONGEST_STRING:,}")
+    if type(value) is int and not whole.endswith(_UNBOUNDED):
+        largest = _LARGEST.get(whole.removeprefix("config."), _LARGEST_SIZE)
+        if value > largest:
+            raise OptionError(f"{whole} is {_brief(value)}; expected {largest:,} at most")
+
+
+def _brief(value: object) -> str:
+    """What a value looks like, if it is not too long."""
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a very large number"
+    shown = repr(value)
+    return shown if len(shown) <= 100 else f"{shown[:100]}…"

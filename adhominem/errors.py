@@ -28,6 +28,10 @@ class MissingExtraError(AdHominemError):
         )
 
 
+class LockedError(AdHominemError):
+    """Another process is writing there; the message says which one."""
+
+
 class CorpusError(AdHominemError):
     """A prepared corpus is missing, damaged, or from a newer version."""
 
@@ -91,6 +95,10 @@ class TextEncodingError(InputError):
 
 class DamagedFileError(InputError):
     """A compressed or office file that breaks off or does not unpack."""
+
+
+class TooLargeError(InputError):
+    """A text, a line or a file that is larger, or takes more time, than anything honest does."""
 
 
 class BrokenLineError(InputError):

@@ -1,8 +1,12 @@
-"""JSON that every program reads: NaN, which JSON does not know, as null, infinity as a string."""
+"""JSON that every program reads: NaN, which JSON does not know, as null, infinity as a string.
+
+And the way back for JSON that may be anybody's.
+"""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 _CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
 
@@ -14,3 +18,11 @@ def strict_json(value: object, indent: int | None = None) -> str:
         plain = json.loads(text, parse_constant=_CONSTANTS.__getitem__)
         text = json.dumps(plain, ensure_ascii=False, indent=indent)
     return text
+
+
+def parsed_json(data: bytes | str) -> Any:
+    """What JSON in UTF-8 says; whatever is wrong with it is a ValueError."""
+    try:
+        return json.loads(data if isinstance(data, str) else data.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 import time
 import warnings
@@ -26,9 +28,13 @@ from rich.progress import (
 from rich.table import Table
 
 from adhominem.errors import InputError
+from adhominem.harmless import one_line
 from adhominem.strict_json import strict_json
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
+_NOT_ASCII = re.compile(r"[^\x00-\x7e]")
+# In JSON, where the controls of ASCII are escaped anyway.
+_COMMANDS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @contextmanager
@@ -127,7 +133,17 @@ def silence() -> Iterator[None]:
 
 def complain(message: str) -> None:
     """A line for people, beside the results."""
-    print(message, file=sys.stderr, flush=True)
+    print(one_line(message), file=sys.stderr, flush=True)
+
+
+def say(message: str) -> None:
+    """A line for people, among the results."""
+    print(one_line(message))
+
+
+def show(page: str) -> None:
+    """Lines that were made for a terminal, colours and all."""
+    print(page)
 
 
 def list_skipped(skipped: Sequence[InputError]) -> None:
@@ -141,18 +157,28 @@ def list_skipped(skipped: Sequence[InputError]) -> None:
 
 
 def print_json(result: dict[str, object]) -> None:
-    """A result for programs; NaN, which JSON does not know, as null, and infinity as a string."""
-    print(strict_json(result, indent=2))
+    """A result for programs; NaN, which JSON does not know, as null, and infinity as a string.
+
+    Letters that the output cannot hold, or that command a terminal, are escaped as JSON has it.
+    """
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    special = _COMMANDS if is_unicode else _NOT_ASCII
+    print(special.sub(lambda found: json.dumps(found[0])[1:-1], strict_json(result, indent=2)))
+
+
+def _shown(text: str) -> str:
+    """Somebody's text for a console of rich: one line, without commands and without markup."""
+    return escape(one_line(text))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A result for people: the first column is text, the others are numbers."""
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table = Table(title=_shown(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index else "left")
+        table.add_column(_shown(column), justify="right" if index else "left")
     for row in rows:
         table.add_row(
-            *(f"{cell:,}" if isinstance(cell, int) else escape(str(cell)) for cell in row)
+            *(f"{cell:,}" if isinstance(cell, int) else _shown(str(cell)) for cell in row)
         )
     Console().print(table)
 
@@ -162,7 +188,7 @@ def print_verification(result: dict[str, Any]) -> None:
     console = Console(soft_wrap=True, highlight=False)
     number = f"{result['log10_bayes_factor']:+.2f}"
     if any(warning["decides"] for warning in result["warnings"]):
-        console.print(escape(result["verbal"]))
+        console.print(_shown(result["verbal"]))
         console.print(f"Computed all the same: log10 Bayes factor {number}", style="dim")
     else:
         _print_evidence(console, number, result)
@@ -175,18 +201,18 @@ def print_verification(result: dict[str, Any]) -> None:
         kind, share = next(iter(likeness["kinds"].items()))
         kind = likeness["described"].get(kind, kind)
         console.print(
-            f"No population was given: of the training texts these are most like {escape(kind)} "
+            f"No population was given: of the training texts these are most like {_shown(kind)} "
             f"({share:.0%}), and {_unlikeness(likeness['unlikeness'])}"
         )
     for side in ("first", "second"):
         for document in result[side]["documents"]:
             console.print(
-                f"{side:>6}  {escape(document['name'])}, {document['tokens']:,} tokens, "
+                f"{side:>6}  {_shown(document['name'])}, {document['tokens']:,} tokens, "
                 f"SHA-256 {document['sha256']}",
                 style="dim",
             )
     console.print(
-        f" model  {escape(result['model'])}, SHA-256 {result['model_sha256']}", style="dim"
+        f" model  {_shown(result['model'])}, SHA-256 {result['model_sha256']}", style="dim"
     )
     for warning in result["warnings"]:
         complain(f"warning: {warning['message']}")
@@ -195,7 +221,7 @@ def print_verification(result: dict[str, Any]) -> None:
 def _print_evidence(console: Console, number: str, result: dict[str, Any]) -> None:
     """The number, its words, and what a prior makes of it."""
     console.print(f"log10 Bayes factor  [bold]{number}[/bold]")
-    console.print(escape(result["verbal"]))
+    console.print(_shown(result["verbal"]))
     probability, prior = result["probability_same_author"], result["prior_same_author"]
     # Never 0 or 1, which no evidence makes it.
     shown = "< 0.001" if probability < 0.001 else "> 0.999" if probability > 0.999 else ""
@@ -203,7 +229,7 @@ def _print_evidence(console: Console, number: str, result: dict[str, Any]) -> No
         f"Probability of one author  {shown or format(probability, '.3f')}, "
         f"if it was {prior:g} before the texts"
     )
-    console.print(f"Decision  [bold]{result['decision']}[/bold]: {escape(result['reason'])}")
+    console.print(f"Decision  [bold]{result['decision']}[/bold]: {_shown(result['reason'])}")
 
 
 def _unlikeness(value: float) -> str:
@@ -261,10 +287,8 @@ class TrainingBar:
             scores = ", ".join(
                 f"{name} {row[event['measure']]:.3f}" for name, row in event["dev"].items()
             )
-            self._console.print(
-                f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}",
-                markup=False,
-            )
+            told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
+            self._console.print(one_line(told), markup=False)
 
     def _show_stage(self, event: dict[str, Any]) -> None:
         """Of an n-gram model: a step of a stage, or a look at dev."""
@@ -278,10 +302,10 @@ class TrainingBar:
             )
         else:
             scores = ", ".join(f"{name} {value:.3f}" for name, value in event["dev"].items())
-            self._console.print(
-                f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}; {scores}",
-                markup=False,
+            told = (
+                f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}; {scores}"
             )
+            self._console.print(one_line(told), markup=False)
 
     def _name(self, event: dict[str, Any]) -> str:
         member = f"member {event['member'] + 1}, " if self._members > 1 else ""

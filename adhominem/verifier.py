@@ -13,6 +13,7 @@ import adhominem
 from adhominem.cautions import cautions_of
 from adhominem.errors import EmptyTextError, InputError, ModelError, OptionError
 from adhominem.models.calibration import read_scales
+from adhominem.models.files import ModelFiles
 from adhominem.models.folder import AnyModel, model_hash, read_models
 from adhominem.models.kinds import read_kinds
 from adhominem.models.member import Member
@@ -40,6 +41,7 @@ Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
+_LARGEST = 1e30  # no LEV comes near; numbers much larger would end as infinite
 
 
 class Verifier:
@@ -67,12 +69,6 @@ class Verifier:
         self.name, self.sha256 = name, sha256
         self.kind_names = dict(kind_names or {})
         scales = scales or Scales()
-        if len(scales.usual_clearness) not in (0, len(models)):
-            raise ModelError(
-                f"the calibration of {name} is damaged (usual_clearness is for "
-                f"{len(scales.usual_clearness)} members; there are {len(models)}); calibrate "
-                "the model again"
-            )
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self.members: list[Member] = []
         for model in models:
@@ -80,6 +76,7 @@ class Verifier:
             if normaliser not in tokenizers:
                 tokenizers[normaliser] = Tokenizer(normaliser)
             self.members.append(Member(model, tokenizers[normaliser], threads, device))
+        scales.check(name, len(models), 0 if self.members[0].styles is None else 1)
         self.scorer = Scorer(tuple(member.scorer for member in self.members), scales)
 
     @property
@@ -202,12 +199,21 @@ class Verifier:
             tokens = {tokenizer: _tokens(some, tokenizer) for tokenizer in tokenizers}
             levs = [member.encode(some, tokens[member.tokenizer]) for member in self.members]
             parts.append(np.concatenate(levs, axis=1))
+            self._check_numbers(parts[-1])
             on_documents(len(some))
         found = np.concatenate(parts)
         if len(distinct) == len(documents):
             return found
         on_documents(len(documents) - len(distinct))
         return np.asarray(found[rows])
+
+    def _check_numbers(self, levs: Levs) -> None:
+        """Weights may all be numbers, and what is computed with them may not."""
+        if levs.size and not -_LARGEST < levs.min() <= levs.max() < _LARGEST:
+            raise ModelError(
+                f"the model {self.name} gives LEVs that are no numbers, or beyond all bounds: it "
+                "is damaged; fetch or train it again"
+            )
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
@@ -334,13 +340,13 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
 
     On a `device` other than the CPU it needs torch.
     """
-    folder = model_folder(model)
+    files = ModelFiles(model_folder(model))
     return Verifier(
-        read_models(folder),
-        read_scales(folder),
-        name=folder.resolve().name,
-        sha256=model_hash(folder),
-        kind_names=read_kinds(folder),
+        read_models(files),
+        read_scales(files),
+        name=files.folder.resolve().name,
+        sha256=model_hash(files),
+        kind_names=read_kinds(files),
         threads=threads,
         device=device,
     )

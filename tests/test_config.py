@@ -251,3 +251,40 @@ def test_a_preset_that_does_not_exist_is_refused_with_those_that_do() -> None:
 )
 def test_the_learning_rate_falls_linearly_and_then_stays(epoch: float, rate: float) -> None:
     assert TrainingOptions().rate(epoch) == pytest.approx(rate)
+
+
+# Settings that may be anybody's
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("data.vocabulary.characters_per_token", 10**9),
+        ("data.windows.hop", 10**6),
+        ("data.windows.max_windows", 10**9),
+        ("encoder.lev_size", 10**9),
+        ("encoder.lev_size", 10**400),
+        ("encoder.cnn_dropout", 10**400),
+        ("encoder.cnn_dropout", float("nan")),
+        ("training.learning_rate", float("inf")),
+        ("encoder.word_vectors", "x" * 10**6),
+        ("data.normaliser.steps", ["nfc"] * 10**5),
+        ("encoder.lev_size", [[0] * 1_000] * 1_000),
+    ],
+)
+def test_json_with_a_value_beyond_all_bounds_is_refused_in_few_words(
+    setting: str, value: object
+) -> None:
+    data = Config().to_json()
+    place = data
+    *rooms, name = setting.split(".")
+    for room in rooms:
+        place = place[room]
+    place[name] = value
+    with pytest.raises(OptionError, match=f"config.{setting}") as error:
+        Config.from_json(data)
+    assert len(str(error.value)) < 400
+
+
+def test_a_seed_may_be_as_large_as_one_likes() -> None:
+    assert Config().with_setting(f"training.seed={2**64}").training.seed == 2**64

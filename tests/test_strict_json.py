@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.strict_json import strict_json
+from adhominem.strict_json import parsed_json, strict_json
 
 values: st.SearchStrategy[Any] = st.recursive(
     st.none()
@@ -41,3 +41,28 @@ def test_no_number_is_left_that_json_does_not_know(value: list[object]) -> None:
 @pytest.mark.parametrize("text", ["“Don’t”", "żółć", "中"])
 def test_letters_are_not_escaped(text: str) -> None:
     assert text in strict_json({"text": text})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+        b"9" * 5_000,
+        b"\xff",
+        b"",
+        b"\xef\xbb\xbf{}",
+        "{}".encode("utf-16"),
+    ],
+    ids=range(8),
+)
+def test_json_of_anybody_is_read_or_is_a_value_error(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        parsed_json(data)
+
+
+def test_json_is_read_from_bytes_and_from_text() -> None:
+    assert (
+        parsed_json('{"ü": [1, 2.5]}'.encode()) == parsed_json('{"ü": [1, 2.5]}') == {"ü": [1, 2.5]}
+    )

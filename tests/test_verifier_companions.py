@@ -246,7 +246,7 @@ def test_sets_may_come_as_one_array(verifier: Verifier, levs: Levs, population: 
 def test_the_usual_clearness_is_of_each_member() -> None:
     scales = Scales(usual_clearness=(1.0, 2.0))
     with pytest.raises(ModelError, match="usual_clearness is for 2 members; there are 1"):
-        Verifier([None], scales)  # type: ignore[list-item]
+        scales.check("small", 1, 0)
 
 
 # Scales

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,17 +20,29 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
 from adhominem.cli import corpora, explanations, measures, models, pictures, reports, serve, texts
+from adhominem.cli.shared import max_bytes_option
+from adhominem.cli.streams import mend_streams
 from adhominem.errors import AdHominemError
+from adhominem.harmless import one_line
 
 
 class _Commands(click.Group):
     """Shows what AdHominem raises on purpose, and a full disk, as one line, not as a traceback."""
 
+    def main(self, *details: Any, **options: Any) -> Any:
+        mend_streams()
+        return super().main(*details, **options)
+
+    def make_context(self, *details: Any, **options: Any) -> click.Context:
+        with _harmless_complaints():
+            return super().make_context(*details, **options)
+
     def invoke(self, context: click.Context) -> Any:
         from adhominem.terminal import complain, short_warnings
+        from adhominem.text.inputs import noting_inputs
 
         try:
-            with short_warnings():
+            with short_warnings(), _harmless_complaints(), noting_inputs():
                 return super().invoke(context)
         except BrokenPipeError:  # whoever reads our output has had enough: click ends in silence
             raise
@@ -38,6 +52,16 @@ class _Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self.commands)  # in the order of the work, not of the alphabet
+
+
+@contextmanager
+def _harmless_complaints() -> Iterator[None]:
+    """What click says of a wrong call quotes it, with all that is in it."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.__dict__["message"] = one_line(error.message)
+        raise
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -66,4 +90,6 @@ for _command in (
     models.calibrate,
     serve.serve,
 ):
+    if _command not in (models.ensemble, serve.serve):  # all others read texts
+        _command.params.append(max_bytes_option)
     main.add_command(_command)

@@ -75,10 +75,14 @@ def case_options(command: Callable[..., None]) -> Callable[..., None]:
         **others: Any,
     ) -> None:
         check_sides(first, second)
+        from adhominem.models.shipped import model_folder
         from adhominem.text.exhibits import read_exhibits
+        from adhominem.text.inputs import note_input
         from adhominem.verifier import load
 
         verifier = load(model, device=device)
+        for file in model_folder(model).rglob("*"):
+            note_input(file)
         sides = (
             read_exhibits([first, *also_first], topic_first),
             read_exhibits([second, *also_second], topic_second),

@@ -94,7 +94,7 @@ def split(
     from dataclasses import asdict
 
     from adhominem.pairs.split import SplitOptions, split
-    from adhominem.terminal import print_json, print_table, progress
+    from adhominem.terminal import print_json, print_table, progress, say
 
     chosen, size = find_all(sources)
     skipped = skip_list()
@@ -106,7 +106,7 @@ def split(
     else:
         print_table(f"{output}: pairs of one epoch", *report.table())
         for line in report.remarks():
-            click.echo(line)
+            say(line)
     finish(skipped)
 
 

@@ -73,8 +73,12 @@ def explain(
     from adhominem.explain.output import explanation_text, write_explanation
     from adhominem.explain.texts import explain_texts
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import complain, percent, print_json
+    from adhominem.terminal import complain, percent, print_json, say, show
+    from adhominem.text.inputs import check_not_read
 
+    verbal_scale = VerbalScale.read(scale) if scale else None
+    if output is not None:
+        check_not_read(output)  # before minutes of work
     with percent("explaining") as on_progress:
         explanation = explain_texts(
             case.verifier,
@@ -83,7 +87,7 @@ def explain(
             population=case.population,
             prior_same_author=prior,
             delta=delta,
-            scale=VerbalScale.read(scale) if scale else None,
+            scale=verbal_scale,
             on_progress=on_progress,
         )
     if as_json:
@@ -91,11 +95,11 @@ def explain(
     if output is not None:
         write_explanation(explanation, output, chosen)
         if not as_json:
-            click.echo(f"Written  {output}")
+            say(f"Written  {output}")
     elif not as_json:
         environment = os.environ if sys.stdout.isatty() else None
         columns = shutil.get_terminal_size().columns
-        click.echo(explanation_text(explanation, chosen or "terminal", environment, columns))
+        show(explanation_text(explanation, chosen or "terminal", environment, columns))
     if not as_json:
         for warning in explanation.verification.warnings:
             complain(f"warning: {warning.message}")

@@ -12,6 +12,7 @@ from adhominem.cli.shared import (
     all_cores_option,
     check_companions,
     finish,
+    force_option,
     json_option,
     no_companions_option,
     read_all_pairs,
@@ -19,6 +20,7 @@ from adhominem.cli.shared import (
     seed_option,
     skip_list,
 )
+from adhominem.errors import NotFoundError
 
 if TYPE_CHECKING:
     from adhominem.evaluation.measures import Evaluation
@@ -93,7 +95,7 @@ def evaluate(
     from adhominem.evaluation.groups import read_groups
     from adhominem.evaluation.measures import MEASURES
     from adhominem.evaluation.measures import evaluate as evaluate_answers
-    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.terminal import counting, print_json, print_table, say
     from adhominem.text.writing import check_output
 
     if output is not None:
@@ -154,14 +156,14 @@ def evaluate(
         ]
         print_table(part, ["", "pairs", *(MEASURES[kind].title for kind in kinds)], shown)
     for remark in dict.fromkeys(line for each in found for line in each.remarks):
-        click.echo(f"Note: {remark}.")
+        say(f"Note: {remark}.")
     if found[0].intervals:
-        click.echo(
+        say(
             f"In brackets: 95% intervals, by resampling {found[0].resampled} "
             f"{found[0].resamples:,} times."
         )
     if output is not None:
-        click.echo(f"Figures and a page: {output / 'index.html'}")
+        say(f"Figures and a page: {output / 'index.html'}")
 
 
 def _answers_of(
@@ -219,7 +221,7 @@ def table(
     from dataclasses import asdict
 
     from adhominem.runs.table import table as score_all
-    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.terminal import counting, print_json, print_table, say
 
     skipped = skip_list()
     found = read_pair_sets(sets, skipped)
@@ -242,7 +244,7 @@ def table(
         )
         bare = dict.fromkeys(row.model for row in rows if not row.calibrated)
         if bare:
-            click.echo(f"Not calibrated: {', '.join(bare)}.")
+            say(f"Not calibrated: {', '.join(bare)}.")
     finish(skipped)
 
 
@@ -261,6 +263,7 @@ def table(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The answers.jsonl."
 )
 @all_cores_option
+@force_option
 @json_option
 def baseline(
     name: str,
@@ -268,6 +271,7 @@ def baseline(
     train_sets: tuple[Path, ...],
     output: Path,
     jobs: int,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Answer PAIRS by a simple rival system, for comparison.
@@ -283,10 +287,14 @@ def baseline(
     from adhominem.evaluation.answers import write_answers
     from adhominem.evaluation.baselines import run_baseline
     from adhominem.terminal import print_json
+    from adhominem.text.inputs import check_not_read
 
     skipped = skip_list()
     known = [pair for path in train_sets for pair in read_all_pairs(path, skipped)]
     asked = read_all_pairs(pairs, skipped)
+    check_not_read(output)
+    if not asked and not force:
+        raise NotFoundError("no pair can be read; expected one or more, or --force", pairs)
     found = run_baseline(name, known, asked, jobs=jobs)
     write_answers(output, [pair.id for pair in asked], found.value, found.log_bayes_factor)
     if as_json:

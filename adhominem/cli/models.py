@@ -194,7 +194,7 @@ def calibrate(
     from math import log
 
     from adhominem.runs.calibrate import LENGTHS, calibrate_model
-    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.terminal import counting, print_json, print_table, say
 
     skipped = skip_list()
     sets = read_pair_sets(pairs, skipped)
@@ -220,13 +220,11 @@ def calibrate(
         )
         for mode, report in found.modes.items():
             low, high = report.calibration.lower_bound, report.calibration.upper_bound
-            click.echo(
+            say(
                 f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "
                 f"{high / log(10):.2f} will be reported."
             )
-        click.echo("'After' is of pairs whose authors the map has not seen.")
+        say("'After' is of pairs whose authors the map has not seen.")
         if found.companions is None:
-            click.echo(
-                "Companions are not calibrated: too few pairs are in sets of 20 texts or more."
-            )
+            say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")
     finish(skipped)

@@ -98,9 +98,13 @@ def report(
     from adhominem.explain.report_pdf import write_report_pdf
     from adhominem.explain.summary import signed
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import complain, percent, print_json
+    from adhominem.terminal import complain, percent, print_json, say
+    from adhominem.text.inputs import check_not_read
     from adhominem.text.writing import write_whole
 
+    verbal_scale = VerbalScale.read(scale) if scale else None
+    for output in outputs:
+        check_not_read(output)  # before minutes of work
     date = report_date(date)
     given = click.get_current_context().params
     with percent("report") as on_progress:
@@ -116,7 +120,7 @@ def report(
             case=title,
             examiner=examiner,
             date=date,
-            scale=VerbalScale.read(scale) if scale else None,
+            scale=verbal_scale,
             model=given["model"],
             modified=file_dates([*case.first, *case.second]),
             on_progress=on_progress,
@@ -131,9 +135,9 @@ def report(
     if as_json:
         print_json({"outputs": written, **made.to_json()})
     else:
-        click.echo(f"log10 Bayes factor  {signed(made.log10_bayes_factor)}")
-        click.echo(made.verbal)
-        click.echo(f"Written  {', '.join(written)}")
+        say(f"log10 Bayes factor  {signed(made.log10_bayes_factor)}")
+        say(made.verbal)
+        say(f"Written  {', '.join(written)}")
         for warning in made.warnings:
             complain(f"warning: {warning.message}")
     finish(case.skipped)
@@ -169,7 +173,7 @@ def check_report_command(
     from adhominem.explain.check import check_report
     from adhominem.explain.report_html import report_in_page
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import percent, print_json
+    from adhominem.terminal import percent, print_json, say
     from adhominem.text.exhibits import read_exhibits
     from adhominem.verifier import load
 
@@ -196,14 +200,15 @@ def check_report_command(
         told = [vars(each) for each in differences]
         print_json({"same": not differences, "differences": told, "own_scale": own_scale})
     elif differences:
-        click.echo("\n".join(str(each) for each in differences))
+        for each in differences:
+            say(str(each))
         if population is None and reported.population is not None:
-            click.echo("The report has a population: give its texts, too, by --population.")
+            say("The report has a population: give its texts, too, by --population.")
     else:
-        click.echo("The same: texts, population, model, version, numbers and page.")
-        click.echo("As the report has them: names, topics, prior, case, examiner, date.")
+        say("The same: texts, population, model, version, numbers and page.")
+        say("As the report has them: names, topics, prior, case, examiner, date.")
     if own_scale and not as_json:
-        click.echo("The report has a verbal scale of its own, not the one of AdHominem.")
+        say("The report has a verbal scale of its own, not the one of AdHominem.")
     if differences:
         sys.exit(1)
     finish(skipped)

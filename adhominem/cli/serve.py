@@ -40,6 +40,13 @@ from adhominem.cli.shared import model_option, population_option
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds until a request is given up.",
 )
+@click.option(
+    "--per-client",
+    default=128,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
+)
 def serve(
     host: str,
     port: int,
@@ -49,6 +56,7 @@ def serve(
     allow_host: tuple[str, ...],
     max_bytes: int,
     timeout: float,
+    per_client: int,
 ) -> None:
     """A page to compare texts in a browser, and a REST interface for programs.
 
@@ -63,7 +71,6 @@ def serve(
 
     try:
         import fastapi  # noqa: F401
-        import python_multipart  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "serve", "adhominem serve") from None
@@ -71,6 +78,6 @@ def serve(
     from adhominem.web.server import serve as serve_all
     from adhominem.web.service import Service
 
-    limits = Limits(bytes=max_bytes, seconds=timeout)
+    limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
     service = Service.open(model, population, limits)
     serve_all(service, host=host, port=port, token=token, names=allow_host, say=complain)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhominem.errors import InputError, OptionError
+from adhominem.text.limits import DEFAULT_MOST_BYTES, reading_at_most
 
 if TYPE_CHECKING:
     from adhominem.text.pan import Pair
@@ -30,6 +31,9 @@ seed_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
+force_option = click.option(
+    "--force", is_flag=True, help="Write the output even if nothing is in it."
+)
 jobs_option = click.option(
     "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
 )
@@ -38,11 +42,31 @@ all_cores_option = click.option(
 )
 
 
+def _limit_texts(context: click.Context, parameter: click.Parameter, count: int) -> None:
+    context.with_resource(reading_at_most(count))
+
+
+# Of every command that reads texts: the group adds it to them.
+max_bytes_option = click.Option(
+    ["--max-bytes"],
+    default=DEFAULT_MOST_BYTES,
+    show_default=True,
+    type=click.IntRange(min=1),
+    expose_value=False,
+    callback=_limit_texts,
+    help="Of one text, unpacked, or of one line of a table.",
+)
+
+
 def find_all(paths: tuple[Path, ...]) -> tuple[list[Source], int]:
     """The corpora at all these paths, and their bytes."""
+    from adhominem.text.inputs import note_input
     from adhominem.text.readers import find_sources
 
     sources = [source for path in paths for source in find_sources(path)]
+    for source in sources:
+        for file in source.files():
+            note_input(file)
     return sources, sum(source.size() for source in sources)
 
 

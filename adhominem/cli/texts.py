@@ -12,6 +12,7 @@ from adhominem.cli.shared import (
     device_option,
     find_all,
     finish,
+    force_option,
     jobs_option,
     json_option,
     model_option,
@@ -108,8 +109,9 @@ def predict(
 ) -> None:
     """Answer all pairs of a file: PAN's pairs.jsonl to answers.jsonl.
 
-    A run that was stopped goes on where it was when it is started again. Each answer has the
-    fields id, value and log_bayes_factor.
+    A run that was stopped goes on where it was when it is started again: pairs that have been
+    changed or added since are answered anew, the others not. An id that is there twice is
+    answered once, and listed. Each answer has the fields id, value and log_bayes_factor.
 
     \b
         adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
@@ -118,9 +120,8 @@ def predict(
     from dataclasses import asdict
 
     from adhominem.runs.predict import predict as answer_all
-    from adhominem.terminal import complain, print_json, print_table, progress
+    from adhominem.terminal import complain, print_json, print_table, progress, say
     from adhominem.text.pan import pair_rows, problem_rows
-    from adhominem.text.readers import find_sources
 
     if (source is None) == (given is None):
         raise click.UsageError("give the input once, as SOURCE or by -i")
@@ -130,7 +131,7 @@ def predict(
     if output.is_dir() or not output.suffix:
         output = output / "answers.jsonl"
     skipped = skip_list()
-    size = sum(found.size() for found in find_sources(path))
+    _, size = find_all((path,))
     with progress("answering", size) as on_bytes:
         done = answer_all(
             model,
@@ -169,7 +170,7 @@ def predict(
             [["", done.answers, done.scored, done.encoded, len(skipped)]],
         )
         if population == "input" and not no_companions:
-            click.echo(told_of_companions(done.companions, done.population_texts))
+            say(told_of_companions(done.companions, done.population_texts))
     finish(skipped)
 
 
@@ -184,11 +185,15 @@ def predict(
 )
 @model_option
 @jobs_option
+@force_option
 @json_option
-def encode(sources: tuple[Path, ...], output: Path, model: str, jobs: int, as_json: bool) -> None:
+def encode(
+    sources: tuple[Path, ...], output: Path, model: str, jobs: int, force: bool, as_json: bool
+) -> None:
     """Turn every text into its linguistic embedding vector (LEV).
 
-    The table has a row a text: corpus, author, topic, work, id and lev.
+    The table has a row a text: corpus, author, topic, work, id and lev. Where no text can be
+    read, that is an error, and a table that was there stays.
 
     \b
         adhominem encode novels/ -o levs.parquet
@@ -199,7 +204,9 @@ def encode(sources: tuple[Path, ...], output: Path, model: str, jobs: int, as_js
     chosen, size = find_all(sources)
     skipped = skip_list()
     with progress("encoding", size) as on_bytes:
-        done = encode_all(model, chosen, output, jobs=jobs, skipped=skipped, on_bytes=on_bytes)
+        done = encode_all(
+            model, chosen, output, jobs=jobs, force=force, skipped=skipped, on_bytes=on_bytes
+        )
     if as_json:
         print_json(
             {

@@ -30,7 +30,8 @@ START, END = "\x02", "\x03"
 MASK = "\x00"  # any masked token, or a rare shape
 CHANNELS = ("characters", "tokens", "bigrams", "shaped_bigrams")
 _LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
-_MOST_TYPES = 500_000  # that are remembered
+_MOST_TYPES = 1 << 18  # that are remembered, at most some 200 MB
+_MOST_CHARACTERS = 1 << 21  # of their spellings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,10 +236,11 @@ class NgramCounter:
     def _forget(self) -> None:
         self._numbers: dict[str, int] = {}
         self._types: list[TypeNgrams] = []
+        self._characters = 0  # that are remembered
 
     def _known(self, tokens: Sequence[str]) -> tuple[list[TypeNgrams], IntArray, IntArray]:
         """The token types of a text, which of them each token is, and how often each occurs."""
-        if len(self._types) > _MOST_TYPES:
+        if len(self._types) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
             self._forget()
         numbers, types = self._numbers, self._types
         row = []
@@ -247,6 +249,7 @@ class NgramCounter:
             if number is None:
                 number = numbers[token] = len(types)
                 types.append(self.table.of_type(token))
+                self._characters += len(token)
             row.append(number)
         kinds, inverse, times = np.unique(row, return_inverse=True, return_counts=True)
         return [types[kind] for kind in kinds], inverse, times

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 
 import numpy as np
 import numpy.typing as npt
@@ -113,9 +113,13 @@ class Runtime:
     ) -> tuple[Array, Array]:
         """(windows, size), and the attention (windows, 1 + tokens)."""
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
-        rows, tables = self._types.look_up(list(chain(*documents)))  # of all documents in a row
+        places = table.token_places(lengths, self._windows.width)  # (windows, tokens)
+        needed = np.zeros(lengths.sum(), dtype=np.bool_)  # (tokens,) of all documents in a row
+        needed[places] = True
+        rows = np.zeros(len(needed), dtype=np.int64)
+        rows[needed], tables = self._types.look_up(list(compress(chain(*documents), needed)))
         prefixes = self._types.prefixes(topics)
-        tokens = rows[table.token_places(lengths, self._windows.width)]  # (windows, tokens)
+        tokens = rows[places]
         vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
         attention = np.empty((len(tokens), 1 + self._windows.width), dtype=np.float32)
 

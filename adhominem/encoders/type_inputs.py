@@ -16,6 +16,7 @@ IntArray = npt.NDArray[np.int64]
 Weights = Mapping[str, npt.NDArray[np.float32]]
 
 _MOST_TYPES = 1 << 16  # kept, some 100 MB; then it forgets them all and starts again
+_MOST_CHARACTERS = 1 << 20  # of their spellings
 _TYPES_AT_ONCE = 4_096
 
 
@@ -39,6 +40,7 @@ class TypeInputs:
 
     def _forget(self) -> None:
         self._known: dict[str, int] = {}
+        self._characters = 0  # that are known
         self._tables = self._room(1 << 10)
 
     def _room(self, types: int) -> tuple[Array, Array]:
@@ -50,13 +52,19 @@ class TypeInputs:
         """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
         with self._lock:
             new = list(set(tokens).difference(self._known))
-            if len(self._known) + len(new) > _MOST_TYPES:
+            if (
+                len(self._known) + len(new) > _MOST_TYPES
+                or self._characters + sum(map(len, new)) > _MOST_CHARACTERS
+            ):
                 self._forget()
                 new = list(set(tokens))
             for at in range(0, len(new), _TYPES_AT_ONCE):
                 self._add(new[at : at + _TYPES_AT_ONCE])
             rows = np.fromiter(map(self._known.__getitem__, tokens), np.int64, len(tokens))
-            return rows, self._tables
+            tables = self._tables
+            if len(self._known) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
+                self._forget()  # these tokens alone are too much
+            return rows, tables
 
     def _add(self, types: list[str]) -> None:
         first, last = len(self._known), len(self._known) + len(types)
@@ -72,6 +80,7 @@ class TypeInputs:
         )
         for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
             table[first:last] = half
+        self._characters += sum(map(len, types))
         self._known.update(zip(types, range(first, last), strict=True))
 
     def _spellings(self, types: list[str]) -> Array:

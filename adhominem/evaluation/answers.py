@@ -26,6 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _MOST_LISTED = 10
+_NUMBERS = ("value", "log_bayes_factor")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def load_answers(
     """Read `answers.jsonl` and bring it into the order of the truth."""
     path = Path(path)
     lines = list(read_json_lines(path))
-    rows: list[dict[str, Any]] = _good_rows(row for _, row in lines)
+    rows: list[dict[str, Any]] = [_bare(row) for row in _good_rows(row for _, row in lines)]
     unnamed = [f"line {at}" for at, row in lines if not isinstance(row.get("id"), str)]  # type: ignore[union-attr]
     _complain(path, {"answers without an id (a string)": unnamed})
     found = {row["id"]: row for row in rows}
@@ -222,6 +223,18 @@ def _doubles(ids: Iterable[str]) -> list[str]:
             twice[key] = None
         seen.add(key)
     return list(twice)
+
+
+def _bare(row: dict[str, Any]) -> dict[str, Any]:
+    """A number that comes as a list of one, as an official answer of PAN 2020 has them, is it."""
+    return {
+        name: value[0] if name in _NUMBERS and _is_list_of_one(value) else value
+        for name, value in row.items()
+    }
+
+
+def _is_list_of_one(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 1
 
 
 def _is_number(value: object) -> bool:

@@ -27,7 +27,7 @@ from adhominem.explain.colours import (
 )
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.explain.lines import Line, lines
-from adhominem.explain.pieces import Piece, harmless, passage_weights, token_weights
+from adhominem.explain.pieces import Piece, passage_weights, token_weights
 from adhominem.explain.summary import (
     CHANNELS,
     NO_ATTENTION,
@@ -38,6 +38,7 @@ from adhominem.explain.summary import (
     probability,
     signed,
 )
+from adhominem.harmless import harmless
 
 Colours = Literal["truecolor", "256", "none"]
 

@@ -8,9 +8,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from adhominem.explain.pieces import harmless
+from adhominem.errors import InputError
 from adhominem.explain.report import Report, ReportedText, make_report
 from adhominem.explain.report_html import report_in_page, report_page
+from adhominem.harmless import harmless
+from adhominem.models.files import is_plain
 from adhominem.scoring.population import Population
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
@@ -63,6 +65,10 @@ def check_report(
     compared, too: it must say what its data say.
     """
     reported, page = report_in_page(Path(path))
+    if verifier is None and model is None and not is_plain(reported.model):
+        raise InputError(  # a report may be anybody's: it does not say which folder is opened
+            "the report does not name its model as a model is named; say where it lies", path
+        )
     verifier = verifier or load(model or reported.model)
     chosen = [
         _as_reported(exhibits_of(texts, side), own)

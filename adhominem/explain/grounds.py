@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from math import isfinite, log
+from math import log
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.models.calibration import Grounds, read_grounds
+from adhominem.models.files import ModelFiles
 from adhominem.models.folder import model_hash
 from adhominem.models.shipped import model_folder
 from adhominem.models.validation import Validation
@@ -58,56 +58,44 @@ class ValidationFacts:
     cllr: float
 
 
-def folder_of(verifier: Verifier, model: str | Path | None) -> Path | None:
-    """The folder of a verifier's model: as given, or found by its name; None if it is not found.
+def files_of(verifier: Verifier, model: str | Path | None) -> ModelFiles | None:
+    """The files of a verifier's model: as given, or found by its name; None if it is not found.
 
-    It must hold the very model that the verifier has, by its hash.
+    They must be the very ones that the verifier has, by their hash.
     """
     if model is None and not verifier.name:
         return None
     try:
-        folder = model_folder(verifier.name if model is None else model)
-        fits = model_hash(folder) == verifier.sha256
+        files = ModelFiles(model_folder(verifier.name if model is None else model))
+        fits = model_hash(files) == verifier.sha256
     except ModelError:
         if model is not None:
             raise
         return None
     if model is not None and not fits:
-        raise OptionError(f"{folder} holds another model than the one that compares the texts")
-    return folder if fits else None
+        raise OptionError(f"{files.folder} holds another model than that which compares the texts")
+    return files if fits else None
 
 
 def calibration_facts(
-    calibration: Calibration | None, folder: Path | None, *, population: bool, at_bound: bool
+    calibration: Calibration | None, files: ModelFiles | None, *, population: bool, at_bound: bool
 ) -> CalibrationFacts | None:
-    """Those of a calibration; what it was fitted to is known only where the folder tells."""
+    """Those of a calibration; what it was fitted to is known only where its files tell."""
     if calibration is None:
         return None
-    told = _told(folder, "population" if population else "alone")
+    told = Grounds() if files is None else read_grounds(files, population=population)
     return CalibrationFacts(
         kind=calibration.kind,
-        sets=tuple(told.get("sets", ())),
+        sets=told.sets,
         pairs=calibration.pairs,
-        same_author=told.get("same_author"),
-        authors=told.get("authors"),
-        cllr_before=_finite(told.get("before", {}).get("cllr")),
-        cllr_after=_finite(told.get("after", {}).get("cllr")),
+        same_author=told.same_author,
+        authors=told.authors,
+        cllr_before=told.cllr_before,
+        cllr_after=told.cllr_after,
         lower_bound=calibration.lower_bound / LOG_10,
         upper_bound=calibration.upper_bound / LOG_10,
         at_bound=at_bound,
     )
-
-
-def _told(folder: Path | None, mode: str) -> dict[str, Any]:
-    """What calibration.json has beside the calibration; the first format had nothing."""
-    if folder is None:
-        return {}
-    data = json.loads((folder / "calibration.json").read_text("utf-8"))  # loaded once already
-    return data.get(mode) or {}
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
 
 
 def like_pairs(

@@ -21,7 +21,7 @@ from adhominem.explain.colours import (
     strongest_of,
 )
 from adhominem.explain.explanation import ExplainedText, Explanation
-from adhominem.explain.pieces import harmless, passage_weights, pieces, token_weights
+from adhominem.explain.pieces import passage_weights, pieces, token_weights
 from adhominem.explain.summary import (
     NOT_A_VERDICT,
     caption,
@@ -30,6 +30,7 @@ from adhominem.explain.summary import (
     signed,
     title,
 )
+from adhominem.harmless import harmless
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",

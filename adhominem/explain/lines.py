@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from adhominem.explain.explanation import ExplainedText
-from adhominem.explain.pieces import Piece, harmless, pieces
+from adhominem.explain.pieces import Piece, pieces
+from adhominem.harmless import harmless
 
 Measure = Callable[[str], float]
 Dress = Callable[[Piece, str], str]  # what is put around the characters of a piece

@@ -9,7 +9,7 @@ import matplotlib
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
 
-from adhominem.explain.pieces import harmless
+from adhominem.harmless import harmless
 
 SANS, BOLD, MONO = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"
 

@@ -23,7 +23,7 @@ from adhominem.explain.grounds import (
     CalibrationFacts,
     ValidationFacts,
     calibration_facts,
-    folder_of,
+    files_of,
     like_pairs,
     validation_facts,
 )
@@ -177,7 +177,7 @@ def make_report(
     settings = Settings(seed=seed, draws=draws, scale=scale.rungs)
     population = without_companions(population)
     sides = (exhibits_of(first, "first"), exhibits_of(second, "second"))
-    folder = folder_of(verifier, model)
+    files = files_of(verifier, model)
     explanation = explain_texts(
         verifier,
         *sides,
@@ -195,7 +195,7 @@ def make_report(
     )
     calibration = verifier.scales.of(population).calibration
     like = like_pairs(
-        None if folder is None else read_validation(folder),
+        None if files is None else read_validation(files),
         min(sum(_words(each) for each in side) for side in sides),
         found.likeness,
         population=population is not None,
@@ -222,7 +222,7 @@ def make_report(
         validation=like and validation_facts(*like, found.log_bayes_factor),
         calibration=calibration_facts(
             calibration,
-            folder,
+            files,
             population=population is not None,
             at_bound=any(each.code == "at_bound" for each in found.warnings),
         ),

@@ -26,6 +26,8 @@ from adhominem.explain.report_blocks import (
 )
 from adhominem.explain.report_text import TITLE, head, headline, sections
 from adhominem.explain.tippett import as_svg
+from adhominem.scoring.verbal import VerbalScale
+from adhominem.strict_json import parsed_json
 from adhominem.text.files import read_text
 
 _PAGE_STYLE = Path(__file__).with_name("report.css").read_text("utf-8")
@@ -80,11 +82,13 @@ def report_in_page(path: Path) -> tuple[Report, str]:
             path,
         )
     try:
-        return Report.from_json(json.loads(found[0])), page
+        report = Report.from_json(parsed_json(found[0]))
+        VerbalScale(report.settings.scale)
+        return report, page
     except (ValueError, RecursionError, OptionError) as error:
         raise InputError(
-            f"the data of this report are damaged, or of another version ({error}); fetch the "
-            "report again, or check it with the version that wrote it",
+            f"the data of this report are damaged, or of another version ({str(error)[:300]}); "
+            "fetch the report again, or check it with the version that wrote it",
             path,
         ) from None
 

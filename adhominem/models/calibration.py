@@ -1,4 +1,9 @@
-"""The calibration of a model, as it lies in its folder: calibration.json."""
+"""The calibration of a model, as it lies in its folder: calibration.json, and the pairs behind it.
+
+Both are replaced as one. The pairs are written first, under a name that the old calibration.json
+does not know; then a new one, which names them, takes its place in one move; then the old pairs are
+removed. Whatever is interrupted, and wherever, the folder holds a calibration with its own pairs.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +14,23 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from adhominem.errors import ModelError, OptionError
+from adhominem.errors import ModelError
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.layout import CALIBRATION, CARD, UNTIED_VALIDATION, VALIDATION
+from adhominem.models.validation import (
+    RECALIBRATE,
+    Validation,
+    validation_file,
+    write_pairs,
+    write_validation,
+)
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.fusion import Fusion, Scale
 from adhominem.scoring.scales import Scales
-from adhominem.text.writing import write_whole
+from adhominem.text.writing import replace_file
 
 FORMAT = 2
 _BEFORE = 1  # one calibration, without a population, of an ensemble's mean
-_NAME = "calibration.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +46,17 @@ class CalibrationReport:
     after: dict[str, float]  # of pairs calibrated without them and without their authors
 
 
+@dataclass(frozen=True)
+class Grounds:
+    """What a scale rests on, as far as calibration.json tells; the first format told nothing."""
+
+    sets: tuple[str, ...] = ()
+    same_author: int | None = None
+    authors: int | None = None
+    cllr_before: float | None = None
+    cllr_after: float | None = None
+
+
 def write_calibration(
     folder: Path,
     alone: CalibrationReport,
@@ -40,8 +64,9 @@ def write_calibration(
     companions: CalibrationReport | None,
     usual_clearness: Sequence[float],
     version: str,
+    validation: Validation,
 ) -> None:
-    """Put it into the model's folder, whole or not at all."""
+    """Put it into the model's folder with its pairs, both or neither; the old ones go."""
     data = {
         "format": FORMAT,
         "adhominem": version,
@@ -50,8 +75,42 @@ def write_calibration(
         "companions": companions and _to_json(companions),
         "usual_clearness": list(usual_clearness),
     }
-    with write_whole(folder / _NAME) as file:
-        file.write(json.dumps(data, indent=1) + "\n")
+    _remove_litter(folder)
+    try:
+        _commit(folder, data, write_validation(folder, validation))
+    finally:
+        _remove_litter(folder)
+
+
+def tie_validation(folder: Path) -> None:
+    """Bring a calibration as versions up to 0.1 wrote it to the form of today."""
+    files = ModelFiles(folder)
+    found = validation_file(files)
+    if found and found[0] is UNTIED_VALIDATION and files.has(CALIBRATION.name):
+        data = files.json(CALIBRATION)
+        _commit(folder, data, write_pairs(folder, files.read(UNTIED_VALIDATION)))
+        _remove_litter(folder)
+
+
+def _commit(folder: Path, data: dict[str, Any], validation: str) -> None:
+    """From one moment to the next, the calibration is this one, with pairs of this hash."""
+    text = json.dumps({**data, "validation": validation}, indent=1) + "\n"
+    replace_file(folder / CALIBRATION.name, text.encode("utf-8"))
+
+
+def _remove_litter(folder: Path) -> None:
+    """Pairs of no calibration that counts, and what a run that was killed had begun to write."""
+    try:
+        found = validation_file(ModelFiles(folder))
+    except ModelError:  # damaged: what belongs to it cannot be told
+        return
+    pairs = [UNTIED_VALIDATION.name, VALIDATION.name]
+    counts = found and found[1]
+    litter = [path for name in pairs for path in folder.glob(name) if path.name != counts]
+    for name in (*pairs, CALIBRATION.name, CARD.name):
+        litter += folder.glob(f".{name}.*.partial")
+    for path in litter:
+        path.unlink(missing_ok=True)
 
 
 def _to_json(report: CalibrationReport) -> dict[str, Any]:
@@ -66,20 +125,14 @@ def _to_json(report: CalibrationReport) -> dict[str, Any]:
     }
 
 
-def read_scales(folder: Path) -> Scales | None:
+def read_scales(folder: Path | ModelFiles) -> Scales | None:
     """The calibration of a model; None where there is none."""
-    path = folder / _NAME
-    if not path.is_file():
+    data = _read(ModelFiles.at(folder))
+    if data is None:
         return None
-    try:
-        data: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    with reading(ModelFiles.at(folder).folder, CALIBRATION.name, RECALIBRATE):
         if data["format"] == _BEFORE:
             return Scales(Scale(calibration=Calibration.from_json(data["calibration"])))
-        if data["format"] != FORMAT:
-            raise ModelError(
-                f"{path} has the format {data['format']!r}; this version reads {FORMAT}. "
-                "Upgrade AdHominem, or calibrate the model again."
-            )
         population, companions = data["population"], data.get("companions")
         usual = tuple(map(float, data.get("usual_clearness", ())))
         if not all(isfinite(clearness) and clearness > 0 for clearness in usual):
@@ -90,10 +143,45 @@ def read_scales(folder: Path) -> Scales | None:
             companions and _scale(companions),
             usual,
         )
-    except (OSError, ValueError, KeyError, TypeError, OptionError) as error:
+
+
+def read_grounds(folder: Path | ModelFiles, *, population: bool) -> Grounds:
+    """What the scale rests on that is for comparisons with a population, or without one."""
+    files = ModelFiles.at(folder)
+    data = _read(files) or {}
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        told = data.get("population" if population else "alone") or {}
+        sets = told.get("sets", [])
+        if not isinstance(sets, list) or not all(isinstance(each, str) for each in sets):
+            raise ValueError("sets is no list of names")
+        counts = {name: told.get(name) for name in ("same_author", "authors")}
+        if not all(each is None or (type(each) is int and each >= 0) for each in counts.values()):
+            raise ValueError("same_author or authors is no number")
+        before, after = (_number(told.get(name, {}).get("cllr")) for name in ("before", "after"))
+        return Grounds(tuple(sets), **counts, cllr_before=before, cllr_after=after)
+
+
+def _read(files: ModelFiles) -> dict[str, Any] | None:
+    """What calibration.json says, if it is there and of a version that can be read."""
+    if not files.has(CALIBRATION.name):
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        data: dict[str, Any] = files.json(CALIBRATION)
+        written_as = data["format"]
+    if written_as not in (_BEFORE, FORMAT):
         raise ModelError(
-            f"{path} is damaged ({type(error).__name__}: {error}); calibrate the model again"
-        ) from None
+            f"{files.folder / CALIBRATION.name} has the format {str(written_as)[:100]}; this "
+            f"version reads {FORMAT}. Upgrade AdHominem, or {RECALIBRATE}."
+        )
+    return data
+
+
+def _number(value: Any) -> float | None:
+    """A measure; None where there is none, or it could not be told."""
+    if value is None:
+        return None
+    number = float(value)
+    return number if isfinite(number) else None
 
 
 def _scale(data: dict[str, Any]) -> Scale:

@@ -10,6 +10,8 @@ from typing import Any
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams import CHANNELS, NgramTable
 from adhominem.models.calibration import CalibrationReport
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.layout import CARD
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.writing import write_whole
 
@@ -123,6 +125,15 @@ they get weights.
 {table}{_LIMITS}"""
 
 
+def read_card(folder: Path) -> str | None:
+    """The card of a model, if it has one."""
+    files = ModelFiles.at(folder)
+    if not files.has(CARD.name):
+        return None
+    with reading(folder, CARD.name, "mend or remove it"):
+        return files.read(CARD).decode("utf-8")
+
+
 def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
     """The card of a model that has been calibrated since it was written.
 
@@ -166,7 +177,7 @@ with a prior, which the texts do not give.
 
 def card_with(folder: Path, accuracy: str, lengths: str) -> None:
     """Put tables of how good a model is into its card, before its limits."""
-    path = folder / "README.md"
+    path = folder / CARD.name
     head, limits, tail = path.read_text("utf-8").partition("## Limits")
     head = head.partition("## Accuracy")[0]
     text = f"""{head}## Accuracy

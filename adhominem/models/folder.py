@@ -1,26 +1,12 @@
 """The model folder: what is trained, in files that anybody can read.
 
-    config.json         format, version, all settings, the characters, the scores on dev
-    model.safetensors   the weights of the network and of the two-covariance layer
-    tokenizer.json      the token pattern and the token types, for the `tokenizers` library
-    encoder.onnx        the network as it runs at inference
-    README.md           the model card
-    training_authors.txt  hashes of the names of all who wrote the training texts
-    reference.safetensors  what the training texts are like
-    styles.safetensors  kinds of text and the two-covariance model, in members of an ensemble
-    kinds.json          what the kinds of text are, in words, if somebody wrote it
-    calibration.json    from scores to honest Bayes factors, once it has been calibrated
-    validation.safetensors  the pairs of the calibration, each by a scale that has not seen it
-    training.jsonl      the course of training, an epoch a line; tensorboard/ has it as curves
-    entropy.png         its entropy curves
-
-The folder of an ensemble holds a config.json that names its members, and their folders.
-Nothing in it is a pickle.
+`models.layout` says which files there are and what for. Nothing in them is a pickle.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -31,18 +17,37 @@ import numpy.typing as npt
 
 from adhominem.config import Config
 from adhominem.encoders.runtime import Runtime
-from adhominem.errors import ModelError, OptionError
-from adhominem.models.ngrams import NGRAM_FILES, NGRAMS, NgramModel, read_ngram_model
-from adhominem.models.styles import STYLES
+from adhominem.errors import ModelError
+from adhominem.models.files import ModelFiles, damaged, reading
+from adhominem.models.layout import (
+    CARD,
+    CONFIG,
+    ENSEMBLE,
+    LAYOUT,
+    NETWORK,
+    NGRAMS,
+    SINGLE,
+    TOKENIZER,
+    UNTIED_VALIDATION,
+    VALIDATION,
+    WEIGHTS,
+    ModelFile,
+    required_files,
+)
+from adhominem.models.ngrams import NgramModel, read_ngram_model
+from adhominem.models.reference import Reference, read_reference
+from adhominem.models.styles import read_styles
+from adhominem.models.tensors import Shapes, check_shapes
+from adhominem.models.validation import validation_file
+from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.token_pattern import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 
 FORMAT = 1
-NETWORK, ENSEMBLE = "network", "ensemble"
 Weights = dict[str, npt.NDArray[np.float32]]
 FloatArray = npt.NDArray[np.float64]
-_FILES = ("model.safetensors", "tokenizer.json", "encoder.onnx")
+_MOST_MEMBERS = 100
 _TWO_COVARIANCE = tuple(
     f"two_covariance.{name}"
     for name in ("author_mean", "between_author_factor", "within_author_factor")
@@ -58,6 +63,8 @@ class Model:
     weights: Weights
     scores: dict[str, Any]  # on dev, by set
     folder: Path
+    reference: Reference | None = None
+    styles: Styles | None = None
 
     def two_covariance(self) -> TwoCovariance:
         """The Bayes factor of this model, for what its projection makes of LEVs."""
@@ -112,10 +119,10 @@ def write_model(
         "scores": scores,
     }
     # Not by `save_file`: its files are for their owner alone, whatever the umask.
-    (folder / "model.safetensors").write_bytes(save(weights))
-    _write_json(folder / "tokenizer.json", _tokenizer_json(vocabulary))
-    _write_json(folder / "config.json", description)
-    (folder / "README.md").write_text(card, "utf-8")
+    (folder / WEIGHTS.name).write_bytes(save(weights))
+    _write_json(folder / TOKENIZER.name, _tokenizer_json(vocabulary))
+    _write_json(folder / CONFIG.name, description)
+    (folder / CARD.name).write_text(card, "utf-8")
 
 
 def write_ensemble(
@@ -129,111 +136,154 @@ def write_ensemble(
         "members": members,
         "scores": scores,
     }
-    _write_json(folder / "config.json", description)
-    (folder / "README.md").write_text(card, "utf-8")
+    _write_json(folder / CONFIG.name, description)
+    (folder / CARD.name).write_text(card, "utf-8")
 
 
 def read_scores(folder: str | Path) -> dict[str, Any]:
     """The scores on dev, by set: of a model, or of an ensemble as a whole."""
-    folder = Path(folder)
-    scores = _read_description(folder).get("scores")
+    files = ModelFiles.at(folder)
+    scores = _read_description(files).get("scores")
     if not isinstance(scores, dict):
-        raise _damaged(folder, "config.json: there are no scores")
+        raise damaged(files.folder, f"{CONFIG.name}: there are no scores")
     return scores
 
 
 def member_folders(folder: str | Path) -> list[Path]:
     """The folder of a model, or those of an ensemble's members; only config.json is read."""
-    folder = Path(folder)
-    description = _read_description(folder)
+    return [files.folder for files in _members(ModelFiles.at(folder))]
+
+
+def _members(files: ModelFiles) -> list[ModelFiles]:
+    """The files of a single model, or those of each member of an ensemble."""
+    description = _read_description(files)
     if description.get("kind") != ENSEMBLE:
-        return [folder]
-    try:
-        return [folder / str(name) for name in description["members"]]
-    except (KeyError, TypeError) as error:
-        raise _damaged(folder, f"config.json: {error!r}") from None
+        return [files]
+    with reading(files.folder, CONFIG.name):
+        names = description["members"]
+        if not isinstance(names, list) or not 0 < len(names) <= _MOST_MEMBERS:
+            raise ValueError(f"no list of 1 to {_MOST_MEMBERS} members")
+        members = [files.member(name) for name in names]
+        if len(set(names)) < len(names):
+            raise ValueError("a member is named twice")
+        return members
 
 
-def model_hash(folder: str | Path) -> str:
-    """The SHA-256 of all that a model's answers depend on."""
+def model_hash(folder: str | Path | ModelFiles) -> str:
+    """The SHA-256 of all that a model's answers, its warnings and reports depend on.
+
+    It is that of what `sha256sum FILE...` prints of these files, in the order of the layout,
+    first those of the folder, then those of each member.
+    """
+    files = ModelFiles.at(folder)
     digest = sha256()
-    for member in member_folders(folder):
-        for name in ("config.json", "model.safetensors", "tokenizer.json", "ngrams.json", STYLES):
-            if (member / name).exists():
-                digest.update((member / name).read_bytes())
-    calibration = Path(folder) / "calibration.json"
-    digest.update(calibration.read_bytes() if calibration.exists() else b"")
+    for owner, file, name in hashed_files(files):
+        place = name if owner is files else f"{owner.folder.name}/{name}"
+        with reading(owner.folder, name):
+            digest.update(f"{owner.sha256(file, name)}  {place}\n".encode())
     return digest.hexdigest()
 
 
-def read_models(folder: str | Path) -> list[AnyModel]:
+def hashed_files(files: ModelFiles) -> Iterator[tuple[ModelFiles, ModelFile, str]]:
+    """What of the files there are is hashed: in which folder, which it is, and its name there."""
+    yield from _hashed(files, lambda file: True)
+    for member in _members(files):
+        if member is not files:
+            yield from _hashed(member, lambda file: not file.of_whole)
+
+
+def _hashed(
+    files: ModelFiles, counts: Callable[[ModelFile], bool]
+) -> Iterator[tuple[ModelFiles, ModelFile, str]]:
+    kind = _read_description(files).get("kind")
+    for file in LAYOUT:
+        if not (file.hashed and kind in file.of and counts(file)):
+            continue
+        if file in (VALIDATION, UNTIED_VALIDATION):
+            if (found := validation_file(files)) and found[0] is file:
+                yield files, *found
+        elif files.has(file.name):
+            yield files, file, file.name
+
+
+def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     """The model of a folder, or all members of an ensemble."""
-    folder = Path(folder)
-    description = _read_description(folder)
-    try:
-        if description["kind"] in (NETWORK, NGRAMS):
-            return [_read_single(folder, description)]
-        if description["kind"] == ENSEMBLE:
-            return [_read_member(folder / str(name)) for name in description["members"]]
-        raise ValueError(f"config.json: a model of the kind {description['kind']!r}")
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, OptionError) as error:
-        raise _damaged(folder, f"{type(error).__name__}: {error}") from None
+    return [_read_single(files) for files in _members(ModelFiles.at(folder))]
 
 
-def _read_member(folder: Path) -> AnyModel:
-    return _read_single(folder, _read_description(folder))
+def _read_single(files: ModelFiles) -> AnyModel:
+    folder, description = files.folder, _read_description(files)
+    kind = description.get("kind")
+    if kind == ENSEMBLE:
+        raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is no single model")
+    if kind not in SINGLE:
+        raise damaged(folder, f"{CONFIG.name}: a model of the kind {str(kind)[:100]!r}")
+    for name in required_files(kind):
+        if not files.has(name):
+            raise damaged(folder, f"there is no {name} in it")
+    if not isinstance(description.get("scores"), dict):
+        raise damaged(folder, f"{CONFIG.name}: there are no scores")
+    return read_ngram_model(files, description) if kind == NGRAMS else _read(files, description)
 
 
-def _read_single(folder: Path, description: dict[str, Any]) -> AnyModel:
-    files = {NETWORK: _FILES, NGRAMS: NGRAM_FILES}.get(description["kind"])
-    if files is None:
-        raise ValueError(f"config.json: the member {folder.name} is no single model")
-    for name in files:
-        if not (folder / name).is_file():
-            raise _damaged(folder, f"there is no {name} in it")
-    read = _read_model if description["kind"] == NETWORK else read_ngram_model
-    return read(folder, description)
-
-
-def _read_model(folder: Path, description: dict[str, Any]) -> Model:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    config = Config.from_json(description["config"])
-    try:
-        weights = load_file(folder / "model.safetensors")
-    except SafetensorError as error:
-        raise _damaged(folder, f"model.safetensors: {error}") from None
-    words = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
-    token_types = sorted(words, key=words.__getitem__)[len(SPECIAL) :]
-    vocabulary = Vocabulary(
-        tuple(token_types),
-        tuple(description["characters"]),
-        config.data.vocabulary.characters_per_token,
+def _read(files: ModelFiles, description: dict[str, Any]) -> Model:
+    with reading(files.folder, CONFIG.name):
+        config = Config.from_json(description["config"])
+        characters = description["characters"]
+        if not isinstance(characters, list) or not all(map(_is_character, characters)):
+            raise ValueError("characters is no list of single characters")
+    with reading(files.folder, TOKENIZER.name):
+        vocabulary = Vocabulary(
+            _token_types(files.json(TOKENIZER)["model"]["vocab"]),
+            tuple(characters),
+            config.data.vocabulary.characters_per_token,
+        )
+    expected = _shapes(config, vocabulary)
+    with reading(files.folder, WEIGHTS.name):
+        weights, _ = files.tensors(WEIGHTS, lambda found, _: check_shapes(found, expected))
+    return Model(
+        config,
+        vocabulary,
+        weights,
+        description["scores"],
+        files.folder,
+        read_reference(files, config.lev_size),
+        read_styles(files, config.lev_size),
     )
-    _check_sizes(weights, config, vocabulary)
-    return Model(config, vocabulary, weights, dict(description["scores"]), folder)
 
 
-def _check_sizes(weights: Weights, config: Config, vocabulary: Vocabulary) -> None:
-    """Whether files that came together belong together."""
-    size = config.loss.projection_size or config.encoder.lev_size
-    words = (len(SPECIAL) + len(vocabulary.token_types), config.encoder.word_vector_size)
-    characters = (len(SPECIAL) + len(vocabulary.characters), config.encoder.character_size)
+def _is_character(found: object) -> bool:
+    return isinstance(found, str) and len(found) == 1
+
+
+def _token_types(words: Any) -> tuple[str, ...]:
+    """Those of a vocabulary that has an id for each, from 0 on without a gap."""
+    if not isinstance(words, dict) or not all(type(each) is int for each in words.values()):
+        raise ValueError("its vocabulary is no object of ids")
+    ordered = sorted(words, key=words.__getitem__)
+    if [words[each] for each in ordered] != list(range(len(words))):
+        raise ValueError(f"its ids are not 0 to {len(words) - 1:,}, each once")
+    if tuple(ordered[: len(SPECIAL)]) != SPECIAL:
+        raise ValueError(f"its first ids are not {' and '.join(SPECIAL)}")
+    return tuple(ordered[len(SPECIAL) :])
+
+
+def _shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
+    """What the weights must be, for files that came together to belong together."""
+    network = config.encoder.weight_shapes(
+        len(SPECIAL) + len(vocabulary.token_types), len(SPECIAL) + len(vocabulary.characters)
+    )
+    size = config.loss.projection_size or config.lev_size
     mean, between, within = _TWO_COVARIANCE
-    expected = {
-        "network.word_vectors.weight": words,
-        "network.characters.embedding.weight": characters,
+    shapes: dict[str, tuple[int, ...]] = {
+        **{f"network.{name}": shape for name, shape in network.items()},
         mean: (size,),
         between: (size, size),
         within: (size, size),
     }
-    for name, shape in expected.items():
-        if weights[name].shape != shape:
-            raise ValueError(
-                f"model.safetensors: {name} is {weights[name].shape}; "
-                f"config.json and tokenizer.json expect {shape}"
-            )
+    if config.loss.projection_size:
+        shapes |= {"projection.weight": (size, config.lev_size), "projection.bias": (size,)}
+    return {name: ("F32", shape) for name, shape in shapes.items()}
 
 
 def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
@@ -260,27 +310,23 @@ def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _read_description(folder: Path) -> dict[str, Any]:
-    path = folder / "config.json"
-    if not folder.is_dir():
+def _read_description(files: ModelFiles) -> dict[str, Any]:
+    folder = files.folder
+    if not files.has("."):
         raise ModelError(f"there is no model folder {folder}")
-    if not path.is_file():
-        raise ModelError(f"{folder} holds no model: there is no config.json in it")
-    try:
-        description: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    if not files.has(CONFIG.name):
+        raise ModelError(f"{folder} holds no model: there is no {CONFIG.name} in it")
+    with reading(folder, CONFIG.name):
+        description: dict[str, Any] = files.json(CONFIG)
+        if not isinstance(description, dict):
+            raise ValueError("it is no object")
         written_as = description["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _damaged(folder, f"config.json: {error!r}") from None
     if written_as != FORMAT:
         raise ModelError(
-            f"{folder} is a model of format {written_as!r}; this version reads format {FORMAT}. "
-            "Upgrade AdHominem, or train the model again."
+            f"{folder} is a model of format {str(written_as)[:100]}; this version reads format "
+            f"{FORMAT}. Upgrade AdHominem, or train the model again."
         )
     return description
-
-
-def _damaged(folder: Path, why: str) -> ModelError:
-    return ModelError(f"the model in {folder} is damaged ({why}); fetch or train it again")
 
 
 def _write_json(path: Path, data: dict[str, Any]) -> None:

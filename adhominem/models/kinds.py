@@ -5,26 +5,24 @@ Kinds have the names of the training corpora, which mean nothing to others.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from adhominem.errors import ModelError
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.layout import KINDS
 
-_NAME = "kinds.json"
+_REMEDY = (
+    'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
+    "mend or remove it"
+)
 
 
-def read_kinds(folder: Path) -> dict[str, str]:
+def read_kinds(folder: Path | ModelFiles) -> dict[str, str]:
     """The words for each kind, by its name; none where the model does not say."""
-    path = folder / _NAME
-    if not path.is_file():
+    files = ModelFiles.at(folder)
+    if not files.has(KINDS.name):
         return {}
-    try:
-        found = json.loads(path.read_text("utf-8"))
+    with reading(files.folder, KINDS.name, _REMEDY):
+        found = files.json(KINDS)
         if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
             raise ValueError("no object of strings")
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"{path} is damaged ({error}); expected an object like "
-            '{"wright": "American fiction of 1851-75"}, or no such file'
-        ) from None
-    return found
+        return found

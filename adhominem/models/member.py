@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from adhominem.encoders.protocol import Encoder
 from adhominem.encoders.runtime import Encoded, Runtime
-from adhominem.errors import MissingExtraError, ModelError, OptionError
+from adhominem.errors import MissingExtraError, OptionError
+from adhominem.models.files import reading
 from adhominem.models.folder import AnyModel, Model
-from adhominem.models.reference import Reference, read_reference
-from adhominem.models.styles import read_styles
+from adhominem.models.layout import WEIGHTS
 from adhominem.scoring.members import LayerScorer, MemberScorer, StyleScorer
-from adhominem.scoring.styles import Styles
 from adhominem.text.document import Document
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
@@ -31,18 +30,11 @@ class Member:
         self.name = model.folder.name
         self.tokenizer = tokenizer
         self.vocabulary = model.vocabulary
-        self.reference: Reference | None = read_reference(model.folder)
-        self.styles: Styles | None = read_styles(model.folder)
+        self.reference, self.styles = model.reference, model.styles
         self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
         self.encoder = _encoder(model, threads, device)
         self.windows = model.config.data.windows if isinstance(model, Model) else None
-        if self.styles is not None and self.styles.centres.shape[1] != self.lev_size:
-            raise ModelError(
-                f"the model in {model.folder} is damaged (its styles have "
-                f"{self.styles.centres.shape[1]} dimensions, its LEVs {self.lev_size}); fetch or "
-                "train it again"
-            )
-        self.scorer: MemberScorer = _scorer(model, self.styles)
+        self.scorer = _scorer(model)
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         """(documents, lev_size): the LEVs of documents with these tokens."""
@@ -69,15 +61,14 @@ class Member:
         return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
 
 
-def _scorer(model: AnyModel, styles: Styles | None) -> MemberScorer:
+def _scorer(model: AnyModel) -> MemberScorer:
     """By its styles; a network that has none by the layer that it was trained with."""
-    if styles is not None:
-        return StyleScorer(styles)
-    if not isinstance(model, Model):
-        raise ModelError(
-            f"the model in {model.folder} is damaged (it has no styles); fetch or train it again"
-        )
-    return LayerScorer(model.two_covariance(), model.project, model.config.lev_size)
+    if model.styles is not None:
+        return StyleScorer(model.styles)
+    with reading(model.folder, WEIGHTS.name):
+        if not isinstance(model, Model):
+            raise ValueError("an n-gram model without styles")
+        return LayerScorer(model.two_covariance(), model.project, model.config.lev_size)
 
 
 def _encoder(model: AnyModel, threads: int, device: str) -> Encoder:

@@ -1,11 +1,4 @@
-"""An n-gram model in its folder.
-
-config.json           format, version, all settings, the scores on dev
-ngrams.json           which n-grams are counted
-model.safetensors     the weight of each, and the projection
-styles.safetensors    kinds of text, and the two-covariance model
-README.md, training_authors.txt, reference.safetensors, training.jsonl: as in any model
-"""
+"""An n-gram model in its folder, whose files `models.layout` names."""
 
 from __future__ import annotations
 
@@ -19,16 +12,21 @@ import numpy.typing as npt
 
 from adhominem.config import NgramConfig
 from adhominem.encoders.ngram_encoder import NgramEncoder
-from adhominem.encoders.ngrams import NgramTable
+from adhominem.encoders.ngrams import CHANNELS, NgramTable
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.layout import CARD, CONFIG, NGRAM_LIST, NGRAMS, WEIGHTS
+from adhominem.models.reference import Reference, read_reference
+from adhominem.models.styles import read_styles
+from adhominem.models.tensors import Header, Shapes, check_shapes
+from adhominem.scoring.styles import Styles
 from adhominem.text.vocabulary import Vocabulary
 
-NGRAMS = "ngrams"
-NGRAM_FILES = ("config.json", "ngrams.json", "model.safetensors", "styles.safetensors")
 _STRINGS = ("characters", "tokens", "symbols")
 _ARRAYS = {
-    "projection": ("weights", "projection", "projection_scale"),
-    "profile": ("weights", "dimension", "sign"),
+    "projection": {"weights": "F32", "projection": "I8", "projection_scale": "F32"},
+    "profile": {"weights": "F32", "dimension": "I32", "sign": "I8"},
 }
+_BIGRAMS = ("bigrams", "shaped_bigrams")
 
 Weights = dict[str, npt.NDArray[np.generic]]
 
@@ -42,6 +40,8 @@ class NgramModel:
     weights: Weights
     scores: dict[str, Any]  # on dev, by set
     folder: Path
+    reference: Reference | None = None
+    styles: Styles | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -77,47 +77,86 @@ def write_ngram_model(
     }
     strings = {name: list(getattr(table, name)) for name in _STRINGS}
     ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
-    codes = {name: getattr(table, name).astype(np.int32) for name in ("bigrams", "shaped_bigrams")}
-    (folder / "model.safetensors").write_bytes(save({**weights, **codes}))
-    for name, data in (("ngrams.json", ngrams), ("config.json", description)):
-        text = json.dumps(data, ensure_ascii=False, indent=1 if name == "config.json" else None)
-        (folder / name).write_text(text + "\n", "utf-8")
-    (folder / "README.md").write_text(card, "utf-8")
+    codes = {name: getattr(table, name).astype(np.int32) for name in _BIGRAMS}
+    (folder / WEIGHTS.name).write_bytes(save({**weights, **codes}))
+    for file, data in ((NGRAM_LIST, ngrams), (CONFIG, description)):
+        text = json.dumps(data, ensure_ascii=False, indent=1 if file is CONFIG else None)
+        (folder / file.name).write_text(text + "\n", "utf-8")
+    (folder / CARD.name).write_text(card, "utf-8")
 
 
-def read_ngram_model(folder: Path, description: dict[str, Any]) -> NgramModel:
-    """Read it back; what is wrong is raised as it comes, for `models.folder` to explain."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    config = NgramConfig.from_json(description["config"])
-    try:
-        weights: Weights = dict(load_file(folder / "model.safetensors"))
-    except SafetensorError as error:
-        raise ValueError(f"model.safetensors: {error}") from None
-    found = json.loads((folder / "ngrams.json").read_text("utf-8"))
-    table = NgramTable(
-        longest=int(found["longest"]),
-        unmasked=int(found["unmasked"]),
-        characters=tuple(found["characters"]),
-        tokens=tuple(found["tokens"]),
-        symbols=tuple(found["symbols"]),
-        bigrams=weights.pop("bigrams").astype(np.int64),
-        shaped_bigrams=weights.pop("shaped_bigrams").astype(np.int64),
+def read_ngram_model(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
+    """Read it back."""
+    with reading(files.folder, CONFIG.name):
+        config = NgramConfig.from_json(description["config"])
+    with reading(files.folder, NGRAM_LIST.name):
+        found = files.json(NGRAM_LIST)
+        strings = {name: _strings(found, name) for name in _STRINGS}
+        longest, unmasked = found["longest"], found["unmasked"]
+        _check_numbers(longest, unmasked, strings, config)
+    with reading(files.folder, WEIGHTS.name):
+        arrays, _ = files.tensors(
+            WEIGHTS, lambda header, _: check_shapes(header, _shapes(header, strings, config))
+        )
+        codes = {name: arrays[name].astype(np.int64) for name in _BIGRAMS}
+        table = NgramTable(longest=longest, unmasked=unmasked, **strings, **codes)  # type: ignore[arg-type]
+        weights = {name: arrays[name] for name in _ARRAYS[config.form]}
+        _check_codes(table, weights, config)
+    return NgramModel(
+        config,
+        table,
+        weights,
+        description["scores"],
+        files.folder,
+        read_reference(files, config.lev_size),
+        read_styles(files, config.lev_size),
     )
-    weights = {name: weights[name] for name in _ARRAYS[config.form]}
-    _check(table, weights, config)
-    return NgramModel(config, table, weights, dict(description["scores"]), folder)
 
 
-def _check(table: NgramTable, weights: Weights, config: NgramConfig) -> None:
-    """Whether files that came together belong together."""
-    columns = sum(table.sizes)
-    for name, value in weights.items():
-        if len(value) != columns:
-            raise ValueError(f"model.safetensors: {name} has {len(value)} rows of {columns}")
-    if "projection" in weights and weights["projection"].shape[1] != config.lev_size:
-        raise ValueError(f"model.safetensors: a projection to {weights['projection'].shape[1]}")
+def _strings(found: Any, name: str) -> tuple[str, ...]:
+    strings = found[name]
+    if not isinstance(strings, list) or not all(isinstance(each, str) for each in strings):
+        raise ValueError(f"{name} is no list of strings")
+    if len(set(strings)) < len(strings):
+        raise ValueError(f"one of the {name} is there twice")
+    return tuple(strings)
+
+
+def _check_numbers(
+    longest: Any, unmasked: Any, strings: dict[str, tuple[str, ...]], config: NgramConfig
+) -> None:
+    """No more than config.json says, whose numbers have bounds."""
+    options = config.ngrams
+    for name, number, most in (
+        ("longest", longest, options.longest),
+        ("unmasked", unmasked, min(options.unmasked, len(strings["tokens"]))),
+        ("characters", len(strings["characters"]), options.characters),
+        ("tokens", len(strings["tokens"]), options.tokens),
+        ("symbols", len(strings["symbols"]), options.shapes),
+    ):
+        if type(number) is not int or not 0 <= number <= most:
+            raise ValueError(f"{name} is {str(number)[:100]}; config.json expects {most} at most")
+
+
+def _shapes(header: Header, strings: dict[str, tuple[str, ...]], config: NgramConfig) -> Shapes:
+    """What the arrays must be: of the bigrams no other file says how many there are."""
+    sizes = {name: len(own) for name, own in strings.items()}
+    for name in _BIGRAMS:
+        if name not in header or len(header[name].shape) != 1:
+            raise ValueError(f"there is no row of {name} in it")
+        sizes[name] = header[name].shape[0]
+        if sizes[name] > getattr(config.ngrams, name):
+            raise ValueError(f"{sizes[name]:,} {name}; config.json has fewer")
+    columns = sum(sizes[channel] for channel in CHANNELS)
+    shapes: dict[str, tuple[str, tuple[int, ...]]] = {
+        name: (kind, (columns, config.lev_size) if name == "projection" else (columns,))
+        for name, kind in _ARRAYS[config.form].items()
+    }
+    return {**shapes, **{name: ("I32", (sizes[name],)) for name in _BIGRAMS}}
+
+
+def _check_codes(table: NgramTable, weights: Weights, config: NgramConfig) -> None:
+    """Whether all numbers are those of something."""
     limits = [
         ("bigrams", table.bigrams, (1 + table.unmasked) ** 2),
         ("shaped_bigrams", table.shaped_bigrams, (1 + len(table.symbols)) ** 2),
@@ -126,4 +165,4 @@ def _check(table: NgramTable, weights: Weights, config: NgramConfig) -> None:
         limits.append(("dimension", weights["dimension"].astype(np.int64), config.lev_size))
     for name, numbers, limit in limits:
         if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= limit:
-            raise ValueError(f"model.safetensors: {name} with numbers not from 0 to {limit - 1}")
+            raise ValueError(f"{name} with numbers not from 0 to {limit - 1}")

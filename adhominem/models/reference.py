@@ -5,18 +5,18 @@ reference.safetensors   the LEVs' mean and whitening, and the limits of what is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import ModelError
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.layout import REFERENCE
+from adhominem.models.tensors import check_shapes
 
 FloatArray = npt.NDArray[np.float64]
 
-_NAME = "reference.safetensors"
 _USUAL = 0.99  # of the training texts lie within the limits
 _FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
 _LEAST_ROOM = 1e-9  # that the other texts leave for one of them
@@ -72,27 +72,25 @@ def write_reference(folder: Path, reference: Reference) -> None:
         entry.name: np.atleast_1d(getattr(reference, entry.name)).astype(np.float32)
         for entry in fields(reference)
     }
-    (folder / _NAME).write_bytes(save(arrays))
+    (folder / REFERENCE.name).write_bytes(save(arrays))
 
 
-def read_reference(folder: Path) -> Reference | None:
-    """That of a model; None where it has none."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    path = folder / _NAME
-    if not path.is_file():
+def read_reference(folder: Path | ModelFiles, lev_size: int) -> Reference | None:
+    """That of a model whose LEVs have this size; None where it has none."""
+    files = ModelFiles.at(folder)
+    if not files.has(REFERENCE.name):
         return None
-    try:
-        arrays = load_file(path)
-        matrices = [arrays[name].astype(np.float64) for name in ("lev_mean", "lev_whitening")]
-        if matrices[1].shape != 2 * matrices[0].shape:
-            raise ValueError(f"{matrices[0].shape} and {matrices[1].shape} do not fit")
-        numbers: Sequence[FloatArray] = [
-            arrays[entry.name].astype(np.float64)[0] for entry in fields(Reference)[2:]
-        ]
-        return Reference(*matrices, *numbers)
-    except (OSError, SafetensorError, KeyError, IndexError, ValueError) as error:
-        raise ModelError(
-            f"{path} is damaged ({type(error).__name__}: {error}); fetch or train the model again"
-        ) from None
+    limits = [entry.name for entry in fields(Reference)[2:]]
+    expected = {
+        "lev_mean": ("F32", (lev_size,)),
+        "lev_whitening": ("F32", (lev_size, lev_size)),
+        **dict.fromkeys(limits, ("F32", (1,))),
+    }
+    with reading(files.folder, REFERENCE.name):
+        found, _ = files.tensors(REFERENCE, lambda header, _: check_shapes(header, expected))
+        arrays = {name: found[name].astype(np.float64) for name in expected}
+        if arrays["distance_limit"][0] <= 0:
+            raise ValueError("its distance_limit is not above 0")
+        return Reference(
+            arrays["lev_mean"], arrays["lev_whitening"], *(arrays[name][0] for name in limits)
+        )

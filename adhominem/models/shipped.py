@@ -25,11 +25,18 @@ def is_shipped(folder: Path) -> bool:
 def model_folder(model: str | Path) -> Path:
     """The folder of a model: a folder that is there, or the name of a shipped model."""
     folder = Path(model)
-    if not folder.exists() and str(model) in shipped_models():
+    if not _exists(folder) and str(model) in shipped_models():
         return _SHIPPED / str(model)
-    if not folder.exists():
+    if not _exists(folder):
         raise ModelError(
             f"there is no model folder {folder}, and no shipped model of this name; "
             f"expected a folder, or one of: {', '.join(shipped_models()) or '(none)'}"
         )
     return folder
+
+
+def _exists(folder: Path) -> bool:
+    try:
+        return folder.exists()
+    except (OSError, ValueError):  # a name too long, or with a NUL, or not ours to look at
+        return False

@@ -1,21 +1,22 @@
-"""The kinds of text and the two-covariance model behind them, in a model's folder.
-
-styles.safetensors   the centre of each kind of training text; the two-covariance model
-"""
+"""The kinds of text and the two-covariance model behind them, in a model's folder."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from adhominem.errors import ModelError, OptionError
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.layout import STYLES
+from adhominem.models.tensors import Header, Shapes, check_shapes
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
+from adhominem.strict_json import parsed_json
 
-STYLES = "styles.safetensors"
+_MOST_KINDS = 10_000
 
 
 def write_styles(folder: Path, styles: Styles) -> None:
@@ -39,37 +40,58 @@ def write_styles(folder: Path, styles: Styles) -> None:
         for name in ("author_mean", "projection", "spread"):
             arrays[name] = getattr(model, name).astype(np.float32)
     data = save(arrays, metadata={"kinds": json.dumps(styles.kinds)})
-    (folder / STYLES).write_bytes(data)
+    (folder / STYLES.name).write_bytes(data)
 
 
-def read_styles(folder: Path) -> Styles | None:
-    """Those of a model; None where it has none."""
-    from safetensors import SafetensorError, safe_open
-
-    path = folder / STYLES
-    if not path.is_file():
+def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
+    """Those of a model whose LEVs have this size; None where it has none."""
+    files = ModelFiles.at(folder)
+    if not files.has(STYLES.name):
         return None
-    try:
-        with safe_open(path, "numpy") as file:
-            kinds = tuple(map(str, json.loads(file.metadata()["kinds"])))
-            arrays = {name: file.get_tensor(name).astype(np.float64) for name in file.keys()}  # noqa: SIM118
-        centres, usual = arrays["centres"], float(arrays["usual"][0])
+
+    def check(header: Header, metadata: Mapping[str, str]) -> None:
+        check_shapes(header, _shapes(header, len(_kinds(metadata)), lev_size))
+
+    with reading(files.folder, STYLES.name):
+        found, metadata = files.tensors(STYLES, check)
+        arrays = {name: value.astype(np.float64) for name, value in found.items()}
+        usual = float(arrays["usual"][0])
+        if usual < 0:
+            raise ValueError(f"its usual distance is {usual}")
         if "isotropic" in arrays:
             share, independent = arrays["isotropic"].tolist()
-            model: BayesFactorModel = IsotropicTwoCovariance(centres.shape[1], share, independent)
+            model: BayesFactorModel = IsotropicTwoCovariance(lev_size, share, independent)
         else:
             model = TwoCovariance.from_diagonal(
                 arrays["author_mean"], arrays["projection"], arrays["spread"]
             )
-        if len(kinds) != len(centres) or model.lev_size != centres.shape[1]:
-            raise ValueError(f"{len(kinds)} kinds, centres {centres.shape}")
         whitening = arrays.get("whitening")
         if whitening is not None:
-            if whitening.shape != 2 * (centres.shape[1],):
-                raise ValueError(f"centres {centres.shape}, whitening {whitening.shape}")
             whitening = whitening * arrays["whitening_lengths"]
-    except (SafetensorError, OptionError, OSError, LookupError, TypeError, ValueError) as error:
-        raise ModelError(
-            f"the model in {folder} is damaged ({STYLES}: {error}); fetch or train it again"
-        ) from None
-    return Styles(kinds, centres, model, usual, whitening)
+        return Styles(_kinds(metadata), arrays["centres"], model, usual, whitening)
+
+
+def _kinds(metadata: Mapping[str, str]) -> tuple[str, ...]:
+    kinds = parsed_json(metadata.get("kinds", "null"))
+    if not isinstance(kinds, list) or not all(isinstance(each, str) for each in kinds):
+        raise ValueError("its kinds are no list of strings")
+    if not 0 < len(kinds) <= _MOST_KINDS or len(set(kinds)) < len(kinds):
+        raise ValueError(f"{len(kinds)} kinds; expected 1 to {_MOST_KINDS:,}, each once")
+    return tuple(kinds)
+
+
+def _shapes(header: Header, kinds: int, lev_size: int) -> Shapes:
+    """What the arrays must be; some are there in one form of the model alone."""
+    row, square = (lev_size,), (lev_size, lev_size)
+    shapes: dict[str, tuple[str, tuple[int, ...]]] = {
+        "centres": ("F32", (kinds, lev_size)),
+        "usual": ("F32", (1,)),
+    }
+    if "isotropic" in header:
+        shapes["isotropic"] = ("F32", (2,))
+    else:
+        shapes |= {"author_mean": ("F32", row), "projection": ("F32", square)}
+        shapes["spread"] = ("F32", row)
+    if "whitening" in header:
+        shapes |= {"whitening": ("F16", square), "whitening_lengths": ("F32", row)}
+    return shapes

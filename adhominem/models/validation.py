@@ -1,24 +1,42 @@
 """How a model did on pairs of known authors: what a result is held against.
 
-validation.safetensors in the model's folder has the log Bayes factor of each calibration pair, by
-a map that has seen neither the pair nor its authors, within the bounds of the model, and under
-which condition it was found. A pair may be there several times: shortened, or twice as if its kind
-of text were unknown.
+A file in the model's folder has the log Bayes factor of each calibration pair, by a map that has
+seen neither the pair nor its authors, within the bounds of the model, and under which condition it
+was found. A pair may be there several times: shortened, or twice as if its kind of text were
+unknown.
+
+They belong to one calibration. So calibration.json has their hash, and the file has it in its name:
+those of a new calibration lie beside the old ones until that is in its place.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import ModelError
-from adhominem.text.writing import replaced_file
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.layout import CALIBRATION, UNTIED_VALIDATION, VALIDATION, ModelFile
+from adhominem.models.tensors import Header, check_shapes
+from adhominem.strict_json import parsed_json
+from adhominem.text.writing import replace_file
 
-_NAME = "validation.safetensors"
+RECALIBRATE = "calibrate the model again"
+_TYPES = {
+    "log_bayes_factor": "F32",
+    "same_author": "BOOL",
+    "kind": "I32",
+    "words": "I32",
+    "population": "BOOL",
+    "known": "BOOL",
+}
 _FEWEST = 30  # pairs of each class: fewer make no curve
 _NEAR = 1.5  # times as long, or as short, is a like length
 
@@ -96,33 +114,62 @@ class Validation:
         return min(int(self.same_author.sum()), int((~self.same_author).sum())) >= _FEWEST
 
 
-def write_validation(folder: Path, validation: Validation) -> None:
-    """Put it into the model's folder, whole or not at all."""
+def write_validation(folder: Path, validation: Validation) -> str:
+    """Put the pairs into the model's folder, for a calibration.json with the hash returned."""
     from safetensors.numpy import save
 
-    arrays = {
-        each.name: np.ascontiguousarray(getattr(validation, each.name))
-        for each in fields(validation)
-        if each.name != "kinds"
-    }
-    with replaced_file(folder / _NAME) as partial:
-        # Not by `save_file`: its files are for their owner alone, whatever the umask.
-        partial.write_bytes(save(arrays, {"kinds": json.dumps(validation.kinds)}))
+    arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES}
+    return write_pairs(folder, save(arrays, {"kinds": json.dumps(validation.kinds)}))
 
 
-def read_validation(folder: Path) -> Validation | None:
+def write_pairs(folder: Path, data: bytes) -> str:
+    """The file of the pairs as it is, under the name that its hash gives it."""
+    found = sha256(data).hexdigest()
+    replace_file(folder / _name(found), data)
+    return found
+
+
+def _name(digest: str) -> str:
+    return VALIDATION.name.replace("*", digest[:16])
+
+
+def validation_file(files: ModelFiles) -> tuple[ModelFile, str] | None:
+    """The pairs that belong to the calibration of a model, and their file's name; None without any.
+
+    A calibration.json of versions up to 0.1 does not say: then it is the only such file.
+    """
+    digest = None
+    if files.has(CALIBRATION.name):
+        with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+            told = files.json(CALIBRATION)
+            digest = told.get("validation")
+            if digest is not None and not re.fullmatch("[0-9a-f]{64}", digest):
+                raise ValueError("validation is no SHA-256")
+    if digest is None:
+        untied = UNTIED_VALIDATION
+        return (untied, untied.name) if files.has(untied.name) else None
+    with reading(files.folder, _name(digest), RECALIBRATE):
+        if files.sha256(VALIDATION, _name(digest)) != digest:
+            raise ValueError("these are not the pairs that calibration.json was fitted to")
+    return VALIDATION, _name(digest)
+
+
+def read_validation(folder: Path | ModelFiles) -> Validation | None:
     """What lies in a model's folder; None where there is nothing."""
-    from safetensors import SafetensorError, safe_open
-
-    path = folder / _NAME
-    if not path.is_file():
+    files = ModelFiles.at(folder)
+    found = validation_file(files)
+    if found is None:
         return None
-    try:
-        with safe_open(path, "numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            kinds = json.loads(file.metadata()["kinds"])
+    with reading(files.folder, found[1], RECALIBRATE):
+        arrays, metadata = files.tensors(found[0], _check, found[1])
+        kinds = parsed_json(metadata["kinds"])
+        if not isinstance(kinds, list) or not all(isinstance(each, str) for each in kinds):
+            raise ValueError("its kinds are no list of strings")
         return Validation(tuple(kinds), **arrays)
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-        raise ModelError(
-            f"{path} is damaged ({type(error).__name__}: {error}); calibrate the model again"
-        ) from None
+
+
+def _check(header: Header, metadata: Mapping[str, Any]) -> None:
+    if set(header) != set(_TYPES):
+        raise ValueError(f"it has {', '.join(header)}; expected {', '.join(_TYPES)}")
+    shape = header["words"].shape
+    check_shapes(header, {name: (kind, shape) for name, kind in _TYPES.items()})

@@ -19,16 +19,18 @@ from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.models.authors import trained_on
 from adhominem.models.calibration import CalibrationReport, write_calibration
-from adhominem.models.card import calibrated_card
+from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import member_folders
+from adhominem.models.layout import CARD
 from adhominem.models.shipped import is_shipped, model_folder
-from adhominem.models.validation import Validation, write_validation
+from adhominem.models.validation import Validation
 from adhominem.scoring.calibration import calibrate, empirical_bounds
 from adhominem.scoring.companions import MOST, hearing
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.scales import Scales
+from adhominem.text.locks import locked
 from adhominem.text.pan import Pair
 from adhominem.text.writing import write_whole
 from adhominem.verifier import load
@@ -68,6 +70,19 @@ def calibrate_model(
             f"{folder.name} comes with the package, and all that use it rely on its calibration; "
             f"copy it first (cp -r {folder} my-model) and calibrate the copy"
         )
+    with locked(folder):
+        return _calibrate(folder, sets, kind, fusion, lengths, on_documents)
+
+
+def _calibrate(
+    folder: Path,
+    sets: Mapping[str, Sequence[Pair]],
+    kind: str,
+    fusion: str,
+    lengths: Sequence[int],
+    on_documents: Callable[[int], None],
+) -> CalibrationReports:
+    card = read_card(folder)
     verifier = load(folder)
     verifier.scales = Scales()  # as if it had never been calibrated
     everything = [pair for each in sets.values() for pair in each]
@@ -121,14 +136,17 @@ def calibrate_model(
     ]
     reports = CalibrationReports(*(each.report(tuple(sets)) for each in data))
     write_calibration(
-        folder, reports.alone, reports.population, reports.companions, usual, adhominem.__version__
+        folder,
+        reports.alone,
+        reports.population,
+        reports.companions,
+        usual,
+        adhominem.__version__,
+        Validation.joined([each.validation() for each in data[:2]]),
     )
-    write_validation(folder, Validation.joined([each.validation() for each in data[:2]]))
-    card = folder / "README.md"
-    if card.is_file():
-        text = calibrated_card(card.read_text("utf-8"), reports.modes)
-        with write_whole(card) as file:
-            file.write(text)
+    if card is not None:
+        with write_whole(folder / CARD.name) as file:
+            file.write(calibrated_card(card, reports.modes))
     return reports
 
 

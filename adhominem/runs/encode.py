@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import InputError, MissingExtraError, OptionError
+from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
 from adhominem.runs.workers import encoder
 from adhominem.text.document import Document
+from adhominem.text.inputs import noting_inputs
 from adhominem.text.readers import Source
 from adhominem.text.writing import replaced_file
 from adhominem.verifier import load
@@ -42,13 +43,19 @@ def encode(
     *,
     jobs: int = 1,
     device: str = "cpu",
+    force: bool = False,
     skipped: list[InputError] | None = None,
     on_bytes: Callable[[int], None] | None = None,
 ) -> EncodedCorpus:
-    """Write the LEV of every text to a .parquet file, row group by row group, or to a .npz file."""
+    """Write the LEV of every text to a .parquet file, row group by row group, or to a .npz file.
+
+    Where not a single text can be read, that is an error, and what was there stays; with `force`
+    a table without rows is written.
+    """
     output = Path(output)
     verifier = load(model, device=device)
     with (
+        noting_inputs(),
         replaced_file(output) as partial,
         _table(partial, output.suffix.lower(), verifier.lev_size) as table,
         encoder(model, verifier, jobs, device) as run,
@@ -66,6 +73,11 @@ def encode(
                     good.append((corpus, document, lev))
             table.add(good)
             documents += len(good)
+        if not documents and not force:
+            raise NotFoundError(
+                "no text can be read here; expected one or more, or --force for an empty table",
+                sources[0].path if sources else None,
+            )
     return EncodedCorpus(documents, verifier.lev_size)
 
 

@@ -13,7 +13,8 @@ import adhominem
 from adhominem.errors import OptionError
 from adhominem.models.card import ensemble_card
 from adhominem.models.folder import AnyModel, read_models, write_ensemble
-from adhominem.models.styles import STYLES, write_styles
+from adhominem.models.layout import LAYOUT
+from adhominem.models.styles import write_styles
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import check_output, write_folder
@@ -24,20 +25,6 @@ Levs = npt.NDArray[np.float32]
 _DOCUMENTS = 2_500  # of a corpus, that kinds and two-covariance model are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
-
-# What a member needs to be heard, and to be understood; not its curves.
-_KEPT = (
-    "README.md",
-    "config.json",
-    "model.safetensors",
-    "tokenizer.json",
-    "ngrams.json",
-    "encoder.onnx",
-    "reference.safetensors",
-    "training_authors.txt",
-    "training.jsonl",
-    STYLES,
-)
 
 
 def make_ensemble(
@@ -61,7 +48,7 @@ def make_ensemble(
     with write_folder(output) as folder:
         for model, name in zip(models, names, strict=True):
             (folder / name).mkdir()
-            for kept in _KEPT:
+            for kept in (file.name for file in LAYOUT if file.kept):
                 if (model.folder / kept).is_file():
                     shutil.copy(model.folder / kept, folder / name / kept)
             if corpus is not None:

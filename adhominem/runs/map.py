@@ -18,6 +18,7 @@ from adhominem.runs.workers import Encode, encoder
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.text.files import bare_stem
+from adhominem.text.inputs import check_not_read, noting_inputs
 from adhominem.text.readers import read_documents
 from adhominem.verifier import load
 
@@ -58,9 +59,10 @@ def map_corpus(
     verifier = load(model)
     remarks: list[str] = []
     before = len(skipped or ())
-    with encoder(model, verifier, jobs) as encode:
+    with noting_inputs(), encoder(model, verifier, jobs) as encode:
         with watch("reading", None) as count:
             drawn, found = _draw(corpus, limit, seed, skipped, count)
+        check_not_read(output)
         if found > len(drawn):
             remarks.append(
                 f"the corpus has {found:,} documents; {len(drawn):,} of them were drawn at random"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +26,8 @@ from adhominem.models.card import ensemble_card
 from adhominem.models.folder import AnyModel, read_models, write_ensemble
 from adhominem.scoring.probability import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
+from adhominem.text.inputs import check_none_read_in
+from adhominem.text.locks import locked
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.writing import check_output, write_folder
 
@@ -52,26 +54,41 @@ def train(
     for library in _LIBRARIES:
         if find_spec(library) is None:
             raise MissingExtraError(library, "train", "training")
-    from adhominem.runs.member import Task, pick_device, train_member
-    from adhominem.training import distributed
-
     config = config or Config()
     if members < 1:
         raise OptionError(f"members is {members}; expected 1 or more")
     _check_data(corpus, dev, config.normaliser)
-    if isinstance(config, NgramConfig):
-        if members > 1:
-            raise OptionError(
-                f"members is {members}; expected 1, since n-gram models differ little"
-            )
-        return _train_ngrams(corpus, dev, Path(output), config, device, resume, on_event)
+    first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
+    with locked(output) if first else nullcontext():
+        if isinstance(config, NgramConfig):
+            if members > 1:
+                raise OptionError(
+                    f"members is {members}; expected 1, since n-gram models differ little"
+                )
+            return _train_ngrams(corpus, dev, Path(output), config, device, resume, on_event)
+        return _train_networks(corpus, dev, Path(output), config, members, device, resume, on_event)
+
+
+def _train_networks(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: Path,
+    config: Config,
+    members: int,
+    device: str,
+    resume: bool,
+    on_event: Callable[[dict[str, Any]], None],
+) -> list[AnyModel]:
+    from adhominem.runs.member import Task, pick_device, train_member
+    from adhominem.training import distributed
+
     configs = [
         replace(config, training=replace(config.training, seed=config.training.seed + member))
         for member in range(members)
     ]
     picked = pick_device(device)
     with distributed.together(picked):
-        finished, output, work = _places(Path(output), configs, resume)
+        finished, output, work = _places(output, configs, resume)
         distributed.wait()  # until all have looked; from here on the first one writes
         if not finished:
             tasks = [
@@ -115,6 +132,7 @@ def _places(
     finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
     output = output.resolve() if finished else check_output(output)
     work = output.with_name(f"{output.name}.training")
+    check_none_read_in(work)  # it is removed at the end
     if work.exists() and not resume:
         raise OptionError(
             f"{work} holds an unfinished run; go on with it by --resume, or remove it"

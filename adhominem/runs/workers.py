@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import AdHominemError, InputError
+from adhominem.processes import worker_pool
 from adhominem.text.document import Document
 from adhominem.verifier import Verifier, load
 
@@ -36,10 +33,7 @@ def encoder(
     # Read by each worker's BLAS when it is loaded: with several threads each, they would wait for
     # one another most of the time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
-    with ProcessPoolExecutor(
-        jobs, get_context("spawn"), initializer=_start_worker, initargs=(str(model), device)
-    ) as pool:
+    with worker_pool(jobs, _start_worker, str(model), device) as pool:
 
         def encode(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
             # Long ones first, dealt out: the shares take about equally long.
@@ -77,18 +71,8 @@ _worker: Verifier
 
 
 def _start_worker(model: str, device: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
-    Thread(target=_end_with_parent, daemon=True).start()
     global _worker
     _worker = load(model, device=device)
-
-
-def _end_with_parent() -> None:
-    """A parent that was killed cannot end us, and we would wait for its orders without end."""
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
 
 
 def _work(documents: Sequence[Document]) -> list[Lev | InputError]:

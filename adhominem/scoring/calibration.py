@@ -21,6 +21,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 KINDS = ("logistic", "isotonic")
 _STEP = 0.01  # of the search for the bounds, in decades
+_LARGEST = 1e30  # number in a map: no fit comes near
 _RIDGE = 1e-3  # keeps the slope finite where the scores separate the classes without fault
 
 
@@ -48,10 +49,12 @@ class Calibration:
             )
         if self.kind == "logistic" and len(knots) != 2:
             raise OptionError(f"a logistic calibration with {len(knots)} scores; expected 2 points")
-        if not (np.isfinite(knots).all() and np.isfinite(factors).all()):
-            raise OptionError("a point of the calibration is not finite")
+        if not (np.abs([knots, factors]) < _LARGEST).all():
+            raise OptionError("a point of the calibration is not finite, or beyond all bounds")
         if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
             raise OptionError("the calibration is not monotone; expected rising scores and factors")
+        if self.kind == "logistic" and not np.isfinite(self._slope):
+            raise OptionError("the slope of the calibration is not finite")
         if not self.lower_bound <= self.upper_bound:
             raise OptionError(
                 f"the bounds are {self.lower_bound} and {self.upper_bound}; expected lower <= upper"
@@ -65,10 +68,16 @@ class Calibration:
         """The same as if there were no bounds."""
         values = np.asarray(scores, dtype=np.float64)
         if self.kind == "logistic":
-            (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
-            slope = (y1 - y0) / (x1 - x0)
-            return np.asarray(y0 + slope * (values - x0))
+            start, origin = self.log_bayes_factors[0], self.scores[0]
+            return np.asarray(start + self._slope * (values - origin))
         return np.interp(values, self.scores, self.log_bayes_factors)
+
+    @property
+    def _slope(self) -> float:
+        """Of a logistic map; infinite where its two points are too near to each other."""
+        (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
+        with np.errstate(over="ignore"):
+            return float(np.float64(y1 - y0) / (x1 - x0))
 
     def at_bound(self, scores: npt.ArrayLike) -> BoolArray:
         """Whether a bound, and not the score, decides what is reported, for each score."""
@@ -84,7 +93,11 @@ class Calibration:
         """The calibration that `to_json` wrote."""
         points = {name: tuple(map(float, data[name])) for name in ("scores", "log_bayes_factors")}
         bounds = {name: float(data[name]) for name in ("lower_bound", "upper_bound")}
-        return cls(kind=data["kind"], pairs=int(data["pairs"]), **points, **bounds)  # type: ignore[arg-type]
+        if not all(abs(bound) < _LARGEST for bound in bounds.values()):
+            raise OptionError(f"the bounds are {bounds}; expected numbers")
+        if type(data["pairs"]) is not int or data["pairs"] < 0:
+            raise OptionError("pairs is no number of pairs")
+        return cls(kind=data["kind"], pairs=data["pairs"], **points, **bounds)  # type: ignore[arg-type]
 
 
 def calibrate(

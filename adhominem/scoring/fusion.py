@@ -22,6 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 FUSIONS = ("mean", "logistic")
+_LARGEST = 1e30  # weight: no fit comes near
 _RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
 
 
@@ -67,6 +68,10 @@ class Fusion:
             raise OptionError(f"the fusion is {self.kind!r}; expected {' or '.join(FUSIONS)}")
         if self.kind == "logistic" and len(self.weights) != 1:
             raise OptionError(f"a logistic fusion with {len(self.weights)} rows; expected 1")
+        if len(set(map(len, self.weights))) > 1:
+            raise OptionError("the fusion has rows of different lengths")
+        if not all(abs(weight) < _LARGEST for row in self.weights for weight in row):
+            raise OptionError("the fusion has weights that are no numbers, or beyond all bounds")
 
     def __call__(self, scores: Scores) -> FloatArray:
         """(pairs,): one log Bayes factor for each pair."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import OptionError
+from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, hearing
 from adhominem.scoring.fusion import Scores
 from adhominem.scoring.many_pairs import OnPairs
@@ -27,6 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Levs = npt.NDArray[np.float32]
 
+_LARGEST = 1e30  # no score comes near
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
@@ -151,7 +152,15 @@ class Scorer:
             member.scores(*own, centre)
             for member, own, centre in zip(self.members, sides, centres, strict=True)
         ]
-        return Scores(np.array(said), self.members[0].context(*sides[0], centres[0]))
+        scores = Scores(np.array(said), self.members[0].context(*sides[0], centres[0]))
+        for values in (scores.members, scores.context):
+            # Weights may all be numbers, and what is computed with them may not.
+            if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
+                raise ModelError(
+                    "the model gives scores that are no numbers, or beyond all bounds: it is "
+                    "damaged; fetch or train it again"
+                )
+        return scores
 
     def _no_scores(self, pairs: int) -> Scores:
         """Of no member, and of no context: zeros."""

@@ -5,17 +5,20 @@ Below a Bayes factor of 2 there is nothing to speak of (as in ENFSI's guideline 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite
 from pathlib import Path
 
 from adhominem.errors import OptionError
+from adhominem.strict_json import parsed_json
+from adhominem.text.inputs import note_input
+from adhominem.text.regular_file import read_regular
 
 SAME = "one person wrote both sides"
 DIFFERENT = "a different person wrote each side"
 NONE = "no support to speak of"
+_LARGEST = 2**20  # bytes of a scale of one's own
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,19 @@ class VerbalScale:
     @classmethod
     def read(cls, path: str | Path) -> VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
+        note_input(path)
         try:
-            rows = json.loads(Path(path).read_text("utf-8"))
-            return cls(tuple((start, words) for start, words in rows))
-        except (OSError, ValueError, TypeError, OptionError) as error:
+            rows = parsed_json(read_regular(Path(path), _LARGEST))
+            return cls(tuple((_number(start), words) for start, words in rows))
+        except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:
             raise OptionError(
                 f"{path} is no verbal scale ({error}); expected a JSON list like "
                 '[[0, "weak support"], [1, "moderate support"]]'
             ) from None
+
+
+def _number(start: object) -> float:
+    """Where a rung begins, as JSON has it."""
+    if isinstance(start, bool) or not isinstance(start, int | float):
+        raise TypeError("a rung does not begin at a number")
+    return float(start)

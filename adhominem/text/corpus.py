@@ -11,26 +11,45 @@ at the texts. Reading needs NumPy and nothing else.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import CorpusError
-from adhominem.text.labels import KINDS, Labels
+from adhominem.strict_json import parsed_json
+from adhominem.text.inputs import note_input
+from adhominem.text.labels import KINDS, UNKNOWN_LABEL, Labels
+from adhominem.text.regular_file import open_regular, read_regular
 
 FORMAT = 1
 TOKEN_DTYPE = np.dtype("<u4")
 
 # What a damaged or missing file raises while it is read.
-_DAMAGE = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, BadZipFile)
+_DAMAGE = (
+    *(OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(EOFError, RuntimeError, MemoryError, BadZipFile),
+)
+_LARGEST_DESCRIPTION = 2**26  # bytes
+_LARGEST_TABLES = 2**40
+
+_STRINGS = ("ids", "types", *(f"{kind}_names" for kind in KINDS))
+_TABLES = {
+    "offsets": np.dtype("<i8"),
+    "topic_tokens": TOKEN_DTYPE,
+    "topic_offsets": np.dtype("<i8"),
+    "same_author": np.dtype(np.bool_),
+    **{kind: np.dtype("<i4") for kind in KINDS},
+    **{f"{name}.utf8": np.dtype(np.uint8) for name in _STRINGS},
+    **{f"{name}.offsets": np.dtype("<i8") for name in _STRINGS},
+}
+Tables = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -77,33 +96,47 @@ class PackedCorpus:
         """Open what `prepare` wrote; the tokens stay on disk until they are used."""
         folder = Path(folder)
         description = _read_description(folder)
+        for name in ("corpus.json", "tables.npz", "tokens.bin"):
+            note_input(folder / name)
         try:
-            # Opened here: given a path, NumPy leaves a damaged file open.
-            with (
-                open(folder / "tables.npz", "rb") as file,
-                np.load(file, allow_pickle=False) as tables,
-            ):
-                corpus = cls(
-                    tokens=_map_tokens(folder / "tokens.bin", description["tokens"]),
-                    offsets=tables["offsets"],
-                    labels=Labels(
-                        **{f"{kind}_names": _strings(tables, f"{kind}_names") for kind in KINDS},  # type: ignore[arg-type]
-                        **{kind: tables[kind] for kind in KINDS},
-                    ),
-                    ids=_strings(tables, "ids"),
-                    types=_strings(tables, "types"),
-                    topic_tokens=tables["topic_tokens"],
-                    topic_offsets=tables["topic_offsets"],
-                    description=description,
-                    same_author=tables.get("same_author"),
-                )
+            tables = _read_tables(folder / "tables.npz")
+            corpus = cls(
+                tokens=_map_tokens(folder / "tokens.bin", description["tokens"]),
+                offsets=tables["offsets"],
+                labels=Labels(
+                    **{f"{kind}_names": _strings(tables, f"{kind}_names") for kind in KINDS},  # type: ignore[arg-type]
+                    **{kind: tables[kind] for kind in KINDS},  # type: ignore[arg-type]
+                ),
+                ids=_strings(tables, "ids"),
+                types=_strings(tables, "types"),
+                topic_tokens=tables["topic_tokens"],
+                topic_offsets=tables["topic_offsets"],
+                description=description,
+                same_author=tables.get("same_author"),
+            )
+            corpus._check()
         except _DAMAGE as error:
             raise _damaged(folder, f"{type(error).__name__}: {error}") from None
-        if not len(corpus) == len(corpus.ids) == len(corpus.labels) == description.get("documents"):
-            raise _damaged(folder, "the number of documents differs between its files")
-        if corpus.offsets[-1] != len(corpus.tokens):
-            raise _damaged(folder, "the number of tokens differs between its files")
         return corpus
+
+    def _check(self) -> None:
+        """A ValueError unless its files belong together, and all numbers are those of something."""
+        documents, topics = len(self.ids), len(self.labels.topic_names)
+        if not len(self) == documents == len(self.labels) == self.description["documents"]:
+            raise ValueError("the number of documents differs between its files")
+        if not _are_offsets(self.offsets, documents, len(self.tokens)):
+            raise ValueError("the number of tokens differs between its files")
+        if not _are_offsets(self.topic_offsets, topics, len(self.topic_tokens)):
+            raise ValueError("the topics do not fit their tokens")
+        if self.same_author is not None and 2 * len(self.same_author) != documents:
+            raise ValueError(f"{len(self.same_author)} pairs of {documents} documents")
+        for kind in KINDS:
+            least = UNKNOWN_LABEL if kind in ("topic", "work") else 0
+            if getattr(self.labels, kind).min(initial=0) < least:
+                raise ValueError(f"a document with a {kind} of no name")
+        for tokens in (self.tokens, self.topic_tokens):
+            if tokens.max(initial=0) >= max(1, len(self.types)):
+                raise ValueError("a token of no type")
 
 
 def is_packed(folder: str | Path) -> bool:
@@ -118,9 +151,47 @@ def pack_strings(name: str, strings: Sequence[str]) -> dict[str, npt.NDArray[Any
     return {f"{name}.utf8": np.frombuffer(b"".join(encoded), np.uint8), f"{name}.offsets": ends}
 
 
-def _strings(tables: Any, name: str) -> list[str]:
-    data, ends = tables[f"{name}.utf8"].tobytes(), tables[f"{name}.offsets"].tolist()
-    return [data[a:b].decode("utf-8") for a, b in pairwise(ends)]
+def _read_tables(path: Path) -> Tables:
+    """The arrays of the tables, each a row, and no larger than the file that holds them."""
+    file, _ = open_regular(path, _LARGEST_TABLES)
+    with file, ZipFile(file) as packed:
+        names = {name.removesuffix(".npy") for name in packed.namelist()}
+        return {name: _row(packed, name) for name in _TABLES if name in names}
+
+
+def _row(packed: ZipFile, name: str) -> npt.NDArray[Any]:
+    """One of the arrays; its size is checked before there is room made for it."""
+    about = packed.getinfo(f"{name}.npy")
+    if about.compress_type != ZIP_STORED or about.file_size != about.compress_size:
+        raise ValueError(f"{name} is compressed; expected it as it is")
+    with packed.open(about) as file:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise ValueError(f"{name} is an array of version {version}")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype != _TABLES[name] or len(shape) != 1:
+            raise ValueError(f"{name} is {dtype} of shape {shape}; expected a row {_TABLES[name]}")
+        data = file.read()
+    if len(data) != shape[0] * dtype.itemsize:
+        raise ValueError(f"{name} has {len(data)} bytes for {shape[0]} numbers")
+    return np.frombuffer(data, dtype)
+
+
+def _strings(tables: Tables, name: str) -> list[str]:
+    data, ends = tables[f"{name}.utf8"].tobytes(), tables[f"{name}.offsets"]
+    if not _are_offsets(ends, len(ends) - 1, len(data)):
+        raise ValueError(f"the {name} do not fit their letters")
+    return [data[a:b].decode("utf-8") for a, b in pairwise(ends.tolist())]
+
+
+def _are_offsets(ends: npt.NDArray[np.int64], count: int, length: int) -> bool:
+    """Whether so many parts lie one after the other, from 0 to this length."""
+    return (
+        len(ends) == count + 1
+        and int(ends[0]) == 0
+        and int(ends[-1]) == length
+        and bool((np.diff(ends) >= 0).all())
+    )
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
@@ -131,23 +202,38 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"Make one with: adhominem prepare TEXTS -o {folder}"
         )
     try:
-        description: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        description: dict[str, Any] = parsed_json(read_regular(path, _LARGEST_DESCRIPTION))
         written_as = description["format"]
-    except (ValueError, KeyError, TypeError) as error:
+        _check_description(description)
+    except _DAMAGE as error:
         raise _damaged(folder, f"corpus.json: {error!r}") from None
     if written_as != FORMAT:
         raise CorpusError(
-            f"{folder} is a corpus of format {written_as}; this version reads format {FORMAT}. "
-            "Upgrade AdHominem, or prepare the corpus again."
+            f"{folder} is a corpus of format {str(written_as)[:100]}; this version reads format "
+            f"{FORMAT}. Upgrade AdHominem, or prepare the corpus again."
         )
     return description
 
 
+def _check_description(description: dict[str, Any]) -> None:
+    """A ValueError unless what is told of the corpus is of its kind."""
+    rows = description.get("corpora", [])
+    steps = description.get("normalisation", [])
+    counts = [description.get("documents"), description.get("tokens")]
+    counts += [row[name] for row in rows for name in ("authors", "documents", "tokens")]
+    if not all(type(count) is int and count >= 0 for count in counts):
+        raise ValueError("a count is no number")
+    if not all(isinstance(name, str) for name in (*(row["name"] for row in rows), *steps)):
+        raise ValueError("a name is no string")
+
+
 def _map_tokens(path: Path, count: int) -> npt.NDArray[np.uint32]:
-    if path.stat().st_size != count * TOKEN_DTYPE.itemsize:
-        raise ValueError(f"tokens.bin has {path.stat().st_size} bytes, expected {count * 4}")
+    file, size = open_regular(path, count * TOKEN_DTYPE.itemsize)
+    file.close()
+    if size != count * TOKEN_DTYPE.itemsize:
+        raise ValueError(f"tokens.bin has {size} bytes, expected {count * 4}")
     return np.memmap(path, TOKEN_DTYPE, "r") if count else np.zeros(0, TOKEN_DTYPE)
 
 
 def _damaged(folder: Path, why: str) -> CorpusError:
-    return CorpusError(f"the corpus in {folder} is damaged ({why}). Prepare it again.")
+    return CorpusError(f"the corpus in {folder} is damaged ({why[:300]}). Prepare it again.")

@@ -12,12 +12,15 @@ from pathlib import Path
 
 from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
 from adhominem.text.document import Document
-from adhominem.text.files import decode
+from adhominem.text.files import readable, readable_name, take
+from adhominem.text.inputs import note_input
 from adhominem.text.readers import (
     READABLE_SUFFIXES,
     Layout,
+    all_files,
+    any_text,
     find_sources,
-    read_any_text,
+    read_any_bytes,
     visible_files,
 )
 
@@ -46,9 +49,7 @@ def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]
     found = []
     for path in paths:
         if str(path) == STANDARD_INPUT:
-            data = sys.stdin.buffer.read()
-            text = decode(data, Path("standard input"))
-            found.append(_exhibit(text, data, "standard input", topic))
+            found.append(exhibit_of(_standard_input(), Path("standard input"), topic))
         elif os.path.isdir(path):
             found += [_read(file, topic) for file in _texts_in(Path(path))]
         else:
@@ -57,7 +58,7 @@ def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]
 
 
 def _texts_in(folder: Path) -> list[Path]:
-    texts = visible_files(folder, "**/*", READABLE_SUFFIXES)
+    texts = visible_files(folder, READABLE_SUFFIXES, deep=True)
     expected = ", ".join(READABLE_SUFFIXES)
     if not texts:
         raise NotFoundError(f"no text in this folder; expected files {expected}", folder)
@@ -70,8 +71,7 @@ def _texts_in(folder: Path) -> list[Path]:
             StrayFilesWarning,
             stacklevel=3,
         )
-    suffixes = {file.suffix.lower() for file in folder.rglob("*")}
-    if others := sorted({*visible_files(folder, "**/*", (*suffixes,))} - {*texts}):
+    if others := sorted({*all_files(folder, deep=True)} - {*texts}):
         warnings.warn(
             f"{folder}: {len(others)} file(s) are not read, the first is {others[0].name}; "
             f"expected files {expected}",
@@ -81,20 +81,27 @@ def _texts_in(folder: Path) -> list[Path]:
     return texts
 
 
+def _standard_input() -> bytes:
+    if sys.stdin is None or sys.stdin.closed:
+        raise NotFoundError("it is closed; expected a text there", "standard input")
+    note_input(0)  # it may be a file, by `< letter.txt`
+    with readable("standard input"):
+        return take(sys.stdin.buffer, "standard input")
+
+
 def _read(path: Path, topic: str) -> Exhibit:
-    name = os.fsencode(path).decode("utf-8", "replace")
-    if os.path.exists(path) and path.is_fifo():  # a shell's <(command): it can be read but once
-        data = path.read_bytes()
-        return _exhibit(decode(data, path), data, name, topic)
-    (source,) = find_sources(path)  # refuses what only looks like plain text: .rtf, .html
-    if source.layout is not Layout.FILE:
-        raise InputError("a table of many texts; expected a file for each", path)
-    return _exhibit(read_any_text(path), path.read_bytes(), name, topic)
+    if not os.path.exists(path) or not path.is_fifo():  # which a shell's <(command) is
+        (source,) = find_sources(path)  # refuses what only looks like plain text: .rtf, .html
+        if source.layout is not Layout.FILE:
+            raise InputError("a table of many texts; expected a file for each", path)
+    return exhibit_of(read_any_bytes(path), path, topic)
 
 
-def _exhibit(text: str, data: bytes, name: str, topic: str) -> Exhibit:
+def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
+    """The text of a file of these bytes, and their hash, whatever becomes of the file meanwhile."""
     try:
-        document = Document(text=text, id=name, topic=topic)
+        name = readable_name(str(path))
+        document = Document(text=any_text(data, path), id=name, topic=topic)
     except EmptyTextError as error:
-        raise error.at(name) from None
+        raise error.at(path) from None
     return Exhibit(document, sha256(data).hexdigest())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import lzma
 import os
 import warnings
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import AnyStr, BinaryIO, cast
 
 from adhominem.errors import (
     BinaryFileError,
@@ -19,12 +17,13 @@ from adhominem.errors import (
     InputError,
     NotFoundError,
     TextEncodingError,
+    TooLargeError,
 )
+from adhominem.text.inputs import note_input
+from adhominem.text.limits import most_bytes, too_large
+from adhominem.text.unpacking import unpacked
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
-
-# What a broken archive raises while it is read, whichever the compression.
-_DAMAGE = (EOFError, lzma.LZMAError, zlib.error)
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
 _BYTE_ORDER_MARKS = (
@@ -56,6 +55,11 @@ def bare_stem(path: Path) -> str:
     return Path(name).stem
 
 
+def readable_name(name: str) -> str:
+    """The name of a file as text: Python may hold its bytes as halves of characters."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 class _CountingFile(io.FileIO):
     """A file that reports how many of its (packed) bytes have been read."""
 
@@ -69,119 +73,79 @@ class _CountingFile(io.FileIO):
         self._on_bytes = on_bytes
 
     def readinto(self, buffer: object) -> int | None:
-        try:
+        with readable(self._path):
             count = super().readinto(buffer)  # type: ignore[arg-type]
-        except OSError as error:
-            raise _unreadable(error, self._path) from None
         if count:
             self._on_bytes(count)
         return count
 
 
-def _unreadable(error: OSError, path: Path) -> InputError:
-    return InputError(f"the file cannot be read ({error.strerror})", path)
+FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
+
+
+@contextmanager
+def readable(path: str | Path) -> Iterator[None]:
+    """Whatever the system says against a file, or a folder, is an error of ours that names it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFoundError("there is no such file", path) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror or error})", path) from None
+    except MemoryError:
+        raise TooLargeError(FILLS_MEMORY, path) from None
+    except RecursionError:
+        raise DamagedFileError("it is nested too deep to be read", path) from None
+
+
+@contextmanager
+def _packed(path: Path, on_bytes: Callable[[int], None] | None) -> Iterator[BinaryIO]:
+    """Open a file for reading, as it lies there."""
+    if os.path.isdir(path):
+        raise NotFoundError("this is a folder; expected a file", path)
+    try:
+        with readable(path):
+            file = _CountingFile(path, on_bytes or (lambda count: None))
+    except ValueError as error:  # of a name with a NUL in it
+        raise NotFoundError(f"there can be no such file ({error})", path) from None
+    note_input(path)
+    with io.BufferedReader(file, 1 << 20) as raw:
+        yield cast(BinaryIO, raw)
 
 
 @contextmanager
 def open_bytes(path: Path, on_bytes: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
-    if os.path.isdir(path):
-        raise NotFoundError("this is a folder; expected a file", path)
-    try:
-        raw = io.BufferedReader(_CountingFile(path, on_bytes or (lambda count: None)), 1 << 20)
-    except FileNotFoundError:
-        raise NotFoundError("there is no such file", path) from None
-    except OSError as error:
-        raise _unreadable(error, path) from None
-    new_frame = _NEW_FRAME.get(path.suffix.lower())
-    with raw:
-        file = raw if new_frame is None else io.BufferedReader(_Frames(raw, new_frame), 1 << 20)
-        try:
-            yield cast(BinaryIO, file)
-        except _DAMAGE as error:
-            raise DamagedFileError(
-                f"the file is damaged, cut off, or no {path.suffix} file at all ({error}); "
-                "fetch or pack it again",
-                path,
-            ) from None
+    with _packed(path, on_bytes) as raw:
+        size = os.fstat(raw.fileno()).st_size
+        with unpacked(raw, path, size) as file:
+            yield file
 
 
-class _Frame(Protocol):
-    """What unpacks one frame (zstd), member (gzip) or stream (xz)."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
+def read_bytes(
+    path: Path, on_bytes: Callable[[int], None] | None = None, most: int | None = None
+) -> bytes:
+    """A file as it lies there, read once: whatever is made of it is made of these bytes."""
+    with _packed(path, on_bytes) as raw:
+        return take(raw, path, most)
 
 
-class _ZstdFrame:
-    """zstandard's, imported when first needed, and with zlib's error for its own."""
-
-    def __init__(self) -> None:
-        import zstandard
-
-        # With the largest window there is: large dumps are packed with `zstd --long=31`.
-        self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-        self._error = zstandard.ZstdError
-
-    @property
-    def eof(self) -> bool:
-        return self._frame.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._frame.unused_data
-
-    def decompress(self, data: bytes, /) -> bytes:
-        try:
-            return self._frame.decompress(data)
-        except self._error as error:
-            raise zlib.error(str(error)) from None
+def take(file: BinaryIO, path: str | Path, most: int | None = None) -> bytes:
+    """All that is left of an open file; more than `most` bytes, or than a text may have, raise."""
+    most = most or most_bytes()
+    blocks, size = [], 0
+    while block := file.read(1 << 20):
+        size += len(block)
+        if size > most:
+            raise too_large("it", most).at(path)
+        blocks.append(block)
+    return b"".join(blocks)
 
 
-_NEW_FRAME: dict[str, Callable[[], _Frame]] = {
-    ".gz": lambda: zlib.decompressobj(zlib.MAX_WBITS | 16),  # with gzip's header and checksum
-    ".xz": lzma.LZMADecompressor,
-    ".zst": _ZstdFrame,
-}
-
-
-class _Frames(io.RawIOBase):
-    """A packed file of any number of frames; one that ends in mid-frame raises EOFError.
-
-    (The libraries' own readers take a cut-off .zst for a complete one, and pass over all that
-    follows a damaged header in an .xz.)
-    """
-
-    def __init__(self, raw: io.BufferedIOBase, new_frame: Callable[[], _Frame]) -> None:
-        self._raw = raw
-        self._new_frame = new_frame
-        self._frame: _Frame | None = None
-        self._packed = b""
-        self._unpacked = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while not self._unpacked:
-            # A little at a time: zstd may unpack a kilobyte to 32 MiB.
-            packed = self._packed or self._raw.read(1 << 10)
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError("it ends too early")
-                return 0
-            self._frame = self._frame or self._new_frame()
-            self._unpacked = memoryview(self._frame.decompress(packed))
-            self._packed = self._frame.unused_data  # the beginning of the next frame
-            if self._frame.eof:
-                self._frame = None
-        count = min(len(buffer), len(self._unpacked))
-        buffer[:count] = self._unpacked[:count]
-        self._unpacked = self._unpacked[count:]
-        return count
+def text_in(data: bytes, path: Path) -> str:
+    """The text of a file of these bytes, by whatever compression and encoding its name has."""
+    with readable(path), unpacked(io.BytesIO(data), path, len(data)) as file:
+        return decode(take(file, path), path)
 
 
 def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
@@ -255,32 +219,53 @@ def _warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> 
 
 def read_text(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
     """The text of one file, whatever its compression and encoding."""
-    with open_bytes(path, on_bytes) as file:
-        return decode(file.read(), path)
+    return text_in(read_bytes(path, on_bytes), path)
 
 
 def read_lines(
     path: Path, on_bytes: Callable[[int], None] | None = None
 ) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of a file; a line that cannot be decoded comes as its error.
+    """Stream (line number, line) of a file, as `lines_in`."""
+    with open_bytes(path, on_bytes) as file:
+        yield from lines_in(cast(io.BufferedReader, file), path)
+
+
+def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | InputError]]:
+    """Stream (line number, line) of an open file; one that cannot be read comes as its error.
 
     Lines end at a line feed alone: the other separators of Unicode may stand in JSON strings.
     """
-    with open_bytes(path, on_bytes) as file:
-        head = file.peek(4)  # type: ignore[attr-defined]
-        encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "")
-        if encoding in ("utf-16", "utf-32"):
-            yield from _read_wide_lines(file, encoding, path)
-            return
-        for number, data in enumerate(file, start=1):
-            try:
-                yield number, decode(data, path, number)
-            except InputError as error:
-                yield number, error
+    head = file.peek(4)
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "")
+    if encoding in ("utf-16", "utf-32"):
+        yield from _wide_lines(file, encoding, path)
+        return
+    for number, data in enumerate(_cut(file.readline, b"\n"), start=1):
+        try:
+            if data is None:
+                raise too_large("the line")
+            with readable(path):
+                line = decode(data, path, number)
+        except InputError as error:
+            yield number, error.at(path, number)
+        else:
+            yield number, line
 
 
-def _read_wide_lines(
-    file: BinaryIO, encoding: str, path: Path
+def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | None]:
+    """Lines, and None in place of each that is longer than a text may be."""
+    most = most_bytes()
+    while line := readline(most + 1):
+        if len(line) <= most or line.endswith(end):
+            yield line
+            continue
+        while line and not line.endswith(end):  # pass over the rest of it
+            line = readline(1 << 20)
+        yield None
+
+
+def _wide_lines(
+    file: io.BufferedReader, encoding: str, path: Path
 ) -> Iterator[tuple[int, str | InputError]]:
     """UTF-16 and UTF-32 cannot be cut into lines before they are decoded.
 
@@ -291,8 +276,8 @@ def _read_wide_lines(
     number = 0
     try:
         with io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n") as lines:
-            for number, text in enumerate(lines, start=1):
-                yield number, text
+            for number, text in enumerate(_cut(lines.readline, "\n"), start=1):
+                yield number, too_large("the line").at(path, number) if text is None else text
     except UnicodeDecodeError:
         broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"
         yield number + 1, TextEncodingError(broken, path, number + 1)

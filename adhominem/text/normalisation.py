@@ -44,27 +44,69 @@ def _rule(pattern: str, new: str | Callable[[str], str], only_if: str | None = N
     return edits
 
 
+# As many as a letter keeps together in Unicode's stream-safe text (UAX #15): none has that many.
+_MOST_MARKS = 30
+
+
 def _nfc(text: str) -> Iterator[Edit]:
-    """Compose letters and accents, each letter by itself: it alone maps to where it stood."""
-    if unicodedata.is_normalized("NFC", text):
+    """Compose letters and accents, each letter by itself: it alone maps to where it stood.
+
+    Marks are sorted in time that grows with the square of how many there are: of more than
+    `_MOST_MARKS` in a row, so many at a time are taken by themselves.
+    """
+    if _is_composed(text):
         return
     # Before an ASCII character, nothing composes: cut there, look closer where it must.
     for match in re.finditer(r"[\s\S][^\x00-\x7f]*", text):
         run = match.group()
-        if unicodedata.is_normalized("NFC", run):
+        if _is_composed(run):
             continue
-        bounds = [i for i in range(1, len(run)) if not _composes(run[i - 1], run[i])]
-        for start, end in itertools.pairwise([0, *bounds, len(run)]):
+        for start, end in itertools.pairwise([0, *_letter_bounds(run), len(run)]):
             composed = unicodedata.normalize("NFC", run[start:end])
             if composed != run[start:end]:
                 yield match.start() + start, match.start() + end, composed
 
 
-def _composes(before: str, character: str) -> bool:
-    """Whether the two may become one letter: with a mark, or as parts of a Hangul syllable."""
-    if "\u1160" <= character <= "\u11ff":
-        return "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
+def _is_composed(text: str) -> bool:
+    """Whether it can stay as it is. Python's own check is as slow as sorting where marks crowd."""
+    return text.isascii() or (not _is_crowded(text) and unicodedata.is_normalized("NFC", text))
+
+
+def _is_crowded(text: str) -> bool:
+    """Whether more than `_MOST_MARKS` marks stand in a row: one of them is met in steps so wide."""
+    for at in range(_MOST_MARKS, len(text), _MOST_MARKS + 1):
+        if _is_mark(text[at]):
+            around = map(_is_mark, text[at - _MOST_MARKS : at + _MOST_MARKS + 1])
+            if max(sum(marks) for _, marks in itertools.groupby(around)) > _MOST_MARKS:
+                return True
+    return False
+
+
+def _letter_bounds(run: str) -> Iterator[int]:
+    """Where the second and each further letter begins, with the marks that stand on it."""
+    marks = int(_is_mark(run[0]))
+    for at in range(1, len(run)):
+        is_mark = _is_mark(run[at])
+        if marks == _MOST_MARKS and is_mark:
+            yield at
+            marks = 1
+        elif is_mark:
+            marks += 1
+        else:
+            marks = 0
+            if not _joins_syllable(run[at - 1], run[at]):
+                yield at
+
+
+def _is_mark(character: str) -> bool:
     return unicodedata.category(character)[0] == "M"
+
+
+def _joins_syllable(before: str, character: str) -> bool:
+    """Whether the two may be parts of one Hangul syllable."""
+    return "\u1160" <= character <= "\u11ff" and (
+        "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
+    )
 
 
 # Narrower lines are a list or verse, wider ones a paragraph each.
@@ -159,6 +201,15 @@ STEPS: dict[str, tuple[Edits, ...]] = {
 }
 
 
+def _edited(text: str, edits: Iterable[Edit]) -> str:
+    pieces: list[str] = []
+    last = 0
+    for start, end, replacement in edits:
+        pieces += (text[last:start], replacement)
+        last = end
+    return "".join([*pieces, text[last:]]) if pieces else text
+
+
 @dataclass(frozen=True)
 class AlignedText:
     """A normalised text, and for each of its characters where it stood in the original."""
@@ -193,13 +244,7 @@ class Normaliser:
     def __call__(self, text: str) -> str:
         """The normalised text."""
         for edits in self._passes():
-            pieces: list[str] = []
-            last = 0
-            for start, end, replacement in edits(text):
-                pieces += (text[last:start], replacement)
-                last = end
-            if pieces:
-                text = "".join([*pieces, text[last:]])
+            text = _edited(text, edits(text))
         return text
 
     def align(self, text: str) -> AlignedText:
@@ -210,20 +255,16 @@ class Normaliser:
             found = list(edits(text))
             if not found:
                 continue
-            pieces: list[str] = []
-            source: list[
-                npt.NDArray[np.int64]
-            ] = []  # the old character that each new one begins with
-            stretch = np.zeros(len(text), dtype=np.int64)  # how many more it covers
-            last = 0
-            for start, end, replacement in found:
-                pieces += (text[last:start], replacement)
-                source += (np.arange(last, start), np.full(len(replacement), start))
-                stretch[start] = end - start - 1
-                last = end
-            pieces.append(text[last:])
-            source.append(np.arange(last, len(text)))
-            kept = np.concatenate(source)
-            text = "".join(pieces)
+            begins, stops, lengths = np.array(
+                [(start, end, len(replacement)) for start, end, replacement in found]
+            ).T  # (edits,) each
+            more = stops - begins - 1  # characters that an edit covers, beside its first
+            times = np.ones(len(text), dtype=np.int64)  # how often each begins a new one
+            times[np.arange(more.sum()) + np.repeat(begins + 1 - more.cumsum() + more, more)] = 0
+            times[begins] = lengths
+            stretch = np.zeros(len(text), dtype=np.int64)
+            stretch[begins] = more
+            kept = np.repeat(np.arange(len(text)), times)
+            text = _edited(text, found)
             starts, ends = starts[kept], ends[kept + stretch[kept]]
         return AlignedText(text, starts, ends)

@@ -1,6 +1,6 @@
 """Office files as text: what an author wrote in a .docx, .odt or .pdf, without the layout.
 
-The libraries belong to the extra `documents` and are imported when first needed.
+The library for .pdf belongs to the extra `documents` and is imported when first needed.
 """
 
 from __future__ import annotations
@@ -8,60 +8,60 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
-from xml.sax.handler import ContentHandler, feature_namespaces
-from xml.sax.xmlreader import AttributesNSImpl
-from zipfile import ZipFile
 
 from adhominem.errors import (
     DamagedFileError,
     EmptyTextError,
     InputError,
     MissingExtraError,
+    TooLargeError,
 )
-from adhominem.text.files import open_bytes
+from adhominem.text.files import FILLS_MEMORY, read_bytes
+from adhominem.text.limits import most_bytes, too_large
+from adhominem.text.office_xml import Paragraphs, blocks_of, collect, open_zip
 
 OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
 
-# A larger text is no single author's; a few kB can be packed so as to fill the memory.
-MAX_UNPACKED_BYTES = 512 << 20
+# Pictures and all. The text in it has a limit of its own.
+_MOST_BYTES = 512 << 20
+_BYTES_PER_TEXT = 8  # where the limit on a text is raised
 
 _PROTECTED = "the file is protected by a password; save an unprotected copy and read that"
-
-# A .docx with a password is not a zip but this older container, as are the files of Word 97.
-_OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 # The usual namespace, and that of files saved as "Strict Open XML".
 _WORD = (
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 )
-_ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
+_ALTERNATIVES = "http://schemas.openxmlformats.org/markup-compatibility/2006 AlternateContent"
 _WORD_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # Deleted and moved text, and the reading aids above it (rt). The properties (pPr) hold no text,
 # but elements named `tab`: the stops of the ruler.
 _WORD_LEFT_OUT = {"del", "moveFrom", "rt", "pPr"}
 
+_DEEPEST = 100_000  # elements within each other
+
 _ODF = "urn:oasis:names:tc:opendocument:xmlns"
 _ODF_TEXT = f"{_ODF}:text:1.0"
 _ODF_EXTENSION = "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"
-_ODF_PARAGRAPHS = {(_ODF_TEXT, "p"), (_ODF_TEXT, "h")}
+_ODF_PARAGRAPHS = {f"{_ODF_TEXT} p", f"{_ODF_TEXT} h"}
 _ODF_LEFT_OUT = {
-    (f"{_ODF}:office:1.0", "annotation"),
-    (f"{_ODF}:drawing:1.0", "object"),
-    (_ODF_TEXT, "tracked-changes"),
-    (_ODF_TEXT, "note"),
-    (_ODF_TEXT, "number"),
-    (_ODF_TEXT, "placeholder"),
-    (_ODF_TEXT, "ruby-text"),
-    (_ODF_TEXT, "script"),
+    f"{_ODF}:office:1.0 annotation",
+    f"{_ODF}:drawing:1.0 object",
+    f"{_ODF_TEXT} tracked-changes",
+    f"{_ODF_TEXT} note",
+    f"{_ODF_TEXT} number",
+    f"{_ODF_TEXT} placeholder",
+    f"{_ODF_TEXT} ruby-text",
+    f"{_ODF_TEXT} script",
 }
 # White space that was typed is an element, all other collapses. These stand for the elements
 # meanwhile: control characters that no XML may hold.
+_ODF_SPACES, _ODF_COUNT = f"{_ODF_TEXT} s", f"{_ODF_TEXT} c"
 _ODF_SPACE, _ODF_TAB, _ODF_BREAK = "\0\1\2"
-_ODF_CHARACTERS = {(_ODF_TEXT, "tab"): _ODF_TAB, (_ODF_TEXT, "line-break"): _ODF_BREAK}
+_ODF_CHARACTERS = {f"{_ODF_TEXT} tab": _ODF_TAB, f"{_ODF_TEXT} line-break": _ODF_BREAK}
 _ODF_TYPED = str.maketrans({_ODF_SPACE: " ", _ODF_TAB: "\t", _ODF_BREAK: "\n"})
 
 _LETTER = r"[^\W\d_]"
@@ -75,30 +75,38 @@ _LIGATURES = str.maketrans(
 _NO_HANDLER = logging.NullHandler()
 
 
+def most_office_bytes() -> int:
+    """How large an office file may be."""
+    return max(_MOST_BYTES, _BYTES_PER_TEXT * most_bytes())
+
+
 def read_office(path: Path) -> str:
+    """As `office_text`, of a file."""
+    _reader_of(path)
+    return office_text(read_bytes(path, most=most_office_bytes()), path)
+
+
+def office_text(data: bytes, path: Path) -> str:
     """The running text of a .docx, .odt or .pdf, its paragraphs separated by a newline.
 
     Left out is what is not the author's running text: headers, footers, comments, deleted text,
     footnotes and endnotes (which are often references), empty paragraphs, formulas. A PDF knows
     only lines on pages: it keeps them, with its headers, footers and notes.
     """
-    suffix = path.suffix.lower()
-    if suffix not in OFFICE_SUFFIXES:
-        raise InputError(f"expected a file ending in {', '.join(OFFICE_SUFFIXES)}", path)
-    read = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}[suffix]
-    with open_bytes(path) as file:
-        data = file.read()
+    read = _reader_of(path)
     try:
         text = read(data)
-    except (MissingExtraError, MemoryError):
+    except MissingExtraError:
         raise
+    except MemoryError:
+        raise TooLargeError(FILLS_MEMORY, path) from None
     except InputError as error:
         raise error.at(path) from None
     except Exception as error:  # a broken file makes the libraries raise almost anything
         detail = f"{type(error).__name__}: {error.args[0] if error.args else 'no details'}"
         raise DamagedFileError(
-            f"the file is damaged or no {suffix} file at all ({detail}); fetch it again, "
-            f"or open it in the program that wrote it and save it anew",
+            f"the file is damaged or no {path.suffix.lower()} file at all ({detail}); fetch it "
+            "again, or open it in the program that wrote it and save it anew",
             path,
         ) from error
     if not text or text.isspace():
@@ -106,21 +114,11 @@ def read_office(path: Path) -> str:
     return text
 
 
-def _open_zip(data: bytes) -> ZipFile:
-    if data.startswith(_OLE_MARK):
-        raise InputError(
-            "the file is protected by a password, or of a Word before 2007; "
-            "save an unprotected copy as .docx and read that"
-        )
-    archive = ZipFile(io.BytesIO(data))
-    # The declared sizes can be trusted: ZipFile unpacks no more than what they say.
-    unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > MAX_UNPACKED_BYTES:
-        raise DamagedFileError(
-            f"the file unpacks to {unpacked:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}; "
-            "if it is no fake, save its text alone as a new file"
-        )
-    return archive
+def _reader_of(path: Path) -> Callable[[bytes], str]:
+    readers = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}
+    if (suffix := path.suffix.lower()) not in readers:
+        raise InputError(f"expected a file ending in {', '.join(OFFICE_SUFFIXES)}", path)
+    return readers[suffix]
 
 
 def _join(paragraphs: Iterable[str]) -> str:
@@ -128,133 +126,153 @@ def _join(paragraphs: Iterable[str]) -> str:
 
 
 def _read_docx(data: bytes) -> str:
-    try:
-        from docx.oxml import parse_xml
-    except ImportError:
-        raise MissingExtraError("python-docx", "documents", "reading .docx files") from None
-
-    # Only the parts that are needed: `docx.Document` unpacks the pictures too, and refuses
-    # files that Word opens when any part of them points nowhere.
-    def parse(part: str) -> Any:
-        root: Any = parse_xml(archive.read(part))
-        # python-docx's parser resolves no entities; it would leave gaps in their place.
-        if root.getroottree().docinfo.doctype:
-            raise DamagedFileError(
-                "the file declares an XML document type, which no Word file does; save it anew"
-            )
-        return root
-
-    with _open_zip(data) as archive:
-        for relation in parse("_rels/.rels").iter("{*}Relationship"):
-            if relation.get("Type", "").endswith("/officeDocument"):
-                body = parse(relation.get("Target").lstrip("/"))
-                break
-        else:
+    # Only the parts that are needed: Word opens files of which others are missing or broken.
+    with open_zip(data) as archive:
+        relations = _WordRelations()
+        collect(archive, "_rels/.rels", relations)
+        if relations.main is None:
             raise DamagedFileError("the file names no main document; save it anew as .docx")
-    paragraphs: list[list[str]] = []
-    _collect_word(body, [], paragraphs)
-    return _join(map("".join, paragraphs))
+        collector = _WordCollector()
+        collect(archive, relations.main.lstrip("/"), collector)
+    return _join(collector.paragraphs)
 
 
-def _collect_word(nodes: Iterable[Any], line: list[str], paragraphs: list[list[str]]) -> None:
-    """Add the text of `nodes` to `line`, and each paragraph in them to `paragraphs`.
+class _WordRelations:
+    """Which part of a .docx is the document."""
 
-    A paragraph takes its place where it begins, so a text box follows the one it hangs on.
+    def __init__(self) -> None:
+        self.main: str | None = None
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if self.main is None and name.rpartition(" ")[2] == "Relationship":
+            is_document = attributes.get("Type", "").endswith("/officeDocument")
+            self.main = attributes["Target"] if is_document else None
+
+    def end(self, name: str) -> None:
+        pass
+
+    def letters(self, text: str) -> None:
+        pass
+
+
+class _Open:
+    """An element of a .docx that has begun and not ended."""
+
+    __slots__ = ("joined", "left_out", "line", "name", "taken", "unfinished")
+
+    def __init__(self, name: str, line: list[str] | None, left_out: bool) -> None:
+        self.name = name  # empty if it is not Word's
+        self.line = line  # the paragraph that text in it belongs to
+        self.left_out = left_out
+        self.joined = False  # a paragraph whose end was deleted: the next goes on in its line
+        self.unfinished: list[str] | None = None  # the line that the next paragraph goes on in
+        self.taken = False  # of alternatives, one
+
+
+class _WordCollector:
+    """The paragraphs of a Word document.
+
+    One takes its place where it begins, so a text box follows the one it hangs on.
     """
-    unfinished: list[str] | None = None
-    for node in nodes:
-        if not isinstance(node.tag, str):  # a comment in the XML
-            continue
-        namespace, _, name = node.tag[1:].rpartition("}")
-        if node.tag == _ALTERNATIVES:  # the same content once for each version of Word
-            _collect_word(node[:1], line, paragraphs)
-        elif namespace not in _WORD:
-            _collect_word(node, line, paragraphs)
-        elif name in _WORD_LEFT_OUT or (name == "sdt" and _is_placeholder(node, namespace)):
-            continue
-        elif name == "t":
-            line.append(node.text or "")
-        elif name in _WORD_CHARACTERS:
-            line.append(_WORD_CHARACTERS[name])
-        elif name == "p":
-            if unfinished is None:
-                paragraphs.append([])
-            paragraph = paragraphs[-1] if unfinished is None else unfinished
-            _collect_word(node, paragraph, paragraphs)
-            # Where the paragraph's end was deleted, the next one goes on in the same line.
-            end = f"{{{namespace}}}pPr/{{{namespace}}}rPr/{{{namespace}}}"
-            joined = any(node.find(end + change) is not None for change in ("del", "moveFrom"))
-            unfinished = paragraph if joined else None
-        else:
-            _collect_word(node, line, paragraphs)
 
+    def __init__(self) -> None:
+        self.paragraphs = Paragraphs()
+        self._open = [_Open("", None, False)]
 
-def _is_placeholder(node: Any, namespace: str) -> bool:
-    """Whether this content control still shows its "Click here to enter text"."""
-    return node.find(f"{{{namespace}}}sdtPr/{{{namespace}}}showingPlcHdr") is not None
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if len(self._open) > _DEEPEST:
+            raise DamagedFileError("its XML is nested too deep; save it anew")
+        outer = self._open[-1]
+        namespace, _, bare = name.rpartition(" ")
+        if namespace not in _WORD:
+            bare = _ALTERNATIVES if name == _ALTERNATIVES else ""
+        left_out = outer.left_out or bare in _WORD_LEFT_OUT
+        if outer.name == _ALTERNATIVES:  # the same content once for each version of Word
+            left_out, outer.taken = left_out or outer.taken, True
+        element = _Open(bare, outer.line, left_out)
+        if bare == "showingPlcHdr" and self._inside("sdt", "sdtPr"):
+            self._open[-2].left_out = True  # it still shows its "Click here to enter text"
+        elif bare in ("del", "moveFrom") and self._inside("p", "pPr", "rPr"):
+            self._open[-3].joined = True
+        elif left_out:
+            pass
+        elif bare == "p":
+            element.line = outer.unfinished
+            if element.line is None:
+                element.line = self.paragraphs.new()
+        elif bare in _WORD_CHARACTERS and outer.line is not None:
+            self.paragraphs.add(outer.line, _WORD_CHARACTERS[bare])
+        self._open.append(element)
+
+    def _inside(self, *names: str) -> bool:
+        return len(self._open) > len(names) and all(
+            element.name == name
+            for element, name in zip(self._open[-len(names) :], names, strict=True)
+        )
+
+    def end(self, name: str) -> None:
+        element = self._open.pop()
+        if element.name == "p" and not element.left_out:
+            self._open[-1].unfinished = element.line if element.joined else None
+
+    def letters(self, text: str) -> None:
+        element = self._open[-1]
+        if element.name == "t" and not element.left_out and element.line is not None:
+            self.paragraphs.add(element.line, text)
 
 
 def _read_odt(data: bytes) -> str:
-    try:
-        from defusedxml.sax import make_parser
-    except ImportError:
-        raise MissingExtraError("defusedxml", "documents", "reading .odt files") from None
-
-    with _open_zip(data) as archive:
+    with open_zip(data) as archive:
         manifest = "META-INF/manifest.xml"
-        if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
+        if manifest in archive.namelist() and any(
+            b"encryption-data" in block for block in blocks_of(archive, manifest)
+        ):
             raise InputError(_PROTECTED)
-        content = archive.read("content.xml")
-    # This parser raises where an entity is declared, so that none is resolved. odfpy is of no
-    # help: it prints broken XML and goes on with half of it, and refuses styles it does not know.
-    collector = _OdfCollector()
-    parser = make_parser()
-    parser.setFeature(feature_namespaces, 1)
-    parser.setContentHandler(collector)
-    parser.parse(io.BytesIO(content))
+        collector = _OdfCollector()
+        collect(archive, "content.xml", collector)
     return _join(
-        re.sub("[ \t\r\n]+", " ", "".join(paragraph)).strip(" ").translate(_ODF_TYPED)
+        re.sub("[ \t\r\n]+", " ", paragraph).strip(" ").translate(_ODF_TYPED)
         for paragraph in collector.paragraphs
     )
 
 
-class _OdfCollector(ContentHandler):
+class _OdfCollector:
     """The paragraphs of an OpenDocument text, each placed where it begins."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.paragraphs: list[list[str]] = []
-        self._lines: list[list[str]] = [[]]  # the innermost last; the first is for no paragraph
-        self._elements: list[tuple[str | None, str]] = []
+        self.paragraphs = Paragraphs()
+        self._lines: list[list[str] | None] = [None]  # the innermost last; the first is for none
+        self._holds_text = [False]  # of the elements around, which are of text
         self._left_out = 0  # how many of the elements around are left out
 
-    def startElementNS(  # noqa: N802
-        self, name: tuple[str | None, str], qname: str | None, attrs: AttributesNSImpl
-    ) -> None:
-        self._elements.append(name)
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._holds_text.append(name.startswith((f"{_ODF_TEXT} ", f"{_ODF_EXTENSION} ")))
         if self._left_out or name in _ODF_LEFT_OUT:
             self._left_out += 1
         elif name in _ODF_PARAGRAPHS:
-            self.paragraphs.append([])
-            self._lines.append(self.paragraphs[-1])
-        elif name == (_ODF_TEXT, "s"):
+            self._lines.append(self.paragraphs.new())
+        elif name == _ODF_SPACES:
             # Nobody types a thousand spaces; a forged count must not fill the memory.
-            count = int(attrs.get((_ODF_TEXT, "c"), "1"))
-            self._lines[-1].append(_ODF_SPACE * min(count, 1000))
+            count = int(attributes.get(_ODF_COUNT, "1"))
+            self._add(_ODF_SPACE * min(count, 1000))
         elif name in _ODF_CHARACTERS:
-            self._lines[-1].append(_ODF_CHARACTERS[name])
+            self._add(_ODF_CHARACTERS[name])
 
-    def endElementNS(self, name: tuple[str | None, str], qname: str | None) -> None:  # noqa: N802
-        self._elements.pop()
+    def _add(self, text: str) -> None:
+        if self._lines[-1] is not None:
+            self.paragraphs.add(self._lines[-1], text)
+
+    def end(self, name: str) -> None:
+        self._holds_text.pop()
         if self._left_out:
             self._left_out -= 1
         elif name in _ODF_PARAGRAPHS:
             self._lines.pop()
 
-    def characters(self, content: str) -> None:
+    def letters(self, text: str) -> None:
         # Only in text elements: a picture among them has a description, too.
-        if not self._left_out and self._elements[-1][0] in (_ODF_TEXT, _ODF_EXTENSION):
-            self._lines[-1].append(content)
+        if not self._left_out and self._holds_text[-1]:
+            self._add(text)
 
 
 def _read_pdf(data: bytes) -> str:
@@ -270,7 +288,12 @@ def _read_pdf(data: bytes) -> str:
         # Many a PDF is encrypted with an empty password, only to forbid printing.
         if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
             raise InputError(_PROTECTED)
-        pages = [page.extract_text().strip("\n") for page in reader.pages]
+        pages, letters = [], 0
+        for page in reader.pages:
+            pages.append(page.extract_text().strip("\n"))
+            letters += len(pages[-1])
+            if letters > most_bytes():
+                raise too_large("the text")
     except DependencyError as error:
         raise InputError(
             f"the file is encrypted or packed in a way that needs a further library ({error}); "

@@ -7,10 +7,12 @@ could not: the caller decides whether to stop or to go on.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from adhominem.errors import (
     BrokenLineError,
@@ -18,9 +20,18 @@ from adhominem.errors import (
     InputError,
     MissingFieldError,
     NotFoundError,
+    TooLargeError,
 )
 from adhominem.text.document import Document
-from adhominem.text.files import COMPRESSIONS, bare_stem, bare_suffix, read_lines, read_text
+from adhominem.text.files import (
+    COMPRESSIONS,
+    bare_stem,
+    bare_suffix,
+    read_lines,
+    read_text,
+    readable,
+    readable_name,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +42,7 @@ class Pair:
     first: Document
     second: Document
     same_author: bool | None = None
+    place: tuple[Path, int] | None = field(default=None, compare=False, repr=False)  # and line
 
     def without_topics(self) -> Pair:
         """The same texts, as if nobody knew what they are about."""
@@ -48,13 +60,43 @@ class Problem:
     same_author: bool | None = None
 
 
-def read_json_lines(
-    path: Path, on_bytes: Callable[[int], None] | None = None
-) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
+_MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
+JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
+Case = TypeVar("Case", bound=Pair | Problem)
+
+
+def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
+    """The cases; in the place of one whose id has been there already, an error that names both."""
+    lines: dict[bytes, int] = {}  # of the ids, which are kept short: there may be millions
+    for case in cases:
+        if isinstance(case, InputError):
+            yield case
+            continue
+        path, line = (case.place if isinstance(case, Pair) else None) or (None, 0)
+        key = blake2b(case.id.encode(), digest_size=16).digest()
+        if key not in lines:
+            lines[key] = line
+            yield case
+        elif path is None:
+            yield BrokenLineError(f"the id '{case.id}' is there twice; expected it once")
+        else:
+            yield BrokenLineError(
+                f"the id '{case.id}' is that of line {lines[key]}, too; expected another",
+                path,
+                line,
+            )
+
+
+def read_json_lines(path: Path, on_bytes: Callable[[int], None] | None = None) -> JsonRows:
+    """Stream the rows of a file, as `json_rows`."""
+    return json_rows(read_lines(path, on_bytes), path)
+
+
+def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> JsonRows:
     """Stream (line number, JSON object); a bad line comes as its error. Blank lines are passed."""
     number, empty = 0, True
     try:
-        for number, line in read_lines(path, on_bytes):
+        for number, line in lines:
             if isinstance(line, InputError):
                 yield number, line
             elif line.strip():
@@ -69,6 +111,9 @@ def read_json_lines(
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
+    if len(line) > _MOST_PARTS and line.count("[") + line.count("{") > _MOST_PARTS:
+        problem = f"more than {_MOST_PARTS:,} lists and objects; expected one text"
+        return TooLargeError(problem, path, number)
     try:
         row = json.loads(line.rstrip())
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a mere ValueError
@@ -77,6 +122,8 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputEr
         return BrokenLineError(
             f"not a line of JSON ({reason}); expected one object a line", path, number
         )
+    except MemoryError:
+        return TooLargeError("the line fills the memory; expected one text", path, number)
     if not isinstance(row, dict):
         return BrokenLineError(
             f"a JSON {type(row).__name__}; expected an object like {{...}}", path, number
@@ -87,7 +134,7 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputEr
 def find_file(folder: Path, stem: str) -> Path | None:
     """`stem` in a folder, as it is or compressed."""
     candidates = (folder / f"{stem}{compression}" for compression in ("", *COMPRESSIONS))
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if os.path.isfile(path)), None)
 
 
 def find_truth(pairs: Path) -> Path | None:
@@ -109,31 +156,41 @@ def pair_rows(
 
     Without `labelled`, the truth is not looked for.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         pairs = find_file(path, "pairs.jsonl")
         if pairs is None:
             yield NotFoundError("there is no pairs.jsonl in this folder", path)
             return
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
-    labels: dict[str, tuple[bool, tuple[str, str]]] = {}
+    labels: Labels = {}
     if truth is not None:
         for item in read_truth(truth):
             if isinstance(item, InputError):
                 yield item
             else:
                 labels[item[0]] = item[1:]
-    for number, row in read_json_lines(path, on_bytes):
+    yield from pairs_in(read_json_lines(path, on_bytes), path, labels if truth else None)
+
+
+Labels = dict[str, tuple[bool, tuple[str, str]]]  # by id: whether by one author, and by whom
+
+
+def pairs_in(
+    rows: JsonRows, path: Path, labels: Labels | None = None
+) -> Iterator[Pair | InputError]:
+    """The pairs of rows; `labels` has the truth of each, None where there is none."""
+    for number, row in rows:
         if isinstance(row, InputError):
             yield row
             continue
         try:
-            yield _pair(row, labels if truth else None)
+            yield replace(_pair(row, labels), place=(path, number))
         except InputError as error:
             yield error.at(path, number)
 
 
-def _pair(row: dict[str, Any], labels: dict[str, tuple[bool, tuple[str, str]]] | None) -> Pair:
+def _pair(row: dict[str, Any], labels: Labels | None) -> Pair:
     id = _field(row, "id", str)
     texts = _two_strings(row, "pair")
     topics = _two_strings(row, "fandoms") if row.get("fandoms") is not None else ("", "")
@@ -234,7 +291,8 @@ def is_problem_folder(folder: Path) -> bool:
 
 def problem_texts(folder: Path, pattern: str) -> list[Path]:
     """The text files of this name in a folder, packed or not."""
-    return sorted(path for path in folder.glob(pattern) if bare_suffix(path) == ".txt")
+    with readable(folder):
+        return sorted(path for path in folder.glob(pattern) if bare_suffix(path) == ".txt")
 
 
 def _problem_ids(folder: Path) -> list[str]:
@@ -249,13 +307,19 @@ def _problem_ids(folder: Path) -> list[str]:
         ) from None
     if not isinstance(problems, list) or not all(isinstance(id, str) for id in problems):
         raise BrokenLineError("'problems' is not a list of folder names", contents)
+    for id in problems:
+        if id in ("", ".", "..") or "/" in id or os.sep in id or os.path.splitdrive(id)[0]:
+            raise BrokenLineError(
+                f"the problem '{id}' is not in this folder; expected the name of a folder in it",
+                contents,
+            )
     return problems
 
 
 def _problem(
     folder: Path, same_author: bool | None, on_bytes: Callable[[int], None] | None
 ) -> Problem:
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise NotFoundError("contents.json names this problem, but there is no such folder", folder)
     known = problem_texts(folder, "known*")
     questioned = problem_texts(folder, "unknown*")
@@ -265,7 +329,7 @@ def _problem(
             "expected at least one known and just one unknown text",
             folder,
         )
-    id = folder.name
+    id = readable_name(folder.name)
     # Where the answer is no, all that is known of the other author is that it is another.
     other = {True: id, False: f"{id}/unknown", None: ""}[same_author]
     return Problem(
@@ -277,7 +341,7 @@ def _problem(
 
 
 def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] | None) -> Document:
-    id = f"{path.parent.name}/{bare_stem(path)}"
+    id = readable_name(f"{path.parent.name}/{bare_stem(path)}")
     try:
         return Document(text=read_text(path, on_bytes), author=author, work=id, id=id)
     except InputError as error:

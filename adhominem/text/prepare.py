@@ -8,14 +8,12 @@ workers, and only a few are under way at a time, so memory stays bounded.
 from __future__ import annotations
 
 import json
-import signal
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,6 +27,7 @@ from adhominem.errors import (
     NotFoundError,
     OptionError,
 )
+from adhominem.processes import worker_pool
 from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
 from adhominem.text.document import Document
 from adhominem.text.labels import KINDS, LabelCollector, Labels
@@ -256,14 +255,11 @@ def _token_batches(
         _start_worker(normaliser)
         yield ((batch, _tokenize_batch([document.text for document in batch])) for batch in batches)
         return
-    # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
-    with ProcessPoolExecutor(
-        jobs, get_context("spawn"), initializer=_start_worker_process, initargs=(normaliser,)
-    ) as pool:
+    with worker_pool(jobs, _start_worker, normaliser) as pool:
         yield _in_order(batches, pool, 2 * jobs)
 
 
-def _in_order(batches: Iterator[list[Document]], pool: ProcessPoolExecutor, most: int) -> Tokenized:
+def _in_order(batches: Iterator[list[Document]], pool: Executor, most: int) -> Tokenized:
     """Keep `most` batches under way; pass each on when its turn has come."""
     under_way: deque[tuple[list[Document], Future[TokenBatch]]] = deque()
     for batch in batches:
@@ -282,11 +278,6 @@ _tokenizer: Tokenizer  # of this worker process
 def _start_worker(normaliser: Normaliser) -> None:
     global _tokenizer
     _tokenizer = Tokenizer(normaliser)
-
-
-def _start_worker_process(normaliser: Normaliser) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
-    _start_worker(normaliser)
 
 
 def _tokenize_batch(texts: list[str]) -> TokenBatch:

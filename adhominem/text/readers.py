@@ -7,6 +7,7 @@ Nothing is held in memory but the row at hand. A bad row raises; given a list
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,16 +25,29 @@ from adhominem.errors import (
     OptionError,
     StrayFilesWarning,
 )
+from adhominem.text.bounded import pdf_text
 from adhominem.text.document import Document
-from adhominem.text.files import bare_stem, bare_suffix, read_text
-from adhominem.text.office import OFFICE_SUFFIXES, read_office
+from adhominem.text.files import (
+    bare_stem,
+    bare_suffix,
+    lines_in,
+    read_bytes,
+    readable,
+    readable_name,
+    text_in,
+)
+from adhominem.text.office import OFFICE_SUFFIXES, most_office_bytes, office_text
 from adhominem.text.pan import (
+    JsonRows,
     Pair,
     Problem,
+    each_id_once,
     find_file,
     find_truth,
     is_problem_folder,
+    json_rows,
     pair_rows,
+    pairs_in,
     problem_rows,
     problem_texts,
     read_json_lines,
@@ -69,10 +83,10 @@ class Source:
         """The files that reading opens, in order."""
         match self.layout:
             case Layout.AUTHOR_FOLDERS:
-                files = visible_files(self.path, "**/*", READABLE_SUFFIXES)
+                files = visible_files(self.path, READABLE_SUFFIXES, deep=True)
                 return [file for file in files if file.parent != self.path]
             case Layout.AUTHOR_TITLE:
-                return visible_files(self.path, "*", READABLE_SUFFIXES)
+                return visible_files(self.path, READABLE_SUFFIXES)
             case Layout.PROBLEMS:
                 return problem_texts(self.path, "*/*known*")
             case _:
@@ -80,7 +94,7 @@ class Source:
 
     def size(self) -> int:
         """Bytes on disk, packed as they are: what a progress bar counts."""
-        return sum(file.stat().st_size for file in self.files())
+        return sum(map(_size, self.files()))
 
     def _rows(
         self, on_bytes: OnBytes | None
@@ -88,15 +102,15 @@ class Source:
         """(file, line, document), and in its place the error for each that cannot be read."""
         match self.layout:
             case Layout.JSON_LINES:
-                lines = _json_documents(self.path, on_bytes)
+                lines = _json_documents(read_json_lines(self.path, on_bytes), self.path)
                 return ((self.path, line, row) for line, row in lines)
             case Layout.PAIRS:
-                rows = _pair_documents(self.path, on_bytes)
+                rows = _pair_documents(pair_rows(self.path, on_bytes=on_bytes))
             case Layout.PROBLEMS:
                 rows = _problem_documents(self.path, on_bytes)
             case _:
                 if self.layout is Layout.AUTHOR_FOLDERS:
-                    strays = visible_files(self.path, "*", READABLE_SUFFIXES)
+                    strays = visible_files(self.path, READABLE_SUFFIXES)
                     _warn_of_strays(self.path, strays, "the author folders")
                 return ((file, None, _file_document(file, self, on_bytes)) for file in self.files())
         return ((self.path, None, row) for row in rows)
@@ -129,6 +143,13 @@ class Source:
         return MissingAuthorError(problem, file, line)
 
 
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # it is told of when it is read
+        return 0
+
+
 def stop_or_skip(
     rows: Iterable[Item | InputError], skipped: list[InputError] | None
 ) -> Iterator[Item]:
@@ -149,15 +170,15 @@ def find_sources(path: str | Path) -> list[Source]:
         return [_file_source(path)]
     if not os.path.isdir(path):
         raise NotFoundError("there is no such file or folder", path)
-    name = path.resolve().name
+    name = readable_name(path.resolve().name)
     pairs = find_file(path, "pairs.jsonl")
     if pairs is not None and "text" not in _first_row(pairs):  # documents may have that name, too
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
-    if tables := [_file_source(file) for file in visible_files(path, "*", (".jsonl",))]:
+    if tables := [_file_source(file) for file in visible_files(path, (".jsonl",))]:
         texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well stand there
-        _warn_of_strays(path, visible_files(path, "**/*", texts), "the .jsonl files")
+        _warn_of_strays(path, visible_files(path, texts, deep=True), "the .jsonl files")
         truths = {find_truth(table.path) for table in tables if table.layout is Layout.PAIRS}
         return [table for table in tables if table.path not in truths]
     for layout in (Layout.AUTHOR_FOLDERS, Layout.AUTHOR_TITLE):
@@ -194,47 +215,94 @@ def read_documents(
         yield from source.documents(author_required=author_required, skipped=skipped)
 
 
+def documents_in(
+    data: bytes, path: Path, *, skipped: list[InputError] | None = None
+) -> Iterator[Document]:
+    """The documents of a .jsonl file of these bytes, by whomever; pairs are taken apart."""
+
+    def rows() -> JsonRows:
+        return json_rows(lines_in(io.BufferedReader(io.BytesIO(data)), path), path)
+
+    documents: Iterable[Document | InputError]
+    if "pair" in _first_of(rows()):
+        documents = _pair_documents(pairs_in(rows(), path))
+    else:
+        documents = (document for _, document in _json_documents(rows(), path))
+    return stop_or_skip(documents, skipped)
+
+
 def read_pairs(
     path: str | Path, *, truth: str | Path | None = None, skipped: list[InputError] | None = None
 ) -> Iterator[Pair]:
     """The pairs of PAN 2020/21 in a folder, or in a file with its truth beside it."""
-    return stop_or_skip(pair_rows(Path(path), Path(truth) if truth else None), skipped)
+    rows = pair_rows(Path(path), Path(truth) if truth else None)
+    return stop_or_skip(each_id_once(rows), skipped)
 
 
 def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[Problem]:
     """The problems of PAN 2013-15 in a folder."""
-    return stop_or_skip(problem_rows(Path(path)), skipped)
+    return stop_or_skip(each_id_once(problem_rows(Path(path))), skipped)
 
 
 def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
     """The text of one file: plain, or an office document."""
-    if path.suffix.lower() not in OFFICE_SUFFIXES:
-        return read_text(path, on_bytes)
-    text = read_office(path)
-    if on_bytes:
-        on_bytes(path.stat().st_size)
-    return text
+    return any_text(read_any_bytes(path, on_bytes), path)
 
 
-def visible_files(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> list[Path]:
+def read_any_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
+    """One file as it lies there, read once; `any_text` says what the text of these bytes is."""
+    office = path.suffix.lower() in OFFICE_SUFFIXES
+    return read_bytes(path, on_bytes, most_office_bytes() if office else None)
+
+
+def any_text(data: bytes, path: Path) -> str:
+    """The text of a file with these bytes; its name says whether it is an office document."""
+    suffix = path.suffix.lower()
+    if suffix == ".pdf":
+        return pdf_text(data, path)
+    return office_text(data, path) if suffix in OFFICE_SUFFIXES else text_in(data, path)
+
+
+def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:
     """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
 
     Office files are packed already: one that is packed again is passed over.
     """
-    return sorted(
+    return [
         file
-        for file in folder.glob(pattern)
+        for file in all_files(folder, deep=deep)
         if bare_suffix(file) in suffixes
         and (bare_suffix(file) == file.suffix.lower() or bare_suffix(file) not in OFFICE_SUFFIXES)
-        and file.is_file()
-        and not any(part.startswith((".", "~$")) for part in file.relative_to(folder).parts)
-    )
+    ]
+
+
+def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
+    """The files of a folder, of its folders too if `deep`, in order, without hidden ones."""
+
+    def cannot_be_read(error: OSError) -> None:
+        if os.path.samefile(error.filename, folder):
+            raise error
+        warnings.warn(
+            f"{error.filename}: the folder is passed over, as it cannot be read ({error.strerror})",
+            StrayFilesWarning,
+            stacklevel=3,
+        )
+
+    found: list[Path] = []
+    with readable(folder):
+        for place, inside, names in os.walk(folder, onerror=cannot_be_read):
+            inside[:] = [name for name in inside if not name.startswith((".", "~$"))]
+            if not deep:
+                inside.clear()
+            files = (os.path.join(place, name) for name in names if name[:1] != ".")
+            found += (Path(file) for file in files if os.path.isfile(file))
+    return sorted(file for file in found if not file.name.startswith("~$"))
 
 
 def _file_source(path: Path) -> Source:
-    name, suffix = bare_stem(path), bare_suffix(path)
+    name, suffix = readable_name(bare_stem(path)), bare_suffix(path)
     if suffix in _NO_PLAIN_TEXT:
         expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
         raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
@@ -245,14 +313,18 @@ def _file_source(path: Path) -> Source:
 
 def _first_row(path: Path) -> dict[str, Any]:
     """The first row of a .jsonl file that can be read; empty if none can."""
-    return next((row for _, row in read_json_lines(path) if isinstance(row, dict)), {})
+    return _first_of(read_json_lines(path))
+
+
+def _first_of(rows: JsonRows) -> dict[str, Any]:
+    return next((row for _, row in rows if isinstance(row, dict)), {})
 
 
 def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Document | InputError:
-    title = bare_stem(file)
+    title = readable_name(bare_stem(file))
     author, work, id = "", title, title
     if source.layout is Layout.AUTHOR_FOLDERS:
-        author, *below = file.relative_to(source.path).parts
+        author, *below = map(readable_name, file.relative_to(source.path).parts)
         work = "/".join((*below[:-1], title))  # two books may both have a chapter-1.txt
         id = f"{author}/{work}"
     elif source.layout is Layout.AUTHOR_TITLE:
@@ -267,10 +339,8 @@ def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Docu
         return error.at(file)
 
 
-def _json_documents(
-    path: Path, on_bytes: OnBytes | None
-) -> Iterator[tuple[int, Document | InputError]]:
-    for number, row in read_json_lines(path, on_bytes):
+def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document | InputError]]:
+    for number, row in rows:
         yield number, row if isinstance(row, InputError) else _json_document(row, path, number)
 
 
@@ -282,15 +352,17 @@ def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | I
         name: row[name] for name in ("author", "topic", "work", "id") if row.get(name) is not None
     }
     try:
-        return Document(text=row["text"], **{"id": f"{bare_stem(path)}:{number}", **known})
+        return Document(
+            text=row["text"], **{"id": f"{readable_name(bare_stem(path))}:{number}", **known}
+        )
     except InputError as error:
         return error.at(path, number)
 
 
-def _pair_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
+def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | InputError]:
     """Take the pairs apart, each document once however many pairs it stands in."""
     seen: set[bytes] = set()
-    for pair in pair_rows(path, on_bytes=on_bytes):
+    for pair in pairs:
         if isinstance(pair, InputError):
             yield pair
         else:
@@ -306,11 +378,12 @@ def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
 
 
 def _problem_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
+    folder = readable_name(path.resolve().name)
     for problem in problem_rows(path, on_bytes):
         if isinstance(problem, InputError):
             yield problem
             continue
         for document in (*problem.known, problem.questioned):
             # Problems of different years number their authors alike: keep them apart by folder.
-            author = f"{path.resolve().name}/{document.author}" if document.author else ""
+            author = f"{folder}/{document.author}" if document.author else ""
             yield replace(document, author=author)

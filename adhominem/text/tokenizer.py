@@ -9,15 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
+from adhominem.errors import TokenizerError
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.token_pattern import TOKEN_PATTERN
+
+_LONGEST_RUN = 128  # of one character, that the rules get to see
+_PANIC = ("pyo3_runtime", "PanicException")  # where it comes from; it cannot be imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,13 @@ class Tokenizer:
     stands, and texts repeat their chunks: remembering them is what makes it fast.
     """
 
-    _MOST_CHUNKS = 1 << 18  # about 60 MB; then it forgets them all and starts again
+    _MOST_CHARACTERS = 1 << 21  # of chunks: some 60 MB; then it forgets them all and starts again
 
     def __init__(self, normaliser: Normaliser | None = None) -> None:
         self.normaliser = normaliser or Normaliser()
         self._split = Split(Regex(TOKEN_PATTERN), behavior="removed", invert=True)
         self._known: dict[str, tuple[str, ...]] = {}
+        self._characters = 0  # that are known
 
     def tokens(self, text: str) -> list[str]:
         """The tokens alone: the fast way, for corpora."""
@@ -63,20 +68,29 @@ class Tokenizer:
 
     def _split_chunks(self, chunks: list[str]) -> Iterator[tuple[str, ...]]:
         """The tokens of each chunk, from memory if it was seen before."""
-        known = self._known
+        known, characters = self._known, self._characters
         new = set(chunks).difference(known)
-        if len(known) + len(new) > self._MOST_CHUNKS:
-            known = self._known = {}  # a new one: another thread may still read the old
-            new = set(chunks)
         if new:
+            characters += sum(map(len, new))
+            if characters > self._MOST_CHARACTERS:
+                known = {}  # a new one: another thread may still read the old
+                new = set(chunks)
+                characters = sum(map(len, new))
             known.update(self._split_new(new))
+            if characters <= self._MOST_CHARACTERS:  # or this text alone is too much
+                self._known, self._characters = known, characters
         return map(known.__getitem__, chunks)
 
-    def _split_new(self, chunks: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _split_new(self, chunks: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """(chunk, tokens) of each, by one call of the library: a call costs more than a chunk."""
-        chunks = list(chunks)
-        pieces = iter(self._split.pre_tokenize_str(" ".join(chunks)))
-        for chunk in chunks:
+        long = [chunk for chunk in chunks if len(chunk) > _LONGEST_RUN]
+        for chunk in long:
+            shortened, cuts = _shorten_runs(chunk)
+            split = [token for token, _ in self._by_the_rules(shortened)]
+            yield chunk, tuple(_lengthen_runs(split, chunk, cuts))
+        usual = list(chunks.difference(long) if long else chunks)
+        pieces = iter(self._by_the_rules(" ".join(usual)))
+        for chunk in usual:
             tokens: list[str] = []
             length = 0
             while length < len(chunk):  # the rules leave no character of a chunk out
@@ -84,3 +98,60 @@ class Tokenizer:
                 tokens.append(token)
                 length += len(token)
             yield chunk, tuple(tokens) if len(tokens) > 1 else (chunk,)
+
+    def _by_the_rules(self, text: str) -> list[tuple[str, tuple[int, int]]]:
+        """Tokens with their places: here alone the library is called."""
+        try:
+            return self._split.pre_tokenize_str(text)
+        except BaseException as error:  # a panic of the library is no `Exception`
+            if (type(error).__module__, type(error).__name__) != _PANIC:
+                raise
+        # Outside of the handler: the panic's own message may quote the text.
+        raise TokenizerError(
+            "the tokenizer gives up on this text: it holds millions of characters in a row without "
+            "white space; expected words. Leave that stretch out, or put spaces into it"
+        )
+
+
+# A run of one character is shortened before the rules see it: they go back through it character
+# by character, and give up after some millions. None of them counts beyond 64 (of an address,
+# before its @), so that deep inside of a longer run all characters are in one token, or each is
+# one by itself, however many there are.
+
+Cut = tuple[int, int]  # where in a shortened chunk how many characters were left out
+
+
+def _shorten_runs(chunk: str) -> tuple[str, list[Cut]]:
+    """A chunk in which runs of one character have at most `_LONGEST_RUN`."""
+    codes = np.frombuffer(chunk.encode("utf-32-le"), np.uint32)
+    begins = np.flatnonzero(np.diff(codes, prepend=~codes[:1]))  # of runs
+    excesses = np.diff(begins, append=len(chunk)) - _LONGEST_RUN
+    long = excesses > 0
+    pieces: list[str] = []
+    cuts: list[Cut] = []
+    last = length = 0
+    for begin, excess in zip(begins[long].tolist(), excesses[long].tolist(), strict=True):
+        middle = begin + _LONGEST_RUN // 2
+        pieces.append(chunk[last:middle])
+        length += middle - last
+        cuts.append((length, excess))
+        last = middle + excess
+    return "".join([*pieces, chunk[last:]]), cuts
+
+
+def _lengthen_runs(tokens: Iterable[str], chunk: str, cuts: Iterable[Cut]) -> Iterator[str]:
+    """The tokens of a chunk, from those of the shortened one."""
+    left = iter(cuts)
+    cut, excess = next(left, (-1, 0))
+    place = begin = 0  # of a token, in the shortened chunk and in the whole one
+    for token in tokens:
+        end = begin + len(token)
+        while place <= cut < place + len(token):
+            if place == cut:  # each character of the run is a token
+                yield from repeat(token, excess)
+                begin += excess
+            end += excess
+            cut, excess = next(left, (-1, 0))
+        yield chunk[begin:end]
+        place += len(token)
+        begin = end

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,11 +23,17 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from adhominem.errors import CheckpointError
-from adhominem.text.writing import write_whole
+from adhominem.strict_json import parsed_json
+from adhominem.text.regular_file import open_regular, read_regular
+from adhominem.text.writing import write_through, write_whole
 
 Weights = dict[str, Tensor]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
+_LARGEST_STATE, _LARGEST_WEIGHTS = 2**26, 2**40  # bytes
+_DAMAGE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
+    *(RuntimeError, MemoryError),
+)
 
 
 @dataclass
@@ -42,6 +49,19 @@ class Progress:
     log_lines: int = 0
     number: int = 0  # of the checkpoint
     fingerprint: dict[str, Any] = field(default_factory=dict)  # what the run is a run of
+
+    def __post_init__(self) -> None:
+        counts = (self.epoch, self.step, self.log_lines, self.number, 1 + self.best_epoch)
+        if not all(type(count) is int and 0 <= count < 2**62 for count in counts):
+            raise ValueError("a count is no number")
+        steps = self.loss_counts.values()
+        if not all(type(count) is int and 0 < count < 2**62 for count in steps):
+            raise ValueError("a loss of no steps")
+        sums = (self.best_score, *self.loss_sums.values())
+        if not all(type(value) in (int, float) and abs(value) < 1e300 for value in sums):
+            raise ValueError("a score or a loss is no number")
+        if set(self.loss_sums) != set(self.loss_counts):
+            raise ValueError("losses and their steps do not fit")
 
     def count(self, losses: dict[str, float]) -> None:
         """One more step is done."""
@@ -99,9 +119,15 @@ def load_checkpoint(
     """Put model and optimiser back where the run stood; returns that and the best weights."""
     progress, source, adam_step = _read_state(folder, fingerprint)
     try:
-        model.load_state_dict(load_file(source / "model.safetensors"))
-        moments = {name: load_file(source / f"{name}.safetensors") for name in _MOMENTS}
-        best = load_file(source / "best.safetensors") if progress.best_epoch >= 0 else {}
+        model.load_state_dict(_read(source / "model.safetensors"))
+        moments = {name: _read(source / f"{name}.safetensors") for name in _MOMENTS}
+        best = _read(source / "best.safetensors") if progress.best_epoch >= 0 else {}
+        shapes = {name: value.shape for name, value in model.state_dict().items()}
+        if best and {name: value.shape for name, value in best.items()} != shapes:
+            raise ValueError("best.safetensors is of another model")
+        for name, value in (item for each in moments.values() for item in each.items()):
+            if value.shape != shapes[name]:
+                raise ValueError(f"a moment of {name} is {tuple(value.shape)}")
         for name, parameter in model.named_parameters():
             if name in moments["exp_avg"]:  # a frozen one has none
                 step = torch.tensor(float(adam_step))
@@ -125,10 +151,12 @@ def weights_of(model: nn.Module) -> Weights:
 
 def _read_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Progress, Path, int]:
     try:
-        state = json.loads((folder / "latest.json").read_text("utf-8"))
-        source, adam_step = folder / state.pop("folder"), int(state.pop("adam_step"))
-        progress = Progress(**state)
-    except (*_DAMAGE, AttributeError) as error:
+        state = parsed_json(read_regular(folder / "latest.json", _LARGEST_STATE))
+        name, adam_step = state.pop("folder"), int(state.pop("adam_step"))
+        if not re.fullmatch(r"checkpoint-\d{1,12}", name):
+            raise ValueError("it names no checkpoint of this folder")
+        progress, source = Progress(**state), folder / name
+    except _DAMAGE as error:
         raise _damaged(folder, error) from None
     if progress.fingerprint != fingerprint:
         raise CheckpointError(
@@ -140,7 +168,7 @@ def _read_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Progress, Pa
 
 def _damaged(folder: Path, error: Exception) -> CheckpointError:
     return CheckpointError(
-        f"the checkpoint in {folder} is damaged ({type(error).__name__}: {error}); "
+        f"the checkpoint in {folder} is damaged ({type(error).__name__}: {str(error)[:300]}); "
         "remove that folder and train again"
     )
 
@@ -159,7 +187,12 @@ def _adam_step(optimiser: torch.optim.Adam) -> int:
 
 def _write(weights: Weights, path: Path) -> None:
     """Written here, not by safetensors: its files are for their owner alone, whatever the umask."""
-    with open(path, "wb") as file:
-        file.write(save(weights))
-        file.flush()
-        os.fsync(file.fileno())
+    write_through(path, save(weights))
+
+
+def _read(path: Path) -> Weights:
+    open_regular(path, _LARGEST_WEIGHTS)[0].close()  # a pipe would be waited on for ever
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path.name}: {error}") from None

@@ -13,8 +13,8 @@ import adhominem
 from adhominem.explain.explanation import Explanation
 from adhominem.scoring.population import Population
 from adhominem.verification import Verification
-from adhominem.verifier import exhibits_of
 from adhominem.web.failures import RequestError, json_bytes, json_response
+from adhominem.web.json_body import JsonRoute
 from adhominem.web.schemas import (
     Comparison,
     Encoded,
@@ -31,7 +31,9 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     400: {"model": Failure, "description": "No JSON."},
     401: {"model": Failure, "description": "The token is missing or wrong."},
     403: {"model": Failure, "description": "Asked by another site, or under another name."},
+    408: {"model": Failure, "description": "The request came too slowly."},
     413: {"model": Failure, "description": "More than the limits allow."},
+    415: {"model": Failure, "description": "A body that is packed."},
     422: {"model": Failure, "description": "A text or a setting that cannot be used."},
     503: {"model": Failure, "description": "Too many requests are waiting; see Retry-After."},
     504: {"model": Failure, "description": "The answer did not come in time."},
@@ -44,7 +46,7 @@ def _given(model: Any) -> dict[int | str, dict[str, Any]]:
 
 def api_router(service: Service) -> APIRouter:
     """All that programs can ask for."""
-    router = APIRouter()
+    router = APIRouter(route_class=JsonRoute)
 
     @router.post("/api/verify", responses=_given(Verification), summary="Compare two sides")
     async def verify(request: Request, comparison: Comparison) -> Response:
@@ -59,7 +61,7 @@ def api_router(service: Service) -> APIRouter:
             population = await population_of(service, comparison)
             return await service.verify(case, population)
 
-        case = comparison.case()
+        case = await asyncio.to_thread(comparison.case)
         service.check_case(case)
         return json_response((await _awaited(service, request, answer())).to_json())
 
@@ -76,7 +78,7 @@ def api_router(service: Service) -> APIRouter:
             explanation = await service.explain(case, population)
             return await asyncio.to_thread(lambda: json_bytes(explanation.to_json()))
 
-        case = comparison.case()
+        case = await asyncio.to_thread(comparison.case)
         service.check_case(case)
         found = await _awaited(service, request, answer())
         return Response(found, media_type="application/json")
@@ -84,7 +86,7 @@ def api_router(service: Service) -> APIRouter:
     @router.post("/api/encode", responses=_given(Encoded), summary="Texts to vectors")
     async def encode(request: Request, texts: Texts) -> Response:
         """The linguistic embedding vector (LEV) of each text."""
-        exhibits = exhibits_of([text.document() for text in texts.texts], "text")
+        exhibits = await asyncio.to_thread(texts.exhibits)
 
         async def answer() -> bytes:
             levs = await service.encode([exhibit.document for exhibit in exhibits])
@@ -145,7 +147,7 @@ async def population_of(service: Service, comparison: Comparison) -> Population 
         return service.population
     if not comparison.population:
         return None
-    texts = exhibits_of([text.document() for text in comparison.population], "population")
+    texts = await asyncio.to_thread(comparison.population_exhibits)
     return await service.find_population([text.document for text in texts])
 
 

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 import adhominem
 from adhominem.errors import AdHominemError
 from adhominem.explain.html import SCRIPT, STYLE
+from adhominem.web.access import Access
 from adhominem.web.api import api_router
 from adhominem.web.assets import STATIC, example, read_asset
 from adhominem.web.failures import (
@@ -23,7 +24,7 @@ from adhominem.web.failures import (
     json_response,
 )
 from adhominem.web.form import Comparer
-from adhominem.web.guard import Access, Guard
+from adhominem.web.guard import Guard
 from adhominem.web.pages import Filled, docs_page
 from adhominem.web.service import Service
 
@@ -127,7 +128,7 @@ def _short(part: int | str) -> str:
 
 async def _refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    kinds = {404: "NotFound", 405: "MethodNotAllowed"}
+    kinds = {404: "NotFound", 405: "MethodNotAllowed", 413: "TooLarge"}
     kind = kinds.get(error.status_code, "WrongRequest")
     return error_response(
         RequestError(error.status_code, kind, str(error.detail).lower(), error.headers)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from starlette.datastructures import FormData
-
 from adhominem.web.failures import RequestError
+from adhominem.web.multipart import Part
 from adhominem.web.pages import Filled
 from adhominem.web.uploads import Upload, uploads_of
 
@@ -26,7 +26,11 @@ class Asked:
     report: bool  # alone: the rest was told before
     case: str  # what the report is headed with
     examiner: str
-    token: str
+
+    @property
+    def labels(self) -> list[str]:
+        """What is no text."""
+        return [*self.topics.values(), self.prior, self.case, self.examiner]
 
     @property
     def filled(self) -> Filled:
@@ -54,11 +58,11 @@ class Asked:
         return prior
 
 
-async def read_asked(form: FormData) -> Asked:
+def read_asked(form: Sequence[Part]) -> Asked:
     """What the fields of the form hold."""
 
     def strings(field: str) -> list[str]:
-        return [each for each in form.getlist(field) if isinstance(each, str)]
+        return [part.text for part in form if part.name == field and part.filename is None]
 
     sides = ("first", "second")
     return Asked(
@@ -67,14 +71,13 @@ async def read_asked(form: FormData) -> Asked:
             side: [text.replace("\r\n", "\n") for text in strings(f"{side}_text") if text.strip()]
             for side in sides
         },
-        files={side: await uploads_of(form, f"{side}_file") for side in sides},
+        files={side: uploads_of(form, f"{side}_file") for side in sides},
         topics={side: " ".join(strings(f"{side}_topic")).strip() for side in sides},
         prior="".join(strings("prior")).strip() or Filled.prior,
-        population=await uploads_of(form, "population"),
+        population=uploads_of(form, "population"),
         server_population="yes" in strings("server_population"),
         explain="yes" in strings("explain"),
         report="yes" in strings("report"),
         case=" ".join(strings("case")).strip(),
         examiner=" ".join(strings("examiner")).strip(),
-        token="".join(strings("token")),
     )

@@ -1,12 +1,16 @@
 """One thread that owns a model, and encodes the texts of all waiting requests together.
 
 Nobody waits for company: an idle thread begins at once with whatever is there, and what arrives
-meanwhile is the next batch. A request with many texts gets on by a few in each round, so that it
-does not keep the others waiting.
+meanwhile is the next batch. A round is short. Whoever asks for little is in the next one; of those
+who ask for much, one gets on by a few texts beside them. Who asks for less, or asked earlier, is
+due earlier. Where the queue is full, the one that is due last gives way.
+
+Nothing that a request does ends the thread.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
@@ -20,13 +24,18 @@ from adhominem.errors import InputError
 from adhominem.runs.workers import Encode, Lev, encoder
 from adhominem.text.document import Document
 from adhominem.verifier import Levs, Verifier
-from adhominem.web.failures import busy
+from adhominem.web.failures import BrokenOffError, busy
+from adhominem.web.guard import logger, place_of
 from adhominem.web.limits import Limits
+from adhominem.web.places import client_asking
 
 Result = TypeVar("Result")
 Progress = Callable[[float], None]
 
-_CHARACTERS_AT_ONCE = 200_000  # of all requests in a round: well below a second
+LONG_TEXT = _AT_ONCE = 200_000  # characters of all requests in a round: well below a second
+_LITTLE = 4  # parts of a round: what is more than one of them is much to ask for
+_PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
+_A_SECOND = 200_000  # characters of work, about: by how much later the larger of two is due
 
 
 class WithLevs(Verifier):
@@ -50,6 +59,11 @@ class WithLevs(Verifier):
         return np.array(found)
 
 
+def cost(document: Document) -> int:
+    """The work that a text makes, in characters."""
+    return len(document.text) + _PER_TEXT
+
+
 @dataclass(eq=False)
 class Job(Generic[Result]):
     """The texts of a request, and what to do once they are encoded."""
@@ -57,16 +71,29 @@ class Job(Generic[Result]):
     documents: Sequence[Document]
     finish: Callable[[WithLevs, Progress], Result]
     on_progress: Progress = lambda share: None
+    work: int = 0  # characters that are worked through at the end
+    client: str = ""
     answer: Future[Result] = field(default_factory=Future)
     levs: dict[Document, Lev] = field(default_factory=dict)
     encoded: int = 0
+    left: int = field(init=False)  # characters to encode
+    due: float = field(init=False)
 
-    def take(self, characters: int) -> Sequence[Document]:
-        """The next texts, of about so many characters, and at least one."""
+    def __post_init__(self) -> None:
+        self.left = sum(map(cost, self.documents))
+        self.due = time.monotonic() + (self.work + self.left) / _A_SECOND
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes several rounds, or most of one."""
+        return self.left > _AT_ONCE // _LITTLE
+
+    def take(self, most: int, at_least: int) -> Sequence[Document]:
+        """The next texts, of so much work."""
         taken = 0
         for count, document in enumerate(self.documents[self.encoded :]):
-            taken += len(document.text)
-            if taken > characters and count:
+            taken += cost(document)
+            if taken > most and count >= at_least:
                 return self.documents[self.encoded : self.encoded + count]
         return self.documents[self.encoded :]
 
@@ -77,8 +104,12 @@ class Job(Generic[Result]):
                 return self.fail(lev)
             self.levs[document] = lev
         self.encoded += len(documents)
+        self.left -= sum(map(cost, documents))
         if documents:
-            self.on_progress(self.encoded / len(self.documents))
+            try:
+                self.on_progress(self.encoded / len(self.documents))
+            except BaseException as error:
+                self.fail(error)
 
     def end(self, verifier: Verifier) -> None:
         """Do what is left; whoever gave up waiting stops it where it shows its progress."""
@@ -90,16 +121,19 @@ class Job(Generic[Result]):
 
         try:
             result = self.finish(WithLevs(verifier, self.levs), on_progress)
-        except CancelledError:
-            self.answer.cancel()
-        except Exception as error:
+        except BaseException as error:  # a panic and an exit, too
             self.fail(error)
         else:
             with suppress(InvalidStateError):  # given up at the last moment
                 self.answer.set_result(result)
 
-    def fail(self, error: Exception) -> None:
-        """The job's answer is an error."""
+    def fail(self, error: BaseException) -> None:
+        """The job's answer is an error, of a sort that can be handed on."""
+        if self.answer.done():
+            return
+        if not isinstance(error, Exception) or isinstance(error, StopIteration | CancelledError):
+            logger.error("%s", place_of(error))
+            error = BrokenOffError(error)
         with suppress(InvalidStateError):
             self.answer.set_exception(error)
 
@@ -107,31 +141,47 @@ class Job(Generic[Result]):
 class Worker:
     """A thread that alone uses a verifier, and a bounded queue before it."""
 
-    def __init__(self, verifier: Verifier, limits: Limits, name: str) -> None:
-        self._verifier, self._limits = verifier, limits
+    def __init__(
+        self, verifier: Verifier, limits: Limits, name: str, jobs_at_once: int | None = None
+    ) -> None:
+        self._verifier, self._limits, self._name = verifier, limits, name
+        self._jobs_at_once = jobs_at_once or limits.jobs_at_once
         self._jobs: list[Job[Any]] = []  # those that are being worked on, too
+        self._round_of: list[Job[Any]] = []  # these
         self._changed = Condition()
         self._stopping = False
-        self._thread = Thread(target=self._run, name=f"adhominem-{name}", daemon=True)
-        self._thread.start()
+        self._start()
 
     @property
     def alive(self) -> bool:
         """Whether it takes requests."""
-        return self._thread.is_alive() and not self._stopping
+        with self._changed:
+            self._revive()
+            return not self._stopping
 
     def submit(
         self,
         documents: Sequence[Document],
         finish: Callable[[WithLevs, Progress], Result],
         on_progress: Progress = lambda share: None,
+        work: int = 0,
     ) -> Future[Result]:
-        """The answer to come; cancel it to give up. Refused where too many wait."""
-        job = Job(documents, finish, on_progress)
+        """The answer to come; cancel it to give up. Where too many wait, one is refused.
+
+        `work` is that of `finish`, in characters that it goes through.
+        """
+        job = Job(documents, finish, on_progress, work, client_asking.get())
         with self._changed:
-            if len(self._jobs) >= self._limits.waiting or not self.alive:
+            self._revive()
+            if self._stopping:
                 raise busy()
-            self._jobs.append(job)
+            waiting = [other for other in self._jobs if not other.answer.done()]
+            of_client = [other for other in waiting if job.client and other.client == job.client]
+            if len(of_client) >= self._limits.waiting_of_client:
+                waiting = _without_last(of_client, job, waiting)
+            elif len(waiting) >= self._limits.waiting:
+                waiting = _without_last(waiting, job, waiting)
+            self._jobs = [*waiting, job]
             self._changed.notify()
         return job.answer
 
@@ -144,6 +194,17 @@ class Worker:
             self._changed.notify()
         self._thread.join()
 
+    def _start(self) -> None:
+        self._thread = Thread(target=self._run, name=f"adhominem-{self._name}", daemon=True)
+        self._thread.start()
+
+    def _revive(self) -> None:
+        """A thread that has ended all the same is started anew, without what ended it."""
+        if not self._thread.is_alive() and not self._stopping:
+            for job in self._round_of:
+                job.fail(BrokenOffError(RuntimeError()))
+            self._start()
+
     def _run(self) -> None:
         with encoder("", self._verifier, jobs=1) as encode:
             # Nothing of a round outlives it: no text stays in memory while nobody asks.
@@ -151,30 +212,56 @@ class Worker:
                 pass
 
     def _try_round(self, encode: Encode) -> bool:
-        jobs = self._next()
+        jobs = self._round_of = self._next()
         try:
             self._round(jobs, encode)
-        except Exception:  # be it of one job: the others do not suffer for it
-            for job in jobs:
+        except BaseException:  # be it of one job: the others do not suffer for it
+            for job in [job for job in jobs if not job.answer.done()]:
                 try:
                     self._round([job], encode)
-                except Exception as error:
+                except BaseException as error:
                     job.fail(error)
+        self._round_of = []
         return bool(jobs)
 
     def _next(self) -> list[Job[Any]]:
-        """The oldest jobs that somebody still waits for; waits for one. None: it is over."""
+        """The jobs that are due first, and one of the long ones; waits for one. [] at the end."""
         with self._changed:
             self._jobs = [job for job in self._jobs if not job.answer.done()]
             while not self._jobs and not self._stopping:
                 self._changed.wait()
-            return [] if self._stopping else self._jobs[: self._limits.jobs_at_once]
+            if self._stopping:
+                return []
+            ordered = sorted(self._jobs, key=lambda job: job.due)
+            if self._jobs_at_once == 1:
+                return ordered[:1]
+            long = [job for job in ordered if job.is_long][:1]
+            short = [job for job in ordered if not job.is_long]
+            return [*short[: self._jobs_at_once - len(long)], *long]
 
     def _round(self, jobs: Sequence[Job[Any]], encode: Encode) -> None:
-        taken = [job.take(_CHARACTERS_AT_ONCE // len(jobs)) for job in jobs]
+        taken: list[Sequence[Document]] = []
+        left = _AT_ONCE
+        for job in jobs:
+            most, at_least = left, 0 if taken else 1
+            if job.is_long:  # the shorter the round, the sooner whoever comes meanwhile is heard
+                most, at_least = _AT_ONCE // (_LITTLE if taken else 2), 1
+            taken.append(job.take(most, at_least))
+            left -= sum(map(cost, taken[-1]))
         levs = iter(encode([document for some in taken for document in some]))
         for job, some in zip(jobs, taken, strict=True):
             job.keep(some, [next(levs) for _ in some])
         for job in jobs:
             if job.encoded == len(job.documents) and not job.answer.done():
                 job.end(self._verifier)
+
+
+def _without_last(
+    among: Sequence[Job[Any]], new: Job[Any], waiting: Sequence[Job[Any]]
+) -> list[Job[Any]]:
+    """Those that wait, less the one that is due last, which is refused; be it the new one."""
+    last = max(among, key=lambda job: job.due)
+    if last.due <= new.due:
+        raise busy()
+    last.fail(busy())
+    return [job for job in waiting if job is not last]

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
 from adhominem.strict_json import strict_json
+from adhominem.web.limits import Limits
 
 
 class RequestError(AdHominemError):
@@ -19,6 +20,18 @@ class RequestError(AdHominemError):
     ) -> None:
         super().__init__(message)
         self.status, self.kind, self.headers = status, kind, dict(headers or {})
+
+
+class BrokenOffError(AdHominemError):
+    """Work that ended in what is no ordinary error: a panic, an exit.
+
+    It stands in for it, since an exit ends whatever loop it gets into, and a StopIteration gets
+    lost in one.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.kind = type(error).__name__
+        super().__init__(f"the work broke off ({self.kind})")
 
 
 def too_large(message: str) -> RequestError:
@@ -46,21 +59,23 @@ def too_slow(seconds: float) -> RequestError:
     )
 
 
-def too_slowly_sent(seconds: float) -> RequestError:
-    """A request whose end did not come in time."""
+def too_slowly_sent(limits: Limits) -> RequestError:
+    """A request whose headers or whose end did not come in time."""
     return RequestError(
         408,
         "SlowRequest",
-        f"the request had not come in whole after {seconds:g} s; send it again, with fewer or "
-        "shorter texts, or start the server with a larger --timeout",
+        f"the request came too slowly; expected its headers within {limits.header_seconds:g} s, "
+        f"its body with {limits.bytes_a_second:,} bytes/s, and all of it within "
+        f"{limits.seconds:g} s; send it again, with fewer or shorter texts, or start the server "
+        "with a larger --timeout",
     )
 
 
-def as_request_error(error: Exception) -> RequestError:
+def as_request_error(error: BaseException) -> RequestError:
     """Any error as an answer; of one that nobody raised on purpose, nothing is told."""
     if isinstance(error, RequestError):
         return error
-    kind = type(error).__name__
+    kind = error.kind if isinstance(error, BrokenOffError) else type(error).__name__
     if isinstance(error, InputError | OptionError):
         return RequestError(422, kind, str(error))
     if isinstance(error, MissingExtraError):

@@ -24,10 +24,11 @@ from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.verifier import exhibits_of
+from adhominem.web.access import Access
 from adhominem.web.asked import Asked, read_asked
 from adhominem.web.batching import Progress
 from adhominem.web.failures import as_request_error, error_json, json_bytes
-from adhominem.web.guard import Access, bearer, logger, place_of
+from adhominem.web.guard import logger, place_of
 from adhominem.web.pages import Filled, downloads, form_page
 from adhominem.web.service import Case, Heading, Service
 from adhominem.web.uploads import FileReader, read_form
@@ -62,23 +63,22 @@ class Comparer:
     async def post(self, request: Request) -> Response:
         """The answer to a form."""
         form = await read_form(request, self._service.limits)
-        try:
-            asked = await read_asked(form)
-        finally:
-            await form.close()
+        asked = await asyncio.to_thread(read_asked, form)
         as_lines = LINES in request.headers.get("accept", "")
         try:
-            self._access.check_token(bearer(request.headers) or asked.token)
+            self._service.check_labels(*asked.labels)
             prior = asked.prior_same_author
             if as_lines:
                 return StreamingResponse(self._lines(asked, prior), media_type=LINES)
             answer = await self._page(asked, prior)
-            return self.show(asked.filled, answer=answer)
+            return await asyncio.to_thread(self.show, asked.filled, answer=answer)
         except AdHominemError as error:
             if as_lines:
                 raise
             refused = as_request_error(error)
-            return self.show(asked.filled, problem=str(refused), status=refused.status)
+            return await asyncio.to_thread(
+                self.show, asked.filled, problem=str(refused), status=refused.status
+            )
 
     async def _lines(self, asked: Asked, prior: float) -> AsyncIterator[bytes]:
         """What is being done and what came out, or an error: a line each."""
@@ -88,7 +88,9 @@ class Comparer:
             try:
                 answer = self._write_report if asked.report else self._compare
                 await answer(asked, prior, events.put_nowait)
-            except Exception as error:
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
                 refused = as_request_error(error)
                 if refused.status == 500:
                     logger.error("%s", place_of(error))
@@ -173,13 +175,9 @@ class Comparer:
         for side, topic in asked.topics.items():
             read = await self._reader.read(asked.files[side])
             notes += read.notes
-            texts: list[Document | Exhibit] = [
-                Document(text=text, topic=topic) for text in asked.pasted[side]
-            ]
-            texts += [
-                replace(each, document=replace(each.document, topic=topic)) for each in read.texts
-            ]
-            sides[side] = exhibits_of(texts, side) if texts else []
+            sides[side] = await asyncio.to_thread(
+                _side, side, asked.pasted[side], read.texts, topic
+            )
         case = Case(first=sides["first"], second=sides["second"], prior_same_author=prior)
         self._service.check_case(case)
         if not asked.population:
@@ -190,6 +188,12 @@ class Comparer:
         population = await self._service.find_population(documents, doing("Reading the population"))
         source = ", ".join(file.name for file in asked.population)
         return _Prepared(case, population, source, [*notes, *read.notes])
+
+
+def _side(name: str, pasted: list[str], files: list[Exhibit], topic: str) -> list[Exhibit]:
+    texts: list[Document | Exhibit] = [Document(text=text, topic=topic) for text in pasted]
+    texts += [replace(each, document=replace(each.document, topic=topic)) for each in files]
+    return exhibits_of(texts, name) if texts else []
 
 
 def _doing(tell: Tell) -> Callable[[str], Progress]:

@@ -57,10 +57,14 @@ def form_page(
     token = ""
     if wants_token:
         token = (
-            '<p class="token"><label for="token">Token of this server</label><input id="token" '
-            'name="token" type="password" autocomplete="off" required '
+            # For the script, which sends it as a header, and shows the field. Without one, the
+            # browser asks for a password: a field would have to be read before it is checked.
+            '<p class="token" hidden><label for="token">Token of this server</label><input '
+            'id="token" type="password" autocomplete="off" required '
             'aria-describedby="token-hint"><span id="token-hint" class="hint">Whoever runs the '
             "server has it. This page forgets it when it is closed.</span></p>"
+            '<p class="hint" id="token-password">Your browser will ask for a password: that is '
+            "the token of this server. The name beside it may be anything.</p>"
         )
     values = {name: getattr(filled, name) for name in _SIDES}
     topics = {name: getattr(filled, f"{name}_topic") for name in _SIDES}

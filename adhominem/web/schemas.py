@@ -10,16 +10,12 @@ from pydantic import (
     ConfigDict,
     Field,
     WithJsonSchema,
-    model_validator,
 )
 
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.verifier import exhibits_of
-from adhominem.web.failures import too_large
 from adhominem.web.service import Case
-
-_MOST_ENTRIES = 10_000  # of a list or an object; how many texts there may be, the limits say
 
 _FIRST = "I have not yet had an answer to my last, and so I write again; the roads are poor."
 _SECOND = "No answer from you yet. I'm writing again anyway. Roads are bad here, really bad."
@@ -49,11 +45,6 @@ _TEXTS_SCHEMA: dict[str, Any] = {"type": "array", "items": _TEXT_SCHEMA}
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _few_enough(cls, value: object) -> object:
-        return _checked(value)
-
 
 class TextIn(_Strict):
     """A text, and what is known of it."""
@@ -71,15 +62,8 @@ def _as_text(value: object) -> object:
     return {"text": value} if isinstance(value, str) else value
 
 
-def _checked(value: object) -> object:
-    """Refuse what has millions of entries before each of them is looked at."""
-    if isinstance(value, list | dict) and len(value) > _MOST_ENTRIES:
-        raise too_large(f"{len(value):,} entries; expected at most {_MOST_ENTRIES:,}")
-    return value
-
-
 def _as_list(value: object) -> object:
-    return _checked(value) if isinstance(value, list) else [value]
+    return value if isinstance(value, list) else [value]
 
 
 Text = Annotated[TextIn, BeforeValidator(_as_text), WithJsonSchema(_TEXT_SCHEMA)]
@@ -122,9 +106,7 @@ class Comparison(_Strict):
     delta: float = Field(
         0.125, ge=0, lt=0.5, description="Undecided if the probability is within 0.5 ± delta."
     )
-    population: Annotated[
-        list[Text] | None, BeforeValidator(_checked), WithJsonSchema(_TEXTS_SCHEMA)
-    ] = Field(
+    population: Annotated[list[Text] | None, WithJsonSchema(_TEXTS_SCHEMA)] = Field(
         None,
         description="Texts of the same kind by anybody, 5 or more, none of those compared. Left "
         "out: the server's, if it has one. An empty list: none.",
@@ -139,17 +121,21 @@ class Comparison(_Strict):
             delta=self.delta,
         )
 
+    def population_exhibits(self) -> list[Exhibit]:
+        """The request's own population; none if it has none."""
+        return _side(self.population, "population") if self.population else []
+
 
 class Texts(_Strict):
     """Texts to encode."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"texts": [_FIRST, _SECOND]}]})
 
-    texts: Annotated[
-        list[Text],
-        BeforeValidator(_checked),
-        WithJsonSchema({**_TEXTS_SCHEMA, "minItems": 1}),
-    ]
+    texts: Annotated[list[Text], WithJsonSchema({**_TEXTS_SCHEMA, "minItems": 1})]
+
+    def exhibits(self) -> list[Exhibit]:
+        """The texts for a verifier."""
+        return _side(self.texts, "text")
 
 
 class EncodedText(BaseModel):

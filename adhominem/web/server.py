@@ -6,13 +6,19 @@ import logging
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import uvicorn
 
 from adhominem.errors import OptionError
+from adhominem.web.access import Access, is_loopback
 from adhominem.web.app import create_app
-from adhominem.web.guard import Access, is_loopback
+from adhominem.web.connections import Connection, Connections
 from adhominem.web.service import Service
+
+_NEW_CONNECTIONS = 16  # that are taken in one go
+_WAITING_CONNECTIONS = 2_048  # that the system keeps until then
 
 
 class _Terse(logging.Formatter):
@@ -54,18 +60,35 @@ def url_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+class Server(uvicorn.Server):
+    """One that takes few new connections at a time, and lets many wait for it.
+
+    Whoever has just come is heard before so many others have come that it would have to make room.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's; asyncio has one number for both."""
+        await super().startup(sockets)
+        for listening in sockets or []:
+            listening.listen(_WAITING_CONNECTIONS)
+
+
 def make_server(service: Service, access: Access) -> uvicorn.Server:
     """A server that logs neither queries nor bodies."""
+    protocol: Any = partial(Connection, open_connections=Connections(service.limits))
     config = uvicorn.Config(
         create_app(service, access),
+        loop="asyncio",  # by name: what the connections do is tested with these two
+        http=protocol,
         log_config=None,
         access_log=False,  # it has queries in it; the guard writes one without
         server_header=False,
         proxy_headers=False,
+        backlog=_NEW_CONNECTIONS,
         timeout_graceful_shutdown=5,
         ws="none",
     )
-    return uvicorn.Server(config)
+    return Server(config)
 
 
 def serve(

@@ -19,12 +19,13 @@ from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.verification import Verification
 from adhominem.verifier import Levs, Verifier, load
-from adhominem.web.batching import Progress, WithLevs, Worker
+from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost
 from adhominem.web.failures import RequestError, too_large, too_slow
 from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
 _FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
+_TIMES_READ = 20  # that an explanation goes through its texts, about
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ class Service:
         self.limits = limits or Limits()
         self.verifier, self.population = verifier, population
         self._quick = Worker(verifier, self.limits, "verify")
-        self._slow = Worker(explainer, self.limits, "explain")
+        self._slow = Worker(explainer, self.limits, "explain", jobs_at_once=1)
 
     @classmethod
     def open(
@@ -114,7 +115,7 @@ class Service:
         on_progress: Progress = lambda share: None,
     ) -> Verification:
         """As `Verifier.verify`."""
-        self._check_characters(case.documents, self.limits.characters, "the texts")
+        self._check(case.documents, self.limits.characters, "the texts")
 
         def finish(verifier: WithLevs, on_progress: Progress) -> Verification:
             return verifier.verify(
@@ -125,7 +126,8 @@ class Service:
                 delta=case.delta,
             )
 
-        return await _answer(self._quick, case.documents, finish, on_progress)
+        worker = self._worker_for(case.documents)
+        return await _answer(worker, case.documents, finish, on_progress)
 
     async def explain(
         self,
@@ -134,7 +136,7 @@ class Service:
         on_progress: Progress = lambda share: None,
     ) -> Explanation:
         """As `adhominem.explain.texts.explain_texts`."""
-        self._check_characters(case.documents, self.limits.explained_characters, "texts to explain")
+        self._check(case.documents, self.limits.explained_characters, "texts to explain")
 
         def finish(verifier: WithLevs, on_progress: Progress) -> Explanation:
             return explain_texts(
@@ -148,7 +150,8 @@ class Service:
             )
 
         # Without texts to encode before: the progress is that of the explanation alone.
-        return await _answer(self._slow, [], finish, on_progress)
+        work = _TIMES_READ * sum(map(cost, case.documents))
+        return await _answer(self._slow, [], finish, on_progress, work)
 
     async def report(
         self,
@@ -158,7 +161,7 @@ class Service:
         on_progress: Progress = lambda share: None,
     ) -> Report:
         """As `adhominem.explain.report.make_report`."""
-        self._check_characters(case.documents, self.limits.explained_characters, "texts to explain")
+        self._check(case.documents, self.limits.explained_characters, "texts to explain")
 
         def finish(verifier: WithLevs, on_progress: Progress) -> Report:
             return make_report(
@@ -174,14 +177,17 @@ class Service:
                 on_progress=on_progress,
             )
 
-        return await _answer(self._slow, [], finish, on_progress)
+        work = _TIMES_READ * sum(map(cost, case.documents))
+        return await _answer(self._slow, [], finish, on_progress, work)
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """As `Verifier.encode`."""
-        self._check_characters(documents, self.limits.characters, "the texts")
+        self._check(documents, self.limits.characters, "the texts")
         self._check_number(documents, self.limits.texts, "the texts to encode")
         return await _answer(
-            self._quick, documents, lambda verifier, on_progress: verifier.encode(documents)
+            self._worker_for(documents),
+            documents,
+            lambda verifier, on_progress: verifier.encode(documents),
         )
 
     async def find_population(
@@ -189,8 +195,9 @@ class Service:
     ) -> Population:
         """As `Verifier.population`."""
         self._check_number(documents, self.limits.population_texts, "the population")
+        self._check(documents, self.limits.population_characters, "the population")
         return await _answer(
-            self._quick,
+            self._worker_for(documents),
             documents,
             lambda verifier, on_progress: verifier.population(documents),
             on_progress,
@@ -205,17 +212,33 @@ class Service:
                 )
             self._check_number(side, self.limits.texts, f"the {name} side")
 
+    def check_labels(self, *labels: str) -> None:
+        """Refuse a name, a topic or a heading that is a text."""
+        most = self.limits.label_characters
+        longest = max(map(len, labels), default=0)
+        if longest > most:
+            raise too_large(
+                f"a name, topic or heading of {longest:,} characters; expected at most {most:,}"
+            )
+
+    def _worker_for(self, documents: Sequence[Document]) -> Worker:
+        """A single text that fills a round, and more, does not hold up the short ones."""
+        longest = max((len(document.text) for document in documents), default=0)
+        return self._slow if longest > LONG_TEXT else self._quick
+
     def _check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
         if len(texts) > most:
             raise too_large(f"{of_what}: {len(texts):,} texts; expected at most {most:,}")
 
-    def _check_characters(self, texts: Sequence[Document], most: int, of_what: str) -> None:
+    def _check(self, texts: Sequence[Document], most: int, of_what: str) -> None:
+        """The one check of all that is going to be tokenized, whichever way it came."""
         characters = sum(len(each.text) for each in texts)
         if characters > most:
             raise too_large(
                 f"{of_what}: {characters:,} characters in all; expected at most {most:,}; send "
                 "excerpts"
             )
+        self.check_labels(*(label for each in texts for label in (each.id, each.topic)))
 
 
 async def _answer(
@@ -223,6 +246,7 @@ async def _answer(
     documents: Sequence[Document],
     finish: Callable[[WithLevs, Progress], Result],
     on_progress: Progress = lambda share: None,
+    work: int = 0,
 ) -> Result:
     """Wait for a thread's answer; whoever stops waiting gives it up."""
     loop = asyncio.get_running_loop()
@@ -235,4 +259,4 @@ async def _answer(
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(on_progress, share)
 
-    return await asyncio.wrap_future(worker.submit(documents, finish, tell))
+    return await asyncio.wrap_future(worker.submit(documents, finish, tell, work))

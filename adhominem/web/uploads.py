@@ -10,23 +10,27 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastapi import Request
-from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.readers import READABLE_SUFFIXES
 from adhominem.web.failures import RequestError, too_large
+from adhominem.web.fair_queue import FairQueue
 from adhominem.web.limits import Limits
+from adhominem.web.multipart import Part, boundary_of, parse_form
+from adhominem.web.places import client_asking
 from adhominem.web.reading import TABLE_SUFFIX, suffix_of
 
-_AT_ONCE = 2  # processes that read files
+_AT_ONCE = 3  # processes that read office documents, and as many again for plain texts
+_WAITING = 32  # requests whose files wait to be read; of a client half as many
 _SECONDS = 30
+_SECONDS_OTHERS_WAIT = 4  # as long as that anybody may take
+_PLAIN = (".txt", ".md", TABLE_SUFFIX)  # nothing can be hidden in these that takes long
 _LONGEST_NAME = 200  # characters of a name that are shown
+_BYTES_A_CHARACTER = 12  # at most, as the process writes them
 
 
 @dataclass(frozen=True)
@@ -45,45 +49,30 @@ class Read:
     notes: list[str]
 
 
-class _InMemory(MultiPartParser):
-    spool_max_size = sys.maxsize  # no file of a request on the disk; the request itself is bounded
+async def read_form(request: Request, limits: Limits) -> list[Part]:
+    """A form with files, read in a thread."""
+    boundary = boundary_of(request.headers.get("content-type", ""))
+    most_parts = limits.population_texts + 6 * limits.texts
+    return await asyncio.to_thread(parse_form, await request.body(), boundary, most_parts)
 
 
-async def read_form(request: Request, limits: Limits) -> FormData:
-    """A form with files."""
-    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
-        raise RequestError(415, "WrongForm", "expected a form as multipart/form-data")
-    parser = _InMemory(
-        request.headers,
-        request.stream(),
-        max_files=limits.population_texts + 2 * limits.texts,
-        max_fields=4 * limits.texts,
-        max_part_size=limits.bytes,
-    )
-    try:
-        return await parser.parse()
-    except MultiPartException as error:
-        raise RequestError(400, "WrongForm", f"the form cannot be read: {error.message}") from None
-    except ValueError:  # of a codec: a form may name any as its charset
-        raise RequestError(400, "WrongForm", "the form cannot be read: expected UTF-8") from None
-
-
-async def uploads_of(form: FormData, field: str) -> list[Upload]:
+def uploads_of(form: Sequence[Part], field: str) -> list[Upload]:
     """The files of a field; one that was left empty has none."""
-    found = []
-    for each in form.getlist(field):
-        if isinstance(each, UploadFile) and each.filename:
-            name = each.filename.encode("utf-8", "replace").decode()[-_LONGEST_NAME:]
-            found.append(Upload(name, await each.read()))
-    return found
+    return [
+        Upload(part.filename[-_LONGEST_NAME:], part.data)
+        for part in form
+        if part.name == field and part.filename
+    ]
 
 
 class FileReader:
-    """Reads the files of all requests, those of few at a time."""
+    """Reads the files of all requests, those of few at a time, each client in its turn."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._plain, self._office = (
+            FairQueue(_AT_ONCE, _WAITING, _SECONDS_OTHERS_WAIT) for _ in range(2)
+        )
 
     async def read(self, files: Sequence[Upload], *, tables: bool = False) -> Read:
         """The texts of files, plain or office documents, in order; of tables all of theirs."""
@@ -100,8 +89,10 @@ class FileReader:
             "sizes": [len(file.data) for file in files],
         }
         sent = b"".join([json.dumps(header).encode(), b"\n", *(file.data for file in files)])
-        async with self._at_once:
-            found = await _ask_process(sent, math.ceil(min(self._limits.seconds, _SECONDS)))
+        plain = all(suffix_of(file.name) in _PLAIN for file in files)
+        queue = self._plain if plain else self._office
+        async with queue.turn(client_asking.get()):
+            found = await self._ask_process(sent, queue)
         if "error" in found:
             problem = found["error"]
             status = {"TooLarge": 413, "MissingExtraError": 501}.get(problem["type"], 422)
@@ -112,24 +103,59 @@ class FileReader:
         ]
         return Read(texts, found["notes"])
 
+    async def _ask_process(self, sent: bytes, queue: FairQueue) -> dict[str, Any]:
+        limits = self._limits
+        seconds = math.ceil(min(limits.seconds, _SECONDS))
+        most = _BYTES_A_CHARACTER * (limits.characters + limits.population_characters)
+        process = await _start_process(seconds)
+        talking = asyncio.ensure_future(_talk(process, sent, most))
+        try:
+            others_wait = not await _ends(talking, seconds, queue)
+            output = talking.result() if talking.done() else b""
+        finally:
+            talking.cancel()
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        if others_wait:
+            raise RequestError(
+                503,
+                "Busy",
+                f"the files take longer than {_SECONDS_OTHERS_WAIT} s to read, and others wait; "
+                "try again later, or save their text alone as new files",
+                {"Retry-After": "30"},
+            )
+        try:
+            found: dict[str, Any] = await asyncio.to_thread(json.loads, output)
+        except ValueError:  # it was ended: by us, or by its own bounds
+            raise too_large(
+                f"the files could not be read within {seconds} s and 1 GB of memory, or hold more "
+                "text than is compared; save their text alone as new files, or excerpts of it"
+            ) from None
+        return found
 
-async def _ask_process(sent: bytes, seconds: int) -> dict[str, Any]:
-    # The folder is ours: a process that is ended cleans up nothing.
-    with TemporaryDirectory(prefix="adhominem-") as folder:
-        output = await _output_of_process(sent, seconds, folder)
+
+async def _ends(talking: asyncio.Future[bytes], seconds: float, queue: FairQueue) -> bool:
+    """Whether it ended, or had all its time; False: it is to make way for others."""
+    await asyncio.wait({talking}, timeout=min(_SECONDS_OTHERS_WAIT, seconds))
+    if talking.done():
+        return True
+    wanted = asyncio.ensure_future(queue.wanted())
     try:
-        found: dict[str, Any] = json.loads(output)
-    except ValueError:  # it was ended: by us, or by its own bounds
-        raise too_large(
-            f"the files could not be read within {seconds} s and 1 GB of memory; save their text "
-            "alone as new files"
-        ) from None
-    return found
+        left = seconds + 1 - _SECONDS_OTHERS_WAIT
+        either: set[asyncio.Future[Any]] = {talking, wanted}
+        await asyncio.wait(either, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        return talking.done() or not wanted.done()
+    finally:
+        wanted.cancel()
 
 
-async def _output_of_process(sent: bytes, seconds: int, folder: str) -> bytes:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "adhominem.web.reading", str(seconds), folder),
+async def _start_process(seconds: int) -> asyncio.subprocess.Process:
+    # Safe path: what lies in the folder where the server was started is not taken for a module.
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "adhominem.web.reading", str(seconds)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,  # what goes wrong there may quote a text
@@ -137,16 +163,31 @@ async def _output_of_process(sent: bytes, seconds: int, folder: str) -> bytes:
             **os.environ,
             "ADHOMINEM_TOKEN": "",
             "OPENBLAS_NUM_THREADS": "1",
-            "TMPDIR": folder,  # for what a library may put aside
+            "PYTHONPATH": os.pathsep.join(path for path in paths if os.path.isabs(path)),
         },
     )
+
+
+async def _talk(process: asyncio.subprocess.Process, sent: bytes, most: int) -> bytes:
+    """Send all, and hear all; nothing, if that is more than it may be."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    async def send() -> None:
+        assert process.stdin is not None
+        with suppress(BrokenPipeError, ConnectionResetError):
+            process.stdin.write(sent)
+            await process.stdin.drain()
+        process.stdin.close()
+
+    sending = asyncio.ensure_future(send())
+    heard = bytearray()
     try:
-        output, _ = await asyncio.wait_for(process.communicate(sent), seconds + 1)
-    except TimeoutError:
-        output = b""
+        while chunk := await process.stdout.read(1 << 18):
+            heard += chunk
+            if len(heard) > most:
+                return b""
+        await sending
+        return bytes(heard)
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    return output
+        sending.cancel()

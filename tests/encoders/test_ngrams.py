@@ -161,11 +161,14 @@ def test_counts_are_those_of_looking_at_every_ngram_by_itself(
         assert counter.count(tokens).tolist() == [slow[name] for name in names_of(table)]
 
 
-def test_a_counter_that_has_to_forget_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["_MOST_TYPES", "_MOST_CHARACTERS"])
+def test_a_counter_that_has_to_forget_counts_the_same(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     documents = [row["text"].split() for row in rich_rows("letters", 3, 2)]
     table = table_of(documents)
     expected = [NgramCounter(table).count(each) for each in documents]
-    monkeypatch.setattr(ngrams, "_MOST_TYPES", 10)
+    monkeypatch.setattr(ngrams, limit, 10)
     counter = NgramCounter(table)
     for _ in range(2):
         found = [counter.count(each) for each in documents]

@@ -170,16 +170,18 @@ def test_how_many_run_together_does_not_matter(
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_cache_that_is_full_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["_MOST_TYPES", "_MOST_CHARACTERS"])
+def test_a_cache_that_is_full_begins_anew(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network, texts = network_with(OPTIONS), many_documents()
     expected = runtime_of(network).encode(*texts)
-    monkeypatch.setattr(type_inputs, "_MOST_TYPES", 5)
+    monkeypatch.setattr(type_inputs, limit, 5)
     monkeypatch.setattr(type_inputs, "_TYPES_AT_ONCE", 2)
     small = runtime_of(network)
     np.testing.assert_allclose(small.encode(*texts), expected, atol=1e-6)
     for at, (tokens, about) in enumerate(zip(*texts, strict=True)):
         found = small.encode([tokens], [about])
         np.testing.assert_allclose(found[0], expected[at], atol=1e-6)
+        assert len(small._types._known) <= 5
 
 
 def test_callers_in_several_threads_do_not_disturb_each_other(

@@ -175,11 +175,22 @@ def test_packed_answers_are_read(
         load_answers(path, TRUTH)
 
 
+def test_numbers_in_lists_of_one_are_read_as_they_are(tmp_path: Path) -> None:
+    """As one official answer of PAN 2020 has them."""
+    wrapped = [{**row, "value": [row["value"]]} for row in GOOD]
+    found = load_answers(write_lines(tmp_path / "answers.jsonl", wrapped), TRUTH)
+    assert found.value.tolist() == [0.75, 0, 0.5]
+    factors = [{**row, "log_bayes_factor": [1.5]} for row in wrapped]
+    found = load_answers(write_lines(tmp_path / "answers.jsonl", factors), TRUTH)
+    assert found.log_bayes_factor.tolist() == [1.5, 1.5, 1.5]
+
+
 # Bad answers
 
 HUGE = int("1" + "0" * 400)  # that no float can hold
 
-BAD_VALUES = [-0.001, 1.001, math.nan, math.inf, -math.inf, "0.5", "", None, True, False, [0.5], {}]
+BAD_VALUES = [-0.001, 1.001, math.nan, math.inf, -math.inf, "0.5", "", None, True, False, [], {}]
+BAD_VALUES += [[0.5, 0.5], [[0.5]], [2], ["0.5"]]
 
 
 @pytest.mark.parametrize("value", [*BAD_VALUES, pytest.param(HUGE, id="huge")])
@@ -188,7 +199,8 @@ def test_a_value_that_is_no_probability_is_named(tmp_path: Path, value: Any) -> 
     with pytest.raises(AnswersError, match="no number from 0 to 1") as caught:
         load_answers(path, TRUTH)
     assert caught.value.path == str(path)
-    assert f"b: {value!r}"[:40] in caught.value.problem
+    bare = value[0] if isinstance(value, list) and len(value) == 1 else value
+    assert f"b: {bare!r}"[:40] in caught.value.problem
     assert not any(f"{good}: " in caught.value.problem for good in "ac")
 
 

@@ -303,3 +303,31 @@ def test_the_entropy_curves_of_a_training_come_last(one_figure: None, tmp_path: 
     log.write_text('{"epoch": 1}\n', "utf-8")
     with pytest.raises(InputError, match=r"expected the training\.jsonl"):
         Entropies.read(log)
+
+
+@pytest.mark.skipif(not Path("/usr/bin/chromium").exists(), reason="there is no chromium")
+def test_the_policy_forbids_scripts_and_the_page_looks_as_without_it(tmp_path: Path) -> None:
+    api = pytest.importorskip("playwright.sync_api")
+    path = tmp_path / "page.html"
+    systems = systems_of(["a system"])
+    write_page([evaluate(each) for each in systems], systems, path, "0")
+    written = path.read_text("utf-8")
+    policy = re.search('<meta http-equiv="Content-Security-Policy" content="[^>]+">\n', written)
+    assert policy is not None
+    hostile = written.replace("<main>", "<main><script>document.title = 'run'</script>")
+    shown = []
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        for text in (written, written.replace(policy[0], ""), hostile):
+            path.write_text(text, "utf-8")
+            page = browser.new_page(viewport={"width": 900, "height": 700})
+            page.goto(path.as_uri())
+            figures = page.evaluate("[...document.images].map((each) => each.naturalWidth)")
+            assert len(figures) >= 3
+            assert all(figures)
+            shown.append((page.title(), page.screenshot(full_page=True)))
+        browser.close()
+    assert shown[0] == shown[1]
+    assert shown[2][0] == shown[0][0]

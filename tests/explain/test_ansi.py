@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from adhominem.explain.ansi import Colours, terminal_colours, terminal_heat_map
 from adhominem.explain.colours import TOKEN_COLOURS, rgb
 from adhominem.explain.explanation import Explanation, Passage, TokenAttention
-from adhominem.explain.pieces import harmless
+from adhominem.harmless import harmless
 
 CODE = re.compile(r"\x1b\[[0-9;]*m")
 MARGIN = 10

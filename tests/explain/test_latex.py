@@ -15,7 +15,7 @@ from made_up import any_explanations, explanation
 from adhominem.explain.colours import PASSAGE_COLOURS
 from adhominem.explain.explanation import Explanation
 from adhominem.explain.latex import latex_heat_map
-from adhominem.explain.pieces import harmless
+from adhominem.harmless import harmless
 
 COMMAND = re.compile(r"\\([a-zA-Z]+|.)\s?")
 TYPESET = {  # what a command without arguments gives

@@ -11,7 +11,8 @@ from rich.cells import cell_len
 
 from adhominem.explain.explanation import ExplainedText, Passage, TokenAttention
 from adhominem.explain.lines import lines
-from adhominem.explain.pieces import harmless, passage_weights, pieces, token_weights
+from adhominem.explain.pieces import passage_weights, pieces, token_weights
+from adhominem.harmless import harmless
 
 
 def visible(text: str) -> str:

@@ -21,7 +21,7 @@ from adhominem import Document, Population, find_sources, load, read_pairs, writ
 from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.explain.grounds import LOG_10, folder_of, like_pairs, validation_facts
+from adhominem.explain.grounds import LOG_10, files_of, like_pairs, validation_facts
 from adhominem.explain.report import Report, file_dates, make_report, report_date
 from adhominem.explain.report_html import report_page
 from adhominem.explain.resampling import bootstrap_interval
@@ -251,11 +251,13 @@ def test_pairs_of_one_class_are_no_validation() -> None:
 
 
 def test_a_model_without_a_validation_gets_a_report_that_says_so(
-    verifier: Verifier, folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
     copy = Path(copytree(folder, tmp_path / "copy"))
-    (copy / "validation.safetensors").unlink()
-    made = make_report(verifier, FIRST, SECOND, draws=DRAWS, model=copy)
+    told = json.loads((copy / "calibration.json").read_text("utf-8"))
+    del told["validation"]
+    (copy / "calibration.json").write_text(json.dumps(told), "utf-8")
+    made = make_report(load(copy), FIRST, SECOND, draws=DRAWS, model=copy)
     assert made.validation is None
     assert made.calibration is not None
     assert made.calibration.authors == 40
@@ -289,10 +291,12 @@ def test_the_folder_must_hold_the_model_that_compares(
         make_report(verifier, FIRST, SECOND, model=small_run.folder)
     with pytest.raises(ModelError, match="no model folder"):
         make_report(verifier, FIRST, SECOND, model="nowhere")
-    assert folder_of(verifier, None) is None  # it is not found by its name alone
+    assert files_of(verifier, None) is None  # it is not found by its name alone
     monkeypatch.chdir(folder.parent)
-    assert folder_of(verifier, None) == Path("small")
-    assert folder_of(Verifier([small_run.model]), None) is None
+    found = files_of(verifier, None)
+    assert found is not None
+    assert found.folder == Path("small")
+    assert files_of(Verifier([small_run.model]), None) is None
 
 
 # its form

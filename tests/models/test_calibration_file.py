@@ -6,16 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from test_validation import made_up
 
 from adhominem.errors import ModelError
 from adhominem.models.calibration import (
     CalibrationReport,
-    Scales,
     read_scales,
     write_calibration,
 )
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.fusion import Fusion, Scale
+
+PAIRS = made_up(40)
 
 
 def report_of(number: int) -> CalibrationReport:
@@ -47,19 +49,19 @@ def test_a_model_without_the_file_is_not_calibrated(tmp_path: Path) -> None:
 
 
 def test_all_scales_come_back(tmp_path: Path) -> None:
-    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0")
+    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0", PAIRS)
     assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2), scale_of(3), (1.1, 2.3))
 
 
 def test_a_scale_that_was_not_fitted_comes_back_as_none(tmp_path: Path) -> None:
-    write_calibration(tmp_path, report_of(1), report_of(2), None, (), "1.0")
+    write_calibration(tmp_path, report_of(1), report_of(2), None, (), "1.0", PAIRS)
     assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2))
-    write_calibration(tmp_path, report_of(1), None, None, (), "1.0")
+    write_calibration(tmp_path, report_of(1), None, None, (), "1.0", PAIRS)
     assert read_scales(tmp_path) == Scales(scale_of(1))
 
 
 def test_a_file_from_before_there_were_companions_can_be_read(tmp_path: Path) -> None:
-    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0")
+    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0", PAIRS)
     path = tmp_path / "calibration.json"
     data = json.loads(path.read_text("utf-8"))
     for name in ("companions", "usual_clearness"):
@@ -69,7 +71,7 @@ def test_a_file_from_before_there_were_companions_can_be_read(tmp_path: Path) ->
 
 
 def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
-    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0")
+    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0", PAIRS)
     path = tmp_path / "calibration.json"
     whole = json.loads(path.read_text("utf-8"))
     for name, value in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -177,7 +178,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another size": (
         lambda f: change(f / "config.json", lambda d: d["config"]["encoder"].update(lev_size=9)),
-        r"is damaged .*two_covariance.author_mean is \(5,\).*expect \(9,\)",
+        r"is damaged .*lev.weight is \(5, 8\).*expect \(9, 8\)",
     ),
     "fewer characters": (
         lambda f: change(f / "config.json", lambda d: d["characters"].pop()),
@@ -218,6 +219,24 @@ def test_a_damaged_folder_is_an_error_that_says_what_is_wrong(damage: str, folde
         read_models(folder)
     assert re.search(r"model", str(error.value))
     assert str(folder) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.safetensors", "tokenizer.json", "reference.safetensors"]
+)
+def test_a_file_that_may_not_be_read_is_named(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def refuse(path: str, *given: int) -> int:
+        if Path(path).name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *given)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(ModelError, match=rf"is damaged \({name}: .*Permission denied"):
+        read_models(folder)
 
 
 def test_scores_that_are_missing_are_damage(folder: Path) -> None:

@@ -136,8 +136,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "n-grams of bytes": (lambda f: (f / "ngrams.json").write_bytes(b"\xff\xfe"), "is damaged"),
     "n-grams that are a list": (lambda f: (f / "ngrams.json").write_text("[]"), "is damaged"),
     "no tokens": (ngrams(lambda d: d.pop("tokens")), "is damaged .*tokens"),
-    "a token too few": (ngrams(lambda d: d["tokens"].pop()), "is damaged .*rows of"),
-    "a gram too many": (ngrams(lambda d: d["characters"].append("qqqq")), "is damaged .*rows of"),
+    "a token too few": (ngrams(lambda d: d["tokens"].pop()), "is damaged .*weights is"),
+    "a gram too many": (
+        ngrams(lambda d: d["characters"].append("qqqq")),
+        "is damaged .*characters is",
+    ),
     "fewer symbols": (ngrams(lambda d: d.update(symbols=d["symbols"][:2])), "is damaged .*shaped"),
     "fewer unmasked": (ngrams(lambda d: d.update(unmasked=1)), "is damaged .*bigrams"),
     "no weights": (lambda f: (f / "model.safetensors").unlink(), "there is no model.safetensors"),
@@ -146,10 +149,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no bigrams": (weights(lambda a: a.pop("bigrams")), "is damaged .*bigrams"),
     "no projection": (weights(lambda a: a.pop("projection")), "is damaged .*projection"),
     "no scale": (weights(lambda a: a.pop("projection_scale")), "is damaged .*projection_scale"),
-    "few weights": (weights(lambda a: a.update(weights=a["weights"][:9])), "weights has 9 rows"),
+    "few weights": (weights(lambda a: a.update(weights=a["weights"][:9])), r"weights is \(9,\)"),
     "another size": (
         lambda f: change(f / "config.json", lambda d: d["config"].update(lev_size=13)),
-        "is damaged .*a projection to 12",
+        r"is damaged .*projection is \(\d+, 12\)",
     ),
     "another form": (
         lambda f: change(f / "config.json", lambda d: d["config"].update(form="profile")),

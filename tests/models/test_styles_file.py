@@ -16,7 +16,8 @@ from safetensors.numpy import save_file
 from test_folder import halve
 
 from adhominem.errors import ModelError
-from adhominem.models.styles import STYLES, read_styles, write_styles
+from adhominem.models.layout import STYLES
+from adhominem.models.styles import read_styles, write_styles
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
 
@@ -40,7 +41,7 @@ def made_up_styles(size: int, scale: float = 1.0) -> tuple[Styles, npt.NDArray[n
 
 def reread(styles: Styles, folder: Path) -> Styles:
     write_styles(folder, styles)
-    found = read_styles(folder)
+    found = read_styles(folder, styles.centres.shape[1])
     assert found is not None
     return found
 
@@ -84,18 +85,18 @@ def test_styles_without_a_whitening_stay_so(tmp_path: Path) -> None:
 
 
 def test_a_model_without_styles_has_none(tmp_path: Path) -> None:
-    assert read_styles(tmp_path) is None
+    assert read_styles(tmp_path, 8) is None
 
 
 # Damage
 
 
 def rewritten(folder: Path, edit: Callable[[Arrays, dict[str, str]], object]) -> None:
-    with safe_open(folder / STYLES, "numpy") as file:
+    with safe_open(folder / STYLES.name, "numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         metadata = dict(file.metadata())
     edit(arrays, metadata)
-    save_file(arrays, folder / STYLES, metadata or None)
+    save_file(arrays, folder / STYLES.name, metadata or None)
 
 
 DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
@@ -125,10 +126,10 @@ DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
 def test_damage_is_an_error_that_names_the_folder(damage: str, tmp_path: Path) -> None:
     write_styles(tmp_path, made_up_styles(8)[0])
     rewritten(tmp_path, lambda arrays, metadata: None)
-    assert read_styles(tmp_path) is not None
+    assert read_styles(tmp_path, 8) is not None
     rewritten(tmp_path, DAMAGES[damage])
     with pytest.raises(ModelError, match=r"is damaged \(styles.safetensors: .*again") as error:
-        read_styles(tmp_path)
+        read_styles(tmp_path, 8)
     assert str(tmp_path) in str(error.value)
 
 
@@ -137,7 +138,7 @@ def test_a_broken_file_is_an_error_that_names_the_folder(
     act: Callable[[Path], object], tmp_path: Path
 ) -> None:
     write_styles(tmp_path, made_up_styles(8)[0])
-    act(tmp_path / STYLES)
+    act(tmp_path / STYLES.name)
     with pytest.raises(ModelError, match=r"is damaged \(styles.safetensors: .*again") as error:
-        read_styles(tmp_path)
+        read_styles(tmp_path, 8)
     assert str(tmp_path) in str(error.value)

@@ -385,6 +385,15 @@ def test_the_card_tells_of_the_calibration_once(model: Path, pairs: Path) -> Non
         assert "(letters)" in card
 
 
+def test_a_card_that_cannot_be_read_is_named_before_anything_is_written(
+    model: Path, pairs: Path
+) -> None:
+    (model / "README.md").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ModelError, match=r"README\.md: .*; mend or remove it"):
+        calibrate_model(model, {"pairs": list(read_pairs(pairs))})
+    assert not (model / "calibration.json").exists()
+
+
 def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
     calibrate_model(model, {"pairs": list(read_pairs(pairs))})
     whole = (model / "calibration.json").read_text("utf-8")

@@ -92,7 +92,7 @@ def test_each_member_gets_the_kinds_of_text_as_it_sees_them(
     corpus = ngram_run.data.corpus
     texts = [[corpus.types[kind] for kind in corpus.document(at)] for at in range(len(corpus))]
     for member, model in zip(member_folders(both), load(both).members, strict=True):
-        styles = read_styles(member)
+        styles = read_styles(member, model.lev_size)
         assert styles is not None
         levs = model.encoder.encode(texts, [[] for _ in texts])
         means = [levs[corpus.labels.corpus == kind].mean(axis=0) for kind in (0, 1)]
@@ -169,7 +169,8 @@ def by_hand(folder: Path, first: str, second: str, population: list[str] | None)
     """(members + contexts,): what each member says of two texts, and the first one's context."""
     found, context = [], np.zeros(0)
     for member in member_folders(folder):
-        alone, styles = load(member), read_styles(member)
+        alone = load(member)
+        styles = read_styles(member, alone.lev_size)
         assert styles is not None
         sides = [[alone.encode([text]).astype(np.float64)] for text in (first, second)]
         centre = None

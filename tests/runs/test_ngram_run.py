@@ -96,7 +96,9 @@ def test_kinds_and_reference_are_those_of_the_levs_of_the_training_texts(
     ngram_run: NgramRun,
 ) -> None:
     levs, corpora = encoded(ngram_run), ngram_run.data.corpus.labels.corpus
-    styles, reference = read_styles(ngram_run.folder), read_reference(ngram_run.folder)
+    size = ngram_run.config.lev_size
+    styles = read_styles(ngram_run.folder, size)
+    reference = read_reference(ngram_run.folder, size)
     assert styles is not None
     assert reference is not None
     assert styles.kinds == ("letters", "notes")

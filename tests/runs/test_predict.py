@@ -404,7 +404,7 @@ def test_a_run_that_had_found_all_answers_only_moves_them(
         raise OSError("no room")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module._Partial, "finish", full_disk)
+        patch.setattr(module.PartialAnswers, "finish", full_disk)
         with pytest.raises(OSError, match="no room"):
             predict(model, pair_rows(pairs), output)
     encoded.clear()
@@ -452,7 +452,7 @@ def test_a_run_that_was_stopped_before_its_first_answer_binds_nobody(
     assert predict(model, pair_rows(pairs), output, prior_same_author=0.1).answers == 40
 
 
-@pytest.mark.parametrize("other", ["other pairs", "one more", "one less", "too short", "reversed"])
+@pytest.mark.parametrize("other", ["other pairs", "none of the first"])
 def test_another_input_is_refused_and_the_answers_kept(
     other: str, model: Path, pairs: Path, tmp_path: Path, small_batches: None
 ) -> None:
@@ -462,15 +462,151 @@ def test_another_input_is_refused_and_the_answers_kept(
     rows = made_up_pairs()
     changed = {
         "other pairs": [{**row, "id": f"x{row['id']}"} for row in rows],
-        "one more": [*rows[:5], {**rows[0], "id": "new"}, *rows[5:]],
-        "one less": [*rows[:5], *rows[6:]],
-        "too short": rows[:10],
-        "reversed": rows[::-1],
+        "none of the first": rows[::-1],
     }[other]
+    blank = {"id": "blank", "pair": ["\u200b", "a"]}  # cannot be answered, so it tells nothing
+    path = write(tmp_path / "changed.jsonl", [blank, blank | {"id": "b"}, {"id": 3}, *changed])
     with pytest.raises(OptionError, match=r"\.partial holds answers for another input"):
-        predict(model, pair_rows(write(tmp_path / "changed.jsonl", changed)), output)
+        predict(model, pair_rows(path), output, skipped=[])
     assert partial.read_bytes() == before
     assert predict(model, pair_rows(pairs), output).answers == 40
+
+
+def edited(how: str) -> list[Answer]:
+    """The 40 pairs as somebody left them when 18 had been answered."""
+    rows = made_up_pairs()
+    other = {"one text": {"pair": [rows[5]["pair"][0], TEXTS[3] + " More."]}}
+    other["one topic"] = {"fandoms": ["trains", ""]}
+    other["its sides"] = {"pair": rows[5]["pair"][::-1], "fandoms": rows[5]["fandoms"][::-1]}
+    if how in other:
+        return [*rows[:5], rows[5] | other[how], *rows[6:]]
+    new = {**rows[0], "id": "new"}
+    return {
+        "an id": [*rows[:5], rows[5] | {"id": "new"}, *rows[6:]],
+        "one more among them": [*rows[:5], new, *rows[5:]],
+        "one more at the end": [*rows, new],
+        "one less": [*rows[:5], *rows[6:]],
+        "cut off": rows[:10],
+        "two ids": [rows[0] | {"id": "pair-1"}, rows[1] | {"id": "pair-0"}, *rows[2:]],
+        "another order": [*rows[10:18], *rows[:10], *rows[18:]],
+        "nothing": rows,
+    }[how]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "one text",
+        "one topic",
+        "its sides",
+        "an id",
+        "one more among them",
+        "one more at the end",
+        "one less",
+        "cut off",
+        "two ids",
+        "another order",
+        "nothing",
+    ],
+)
+def test_a_run_that_goes_on_answers_anew_just_what_was_changed(
+    how: str, model: Path, pairs: Path, tmp_path: Path, small_batches: None
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    stopped_after(20, pairs, model, output)
+    assert len(read(tmp_path / "answers.jsonl.partial")) == 18
+    rows = edited(how)
+    kept = sum(row in made_up_pairs()[:18] for row in rows)
+    path = write(tmp_path / "edited.jsonl", rows)
+    stopped_after(7, path, model, output)  # again, in the midst of what was changed
+    again = len(read(tmp_path / "answers.jsonl.partial")) - 18
+    done = predict(model, pair_rows(path), output)
+    assert done.answers == len(rows)
+    assert again + done.scored == len(rows) - kept
+    predict(model, pair_rows(path), tmp_path / "whole.jsonl")
+    assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith("answers.jsonl.")]
+
+
+def test_with_the_input_as_population_an_edited_text_changes_every_answer(
+    model: Path, pairs: Path, tmp_path: Path, small_batches: None
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    stopped_after(20, pairs, model, output, population=pairs)
+    path = write(tmp_path / "edited.jsonl", edited("one text"))
+    with pytest.raises(OptionError, match=r"other settings \(the texts of a population"):
+        predict(model, pair_rows(path), output, population=path)
+    assert predict(model, pair_rows(pairs), output, population=pairs).scored == 22
+
+
+@pytest.mark.parametrize("far", [2, 30])  # in the same batch, and in a later one
+def test_an_id_that_is_there_twice_is_answered_once_and_named_with_both_lines(
+    far: int, model: Path, verifier: Verifier, tmp_path: Path, small_batches: None
+) -> None:
+    rows = made_up_pairs()
+    double = rows[far] | {"id": "pair-1"}
+    path = write(tmp_path / "pairs.jsonl", [*rows[:far], "", double, *rows[far + 1 :]])
+    skipped: list[InputError] = []
+    output = tmp_path / "answers.jsonl"
+    stopped_after(35, path, model, output, skipped=[])
+    done = predict(model, pair_rows(path), output, skipped=skipped)
+    assert [str(error) for error in skipped] == [
+        f"{path}:{far + 2}: the id 'pair-1' is that of line 2, too; expected another"
+    ]
+    assert done.answers == 39
+    clean = write(tmp_path / "clean.jsonl", [*rows[:far], *rows[far + 1 :]])
+    assert_equal(read(output), slow_answers(verifier, clean))
+    with pytest.raises(BrokenLineError, match=rf"pairs\.jsonl:{far + 2}: the id 'pair-1'"):
+        predict(model, pair_rows(path), tmp_path / "others.jsonl")
+
+
+def test_problems_and_cases_of_ones_own_are_told_apart_by_their_ids_too(
+    model: Path, tmp_path: Path
+) -> None:
+    case = Pair(id="a", first=Document(text="one"), second=Document(text="two"))
+    skipped: list[InputError] = []
+    done = predict(model, [case, case], tmp_path / "answers.jsonl", skipped=skipped)
+    assert done.answers == 1
+    assert [str(error) for error in skipped] == ["the id 'a' is there twice; expected it once"]
+
+
+def test_a_second_run_with_the_same_output_is_told_who_is_at_work_and_changes_nothing(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    files: list[dict[str, bytes]] = []
+
+    def cases() -> Iterator[Any]:
+        for number, pair in enumerate(pair_rows(pairs)):
+            if number == 20:
+                for _ in range(2):
+                    files.append({path.name: path.read_bytes() for path in tmp_path.iterdir()})
+                    command = [sys.executable, "-m", "adhominem", "predict", pairs, "-o", output]
+                    other = subprocess.run(
+                        [*map(str, command), "--model", str(model)], capture_output=True, text=True
+                    )
+                    assert other.returncode == 1
+                    told = f"error: {output} is being written by process {os.getpid()} on "
+                    assert told in other.stderr.replace("\n", " ")
+            yield pair
+
+    predict(model, cases(), output)
+    assert files[0] == files[1]
+    assert len(read(output)) == 40
+    assert {path.name for path in tmp_path.iterdir()} == {"pairs.jsonl", "answers.jsonl"}
+
+
+def test_what_a_run_killed_at_the_very_end_has_left_is_removed(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    predict(model, pair_rows(pairs), output)
+    for end in ("digests", "settings.json"):
+        (tmp_path / f"answers.jsonl.{end}").write_text("{}", "utf-8")
+    (tmp_path / ".answers.jsonl.lock").touch()
+    with pytest.raises(OptionError, match="exists already"):
+        predict(model, pair_rows(pairs), output)
+    assert {path.name for path in tmp_path.iterdir()} == {"pairs.jsonl", "answers.jsonl"}
 
 
 # Runs `predict` with batches of three and dies by SIGKILL at a moment; it logs what it encodes.
@@ -493,7 +629,7 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 encode, add, finish, truncate = (
-    Verifier.encode, module._Partial.add, module._Partial.finish, os.truncate
+    Verifier.encode, module.PartialAnswers.add, module.PartialAnswers.finish, os.truncate
 )
 
 def my_encode(self, documents, **options):
@@ -503,12 +639,12 @@ def my_encode(self, documents, **options):
         file.writelines(f"{document.text}\\n" for document in documents)
     return encode(self, documents, **options)
 
-def my_add(self, cases, values, factors):
+def my_add(self, *arguments):
     if counts("half a line"):
         self._file.write('{"id": "pair-')
         self._file.flush()
         die()
-    add(self, cases, values, factors)
+    add(self, *arguments)
     if counts("answers"):
         die()
 
@@ -523,7 +659,8 @@ def my_truncate(*arguments):
     truncate(*arguments)
 
 module._CASES_AT_ONCE = 3
-Verifier.encode, module._Partial.add, module._Partial.finish = my_encode, my_add, my_finish
+Verifier.encode = my_encode
+module.PartialAnswers.add, module.PartialAnswers.finish = my_add, my_finish
 os.truncate = my_truncate
 print(module.predict(model, pair_rows(Path(pairs)), output).scored)
 """
@@ -562,7 +699,11 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(
     assert answered == 40
     assert_equal(read(output), slow_answers(verifier, pairs))
     assert not partial.exists()
-    assert not (tmp_path / "answers.jsonl.settings.json").exists()
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "answers.jsonl",
+        "encoded.txt",
+        "pairs.jsonl",
+    }
 
 
 def test_a_command_that_is_killed_from_outside_loses_nothing(

@@ -264,7 +264,7 @@ from adhominem.runs import predict as module
 
 module._CASES_AT_ONCE = 4
 batches = 0
-add = module._Partial.add
+add = module.PartialAnswers.add
 
 def dying(self, *arguments):
     global batches
@@ -275,7 +275,7 @@ def dying(self, *arguments):
         os.kill(os.getpid(), signal.SIGKILL)
     add(self, *arguments)
 
-module._Partial.add = dying
+module.PartialAnswers.add = dying
 main(sys.argv[1:])
 """
 

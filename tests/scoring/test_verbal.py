@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from math import inf, nan, nextafter
 from pathlib import Path
 
@@ -131,3 +132,21 @@ def test_what_is_no_scale_is_refused_and_the_file_is_named(tmp_path: Path, rows:
 def test_a_scale_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"nowhere\.json is no verbal scale"):
         VerbalScale.read(tmp_path / "nowhere.json")
+
+
+def test_a_scale_of_anybody_is_read_or_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "scale.json"
+    deep = "[" * 100_000
+    for text in (
+        deep,
+        '[[0, "a"], [1e999, "b"]]',
+        '[[false, "a"]]',
+        f'[[0, "a"], [{10**400}, "b"]]',
+    ):
+        path.write_text(text, "utf-8")
+        with pytest.raises(OptionError, match="is no verbal scale"):
+            VerbalScale.read(path)
+    path.unlink()
+    os.mkfifo(path)  # nobody will ever write to it
+    with pytest.raises(OptionError, match="is no verbal scale"):
+        VerbalScale.read(path)

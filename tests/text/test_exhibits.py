@@ -8,7 +8,7 @@ import os
 import sys
 from hashlib import sha256
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from test_office import write_any
@@ -20,8 +20,11 @@ from adhominem.errors import (
     InputError,
     NotFoundError,
     StrayFilesWarning,
+    TooLargeError,
 )
 from adhominem.text.exhibits import Exhibit, read_exhibits
+from adhominem.text.limits import reading_at_most
+from adhominem.text.readers import read_any_text
 
 WORDS = "My dear Sir, I have the honour to enclose the papers."
 
@@ -134,6 +137,82 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         with pytest.raises(kind, match=r"^standard input: "):
             read_exhibits(["-"])
+
+
+def swap(files: list[Path], place: Path, stop: Event) -> None:
+    """Put one file after the other in a place, by a rename or by writing into it."""
+    contents = [file.read_bytes() for file in files]
+    spare = place.with_name("spare")
+    while not stop.is_set():
+        for content in contents:
+            spare.write_bytes(content)
+            os.replace(spare, place)
+        if place.suffix == ".txt":
+            for content in contents:
+                place.write_bytes(content)  # in place: a reader may see a part of it
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".docx", ".odt", ".pdf"])
+def test_the_hash_is_that_of_the_text_though_files_are_swapped_all_the_time(
+    tmp_path: Path, suffix: str
+) -> None:
+    texts, known = [f"{'one ' * 3000}end.", f"{'two ' * 2000}end."], {}
+    files = [tmp_path / f"{number}{suffix}" for number in range(2)]
+    for file, text in zip(files, texts, strict=True):
+        if suffix == ".txt.gz":
+            file.write_bytes(gzip.compress(text.encode()))
+        elif suffix == ".txt":
+            write(file, text)
+        else:
+            write_any(file, text)
+        known[hash_of(file)] = read_any_text(file)
+    place = tmp_path / f"place{suffix}"
+    place.write_bytes(files[0].read_bytes())
+    stop = Event()
+    thread = Thread(target=swap, args=(files, place, stop))
+    thread.start()
+    seen = set()
+    try:
+        for _ in range(100):
+            try:
+                (found,) = read_exhibits([place])
+            except EmptyTextError:  # it was being written
+                continue
+            seen.add(found.sha256)
+            text = found.document.text
+            if suffix == ".txt":
+                assert found.sha256 == sha256(text.encode()).hexdigest()
+            else:
+                assert known[found.sha256] == text
+    finally:
+        stop.set()
+        thread.join()
+    assert seen & set(known)
+
+
+def test_a_pipe_may_be_an_office_file(tmp_path: Path) -> None:
+    data = write_any(tmp_path / "a.docx", WORDS).read_bytes()
+    pipe = tmp_path / "pipe.docx"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_bytes(data))
+    writer.start()
+    (found,) = read_exhibits([pipe])
+    writer.join()
+    assert (found.document.text, found.sha256) == (WORDS, sha256(data).hexdigest())
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without an end")
+def test_what_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with reading_at_most(1 << 20), open("/dev/zero", encoding="latin-1") as zeros:
+        monkeypatch.setattr(sys, "stdin", zeros)
+        with pytest.raises(TooLargeError, match="standard input: it has more than 1,048,576 bytes"):
+            read_exhibits(["-"])
+
+
+def test_a_standard_input_that_is_closed_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(NotFoundError, match="standard input: it is closed; expected a text"):
+        read_exhibits(["-"])
 
 
 def test_a_string_or_a_document_is_an_exhibit_with_the_hash_of_its_text() -> None:

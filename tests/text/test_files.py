@@ -12,7 +12,6 @@ import struct
 import tracemalloc
 import warnings
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,8 @@ from adhominem.errors import (
     NotFoundError,
     TextEncodingError,
 )
-from adhominem.text import files
+from adhominem.text import unpacking
 from adhominem.text.files import bare_stem, bare_suffix, decode, open_bytes, read_lines, read_text
-from adhominem.text.writing import write_whole
 
 PACKED = (".gz", ".xz", ".zst")
 SUFFIXES = ("", *PACKED)
@@ -77,7 +75,9 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    file = files._Frames(Drip(data, most_in), files._NEW_FRAME[suffix])
+    new_frame = unpacking._new_frame(suffix, len(data))
+    assert new_frame is not None
+    file = unpacking._Frames(Drip(data, most_in), new_frame)
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):
@@ -468,85 +468,3 @@ def test_an_empty_file_has_no_text_and_no_lines(tmp_path: Path, suffix: str) -> 
         path.write_bytes(data)
         assert read_text(path) == ""
         assert list(read_lines(path)) == []
-
-
-# -- writing
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(many, max_examples=30)  # each allocates what packing a large file takes
-@given(text=TEXTS)
-def test_any_text_is_read_back_as_it_was_written(tmp_path: Path, suffix: str, text: str) -> None:
-    path = tmp_path / f"a.txt{suffix}"
-    with write_whole(path) as file:
-        file.write(text)
-    assert read_text(path) == text
-
-
-UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": gzip.decompress,
-    ".xz": lzma.decompress,
-    ".zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
-}
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_suffix_says_how_a_file_is_packed(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"a.txt{suffix.upper()}"
-    with write_whole(path) as file:
-        for number in range(20_000):
-            file.write(f"Zeile {number} – ü\r\n")
-    expected = "".join(f"Zeile {number} – ü\r\n" for number in range(20_000))
-    assert UNPACK[suffix](path.read_bytes()).decode() == expected
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_same_text_gives_the_same_bytes(
-    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("a", "b"):
-        monkeypatch.setattr(gzip.time, "time", lambda name=name: float(ord(name)))
-        with write_whole(tmp_path / f"{name}.txt{suffix}") as file:
-            file.write("the same\n" * 100)
-    monkeypatch.undo()
-    first, second = sorted(tmp_path.iterdir())
-    assert first.read_bytes() == second.read_bytes()
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
-def test_a_failure_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, suffix: str, failure: type[BaseException]
-) -> None:
-    path = tmp_path / f"a.txt{suffix}"
-    with write_whole(path) as file:
-        file.write("old")
-    old = path.read_bytes()
-    with pytest.raises(failure), write_whole(path) as file:  # noqa: PT012
-        file.write("new" * 100_000)
-        raise failure
-    assert path.read_bytes() == old
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UnicodeEncodeError), write_whole(tmp_path / "a.txt") as file:
-        file.write("half a character: \ud800")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_reader_sees_the_old_text_until_the_new_one_is_complete(
-    tmp_path: Path, suffix: str
-) -> None:
-    path = tmp_path / "new folder" / f"a.txt{suffix}"
-    with write_whole(path) as file:
-        file.write("old")
-        assert not path.exists()
-    with write_whole(path) as file:
-        file.write("new")
-        file.flush()
-        assert read_text(path) == "old"
-    assert read_text(path) == "new"
-    assert list(path.parent.iterdir()) == [path]

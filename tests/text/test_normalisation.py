@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -177,6 +178,75 @@ def test_marks_too_far_apart_or_in_two_paragraphs_are_no_italics() -> None:
 @given(rich_texts)
 def test_nfc_is_that_of_unicode(text: str) -> None:
     assert Normaliser(("nfc",))(text) == unicodedata.normalize("NFC", text)
+
+
+marks = st.sampled_from(["\u0301", "\u0316", "\u0338", "\u0344", "\u0f73", "\ufe0f", "\u09be"])
+marked_texts = st.lists(
+    rich_texts | st.lists(marks, min_size=20, max_size=30).map("".join), max_size=6
+).map(" ".join)
+crowded_texts = st.lists(rich_texts | st.lists(marks, min_size=20).map("".join), max_size=6).map(
+    "".join
+)
+
+
+def slow_letters(text: str) -> list[str]:
+    """Letters with their marks and syllables with their parts, however many there are."""
+    letters: list[str] = []
+    for character in text:
+        before = letters[-1][-1] if letters else ""
+        syllable = "\u1160" <= character <= "\u11ff" and (
+            "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
+        )
+        if letters and (syllable or unicodedata.category(character)[0] == "M"):
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters
+
+
+def slow_nfc(letters: list[str]) -> list[tuple[str, int, int]]:
+    """Each character of the composed text, and where its letter stood."""
+    found = []
+    at = 0
+    for letter in letters:
+        composed = unicodedata.normalize("NFC", letter)
+        for order, character in enumerate(composed):
+            start, end = (order, order + 1) if composed == letter else (0, len(letter))
+            found.append((character, at + start, at + end))
+        at += len(letter)
+    return found
+
+
+def nfc_of(text: str) -> list[tuple[str, int, int]]:
+    aligned = Normaliser(("nfc",)).align(text)
+    assert aligned.text == Normaliser(("nfc",))(text)
+    return [*zip(aligned.text, aligned.starts.tolist(), aligned.ends.tolist(), strict=True)]
+
+
+@given(marked_texts)
+def test_up_to_thirty_marks_are_composed_with_their_letter(text: str) -> None:
+    assert nfc_of(text) == slow_nfc(slow_letters(text))
+    assert Normaliser(("nfc",))(text) == unicodedata.normalize("NFC", text)
+
+
+@given(crowded_texts)
+def test_of_more_marks_thirty_at_a_time_are_sorted(text: str) -> None:
+    letters = []
+    for letter in slow_letters(text):
+        last, row = 0, int(unicodedata.category(letter[0])[0] == "M")
+        for at in range(1, len(letter)):
+            row = row + 1 if unicodedata.category(letter[at])[0] == "M" else 0
+            if row > 30:
+                letters.append(letter[last:at])
+                last, row = at, 1
+        letters.append(letter[last:])
+    assert nfc_of(text) == slow_nfc(letters)
+
+
+@given(crowded_texts)
+def test_no_mark_of_a_crowd_is_lost(text: str) -> None:
+    found = unicodedata.normalize("NFD", Normaliser(("nfc",))(text))
+    assert Counter(found) == Counter(unicodedata.normalize("NFD", text))
 
 
 # `line_wraps` and `italics` look at a text as a whole: what they leave may look wrapped or marked.

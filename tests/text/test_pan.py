@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import lzma
@@ -363,6 +364,29 @@ def test_a_problem_that_contents_json_names_but_is_not_there_is_an_error(tmp_pat
     assert str(error).startswith(f"{tmp_path / 'EN07'}: contents.json names this problem")
 
 
+@pytest.mark.parametrize("name", ["../outside", "{outside}", "EN01/../../outside", "..", ".", ""])
+def test_contents_json_that_points_out_of_its_folder_is_refused(tmp_path: Path, name: str) -> None:
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    problem_folder(folder, None)
+    write_problem(outside, ["Known."], "Secret.")
+    names = ["EN01", name.format(outside=outside)]
+    (folder / "contents.json").write_text(json.dumps({"problems": names}))
+    error = only_error(problem_rows(folder))
+    assert isinstance(error, BrokenLineError)
+    assert error.path == str(folder / "contents.json")
+    assert f"the problem '{names[1]}' is not in this folder" in str(error)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 5000, "a\0b"])
+def test_a_name_that_no_folder_can_have_is_skipped(tmp_path: Path, name: str) -> None:
+    problem_folder(tmp_path, None)
+    (tmp_path / "contents.json").write_text(json.dumps({"problems": ["EN01", name, "EN02"]}))
+    first, error, last = problem_rows(tmp_path)
+    assert isinstance(first, Problem)
+    assert isinstance(last, Problem)
+    assert isinstance(error, NotFoundError)
+
+
 @pytest.mark.parametrize(
     "contents",
     [
@@ -385,6 +409,23 @@ def test_a_broken_contents_json_is_one_error(tmp_path: Path, contents: str) -> N
     assert isinstance(error, BrokenLineError)
     assert error.path == str(tmp_path / "contents.json")
     assert "problems" in str(error)
+
+
+def test_whatever_the_system_says_of_a_problem_is_an_error_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem_folder(tmp_path, None)
+    genuine = Path.glob
+
+    def fail(folder: Path, pattern: str) -> Any:
+        if folder.name == "EN01":
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return genuine(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", fail)
+    error, problem = problem_rows(tmp_path)
+    assert isinstance(problem, Problem)
+    assert str(error) == f"{tmp_path / 'EN01'}: the file cannot be read (Stale file handle)"
 
 
 @pytest.mark.parametrize("line", ["EN01", "EN01 maybe", "EN01 Y N", "EN01Y"])
@@ -504,3 +545,11 @@ def test_packed_problem_folders_are_read_like_plain_ones(tmp_path: Path) -> None
     assert problem.same_author is False
     assert problem.known[0].id == "EN01/known01"
     assert problem.questioned.author == "EN01/unknown"
+
+
+def test_a_row_of_a_million_objects_is_skipped_before_it_is_built(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": [' + "{}," * 1_000_000 + '0]}\n{"text": "next"}\n')
+    (_, error), (_, row) = read_json_lines(path)
+    assert str(error) == f"{path}:1: more than 1,000,000 lists and objects; expected one text"
+    assert row == {"text": "next"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import lzma
+import os
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,9 +31,11 @@ from adhominem.errors import (
     StrayFilesWarning,
     TextEncodingError,
 )
+from adhominem.text import files
 from adhominem.text.document import Document
 from adhominem.text.readers import (
     Layout,
+    documents_in,
     find_sources,
     read_any_text,
     read_documents,
@@ -632,3 +636,68 @@ def test_texts_beside_json_lines_are_not_passed_over_in_silence(tmp_path: Path) 
     ):
         (source,) = find_sources(tmp_path)
     assert source.layout is Layout.JSON_LINES
+
+
+def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for author in ("ann", "bob"):
+        write(tmp_path / author / "letter.txt", "Dear Sir,")
+    genuine = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if Path(path).name == "ann":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return genuine(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.warns(StrayFilesWarning, match=r"ann: the folder is passed over, .*Permission"):
+        (document,) = read_documents(tmp_path)
+    assert document.author == "bob"
+    with pytest.raises(InputError, match=r"ann: the file cannot be read \(Permission denied\)"):
+        list(read_documents(tmp_path / "ann"))
+
+
+def test_one_file_that_cannot_be_read_is_skipped_whatever_the_system_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for author in ("ann", "bob"):
+        write(tmp_path / author / "letter.txt", "Dear Sir,")
+    genuine = files._CountingFile
+
+    def open_or_fail(path: Path, on_bytes: Any) -> Any:
+        if path.parent.name == "ann":
+            raise OSError(errno.EIO, "Input/output error")
+        return genuine(path, on_bytes)
+
+    monkeypatch.setattr(files, "_CountingFile", open_or_fail)
+    skipped: list[InputError] = []
+    (document,) = read_documents(tmp_path, skipped=skipped)
+    assert document.author == "bob"
+    (error,) = skipped
+    assert str(error).endswith("ann/letter.txt: the file cannot be read (Input/output error)")
+
+
+def test_the_documents_of_a_table_in_memory_are_those_of_its_file(tmp_path: Path) -> None:
+    rows = [{"text": "One.", "author": "a"}, {"text": ""}, {"text": "Two.", "id": "x"}]
+    pairs = [{"id": "p", "pair": ["One.", "Two."], "fandoms": ["f", "g"]}] * 2
+    for table in (rows, pairs):
+        path = write(tmp_path / "t.jsonl", "\n".join(map(json.dumps, table)))
+        skipped: list[InputError] = []
+        in_memory: list[InputError] = []
+        expected = list(read_documents(path, author_required=False, skipped=skipped))
+        assert list(documents_in(path.read_bytes(), path, skipped=in_memory)) == expected
+        assert [str(error) for error in in_memory] == [str(error) for error in skipped]
+
+
+def test_names_that_are_no_unicode_are_no_obstacle(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9")
+    folder = tmp_path / odd
+    write(folder / odd / f"{odd}.txt", "Dear Sir,")
+    (document,) = read_documents(folder)
+    assert (document.author, document.work, document.id) == ("caf�", "caf�", "caf�/caf�")
+    (source,) = find_sources(folder)
+    assert source.name == "caf�"
+    table = write(tmp_path / f"{odd}.jsonl", json.dumps({"author": "a", "text": "One."}))
+    (document,) = read_documents(table)
+    assert document.id == "caf�:1"

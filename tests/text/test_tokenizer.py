@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich_texts import INVISIBLE, rich_texts
+from rich_texts import INVISIBLE, characters, rich_texts
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
+from adhominem.errors import TokenizerError
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.token_pattern import TOKEN_PATTERN
 from adhominem.text.tokenizer import Tokenizer
@@ -182,22 +184,22 @@ def test_no_character_of_the_basic_plane_is_lost_or_moved() -> None:
 @given(st.lists(rich_texts, max_size=5))
 def test_forgetting_changes_no_result(texts: list[str]) -> None:
     forgetful = Tokenizer()
-    forgetful._MOST_CHUNKS = 3  # type: ignore[misc]
+    forgetful._MOST_CHARACTERS = 9  # type: ignore[misc]
     for text in texts:
         assert forgetful.tokens(text) == tokenizer.tokens(text)
         assert forgetful.tokenize(text).tokens == tokenizer.tokens(text)
 
 
-def test_a_tokenizer_remembers_no_more_chunks_than_it_may() -> None:
+def test_a_tokenizer_remembers_no_more_characters_than_it_may() -> None:
     forgetful = Tokenizer()
-    forgetful._MOST_CHUNKS = 10  # type: ignore[misc]
-    for number in range(50):
-        forgetful.tokens(f"one two {number} {number}x")
-        assert len(forgetful._known) <= 10
+    forgetful._MOST_CHARACTERS = 30  # type: ignore[misc]
+    for number in range(40):
+        forgetful.tokens(f"one two {number} {number}x{'-' * number}")
+        assert sum(map(len, forgetful._known)) <= 30
 
 
 def test_threads_can_share_a_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tokenizer, "_MOST_CHUNKS", 20)
+    monkeypatch.setattr(Tokenizer, "_MOST_CHARACTERS", 60)
     shared = Tokenizer()
     texts = [" ".join(f"{word}{number}." for word in "abcdefgh") for number in range(300)]
     expected = [[f"{word}{n}" for word in "abcdefgh"] for n in range(300)]
@@ -216,3 +218,86 @@ def test_a_very_long_chunk_is_split_in_time_that_grows_with_its_length(piece: st
     text = piece * (200_000 // len(piece))
     # Seconds if it grew with the square; a fraction of one as it is. The suite would hang.
     assert "".join(tokenizer.tokens(text)) == text
+
+
+# Runs of one character, with what any of the rules looks for beside or inside of them. None
+# counts further than 64; runs are shortened to 128.
+RUN_LENGTHS = [1, 2, 62, 63, 64, 65, 127, 128, 129, 130, 191, 192, 300]
+RUN_OF = [*"oOT^><_.-+@'’\"()[]{}|/\\*3:;=DPaAw1,~!?\u200d\u0301\ufe0f🏽🏻🇩❤👩漢한\u1161‿é"]
+BESIDE = [*"oOT^><_.@'3:;=Ia1!\u200d\u0301🏽🏻🇩❤", "'tis", "Mr.", "http://", "www.", "x@y.z"]
+runs = st.builds(str.__mul__, st.sampled_from(RUN_OF) | characters, st.sampled_from(RUN_LENGTHS))
+run_texts = st.lists(runs | st.sampled_from(BESIDE), min_size=1, max_size=6).map("".join)
+
+
+@settings(max_examples=300)
+@given(run_texts)
+def test_a_run_splits_the_same_way_however_long_it_is(text: str) -> None:
+    spaced = "".join(" " if c.isspace() else c for c in text)
+    split = Split(Regex(TOKEN_PATTERN), behavior="removed", invert=True)
+    expected = split.pre_tokenize_str(spaced)
+    tokenized = verbatim.tokenize(text)
+    assert tokenized.tokens == verbatim.tokens(text) == [token for token, _ in expected]
+    assert [(start, end) for start, end in tokenized.spans.tolist()] == [at for _, at in expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("o" + "_" * 3_400_000, ["o", "_" * 3_400_000]),
+        ("^" + "_" * 3_400_000 + "^!", ["^" + "_" * 3_400_000 + "^", "!"]),
+        ("(" * 300_000 + "a", ["("] * 300_000 + ["a"]),
+        ("\u2764" * 300_000 + "\u200d\U0001f525", ["\u2764" * 299_999, "\u2764\u200d\U0001f525"]),
+    ],
+    ids=["underscores", "face", "brackets", "hearts"],
+)
+def test_runs_on_which_the_library_would_give_up(text: str, tokens: list[str]) -> None:
+    assert verbatim.tokens(text) == tokens
+    spans = verbatim.tokenize(text).spans
+    assert (spans[:, 1] - spans[:, 0]).tolist() == [*map(len, tokens)]
+
+
+class PanicException(BaseException):
+    """As the library raises it: no `Exception`, and nowhere to be imported from."""
+
+
+PanicException.__module__ = "pyo3_runtime"
+
+
+class Raising:
+    """In place of the library."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def pre_tokenize_str(self, text: str) -> list[tuple[str, tuple[int, int]]]:
+        raise self.error
+
+
+@pytest.mark.parametrize("text", ["a secret", "a secret" + "x" * 500])
+def test_a_panic_of_the_library_is_an_error_about_the_text(text: str) -> None:
+    panicking = Tokenizer()
+    rules = panicking._split
+    panicking._split = Raising(PanicException("byte 3 of 'secret'"))  # type: ignore[assignment]
+    for work in (panicking.tokens, panicking.tokenize):
+        with pytest.raises(TokenizerError, match=r"gives up .* white space") as caught:
+            work(text)
+        assert "secret" not in "".join(traceback.format_exception_only(caught.value))
+        assert caught.value.__context__ is None
+    panicking._split = rules
+    assert panicking.tokens(text) == tokenizer.tokens(text)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), MemoryError(), ValueError()])
+def test_whatever_else_is_raised_stays_what_it_is(error: BaseException) -> None:
+    stopped = Tokenizer()
+    stopped._split = Raising(error)  # type: ignore[assignment]
+    with pytest.raises(type(error)):
+        stopped.tokens("a text")
+
+
+def test_a_text_too_long_to_be_remembered_is_not() -> None:
+    forgetful = Tokenizer()
+    forgetful._MOST_CHARACTERS = 30  # type: ignore[misc]
+    forgetful.tokens("one two")
+    assert forgetful.tokens("ab" * 100) == ["ab" * 100]
+    assert forgetful._known.keys() == {"one", "two"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 import logging
 import math
@@ -18,18 +20,22 @@ import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, SECRET, docx, open_service
+from starlette.datastructures import Headers
 
 from adhominem.cli import main
 from adhominem.errors import EmptyTextError, MissingExtraError
+from adhominem.web.access import Access, is_loopback
 from adhominem.web.app import create_app
 from adhominem.web.failures import RequestError, as_request_error, json_bytes
-from adhominem.web.guard import SECURITY_HEADERS, Access, Guard, is_loopback, place_of
+from adhominem.web.guard import SECURITY_HEADERS, Guard, place_of
 from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Upload
 
 ASKED = {"first": GARDEN, "second": BICYCLE}
-SMALL = Limits(bytes=200_000, texts=3, population_texts=8, characters=50_000)
+SMALL = Limits(
+    bytes=200_000, texts=3, population_texts=8, characters=50_000, population_characters=90_000
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +75,10 @@ def refusal(response: Any, status: int) -> tuple[str, str]:
     assert set(error["error"]) == {"type", "message"}
     assert error["error"]["message"]
     return error["error"]["type"], error["error"]["message"]
+
+
+def basic(token: str) -> str:
+    return "Basic " + base64.b64encode(f"anybody:{token}".encode()).decode()
 
 
 def form(**fields: Any) -> dict[str, Any]:
@@ -184,10 +194,13 @@ class TestVerify:
         assert GARDEN[:50] not in message
 
     def test_what_is_not_json_is_refused(self, client: TestClient) -> None:
-        for body in ("{broken", '{"first": "\\', "[" * 100_000):
+        for body in ("{broken", '{"first": "\\', "[" * 9_000, "9" * 9_000):
             headers = {"Content-Type": "application/json"}
             kind, _ = refusal(client.post("/api/verify", content=body, headers=headers), 400)
             assert kind in ("BrokenJson", "WrongRequest")
+        headers = {"Content-Type": "application/json"}
+        deep = "[" * 100_000
+        refusal(client.post("/api/verify", content=deep, headers=headers), 413)
         refusal(
             client.post("/api/verify", content="x", headers={"Content-Type": "text/plain"}), 422
         )
@@ -274,7 +287,12 @@ class TestLimits:
         refusal(strict.post("/api/verify", content=body), 413)
 
     def test_too_many_texts_and_characters(self, strict: TestClient) -> None:
+        long_label = {"text": GARDEN, "topic": GARDEN}
         for asked in (
+            {**ASKED, "population": [*POPULATION, "a word " * 13_000]},
+            {**ASKED, "population": [*POPULATION, long_label]},
+            {**ASKED, "first": {"text": GARDEN, "name": GARDEN}},
+            {**ASKED, "second": [long_label]},
             {**ASKED, "first": [GARDEN] * 4},
             {**ASKED, "population": ["a text"] * 9},
             {**ASKED, "first": "a word " * 8_000},
@@ -312,11 +330,13 @@ class TestLimits:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        guard = Guard(create_app(service), access=Access(), limits=Limits(seconds=0.01))
-        scope = {"type": "http", "method": "POST", "path": "/api/verify", "headers": []}
-        asyncio.run(guard(scope, receive, send))
-        assert sent[0]["status"] == 408
-        assert (b"connection", b"close") in sent[0]["headers"]
+        for limits in (Limits(seconds=0.01), Limits(stall_seconds=0.01)):
+            sent.clear()
+            guard = Guard(create_app(service), access=Access(), limits=limits)
+            headers = [(b"content-length", b"9")]
+            scope = {"type": "http", "method": "POST", "path": "/api/verify", "headers": headers}
+            asyncio.run(guard(scope, receive, send))
+            assert sent[0]["status"] == 408
 
     def test_an_explanation_has_a_limit_of_its_own(self, service: Service) -> None:
         limits = Limits(explained_characters=100)
@@ -362,14 +382,63 @@ class TestAccess:
         assert 'type="password"' in page.text
         assert strict.get("/health", headers={"Authorization": ""}).status_code == 200
 
-    def test_the_form_takes_the_token_as_a_field(self, strict: TestClient) -> None:
-        nobody = {"Authorization": "", "Accept": "text/html"}
+    def test_a_browser_asks_for_the_token_as_a_password(self, strict: TestClient) -> None:
         fields = {"first_text": GARDEN, "second_text": BICYCLE}
-        for token, status in (("", 401), ("wrong", 401), ("s3cret", 200)):
-            answer = strict.post("/", headers=nobody, **form(**fields, token=token))
+        for given, status in (
+            ("", 401),
+            ("Basic !", 401),
+            (basic("wrong"), 401),
+            (basic("s3cret"), 200),
+        ):
+            headers = {"Authorization": given, "Accept": "text/html"}
+            answer = strict.post("/", headers=headers, **form(**fields))
             assert answer.status_code == status
             assert ("log10 Bayes factor" in answer.text) is (status == 200)
             assert "s3cret" not in answer.text
+            asked = answer.headers.get("WWW-Authenticate", "")
+            assert asked.startswith("Basic realm=") is (status == 401)
+
+    def test_the_pages_script_gets_no_dialog(self, strict: TestClient) -> None:
+        headers = {"Authorization": "", "Accept": "application/x-ndjson"}
+        answer = strict.post("/", headers=headers, **form(first_text=GARDEN))
+        assert refusal(answer, 401)[0] == "WrongToken"
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+    def test_a_token_may_come_as_a_password_everywhere(self, strict: TestClient) -> None:
+        headers = {"Authorization": basic("s3cret")}
+        assert strict.get("/api/models", headers=headers).status_code == 200
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Authorization": "Bearer wrong"},
+            {"Host": "evil.example"},
+            {"Origin": "https://evil.example"},
+        ],
+    )
+    @pytest.mark.parametrize("path", ["/", "/api/verify", "/nothing"])
+    def test_nothing_of_a_body_is_read_before_it_is_clear_who_asks(
+        self, service: Service, headers: dict[str, str], path: str
+    ) -> None:
+        async def receive() -> dict[str, Any]:
+            raise AssertionError("the body was read")
+
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        given = {"Host": "127.0.0.1", "Content-Length": "9", **headers}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": path,
+            "headers": [(name.lower().encode(), each.encode()) for name, each in given.items()],
+        }
+        access = Access.of("127.0.0.1", token="s3cret")
+        guard = Guard(create_app(service), access=access, limits=Limits())
+        asyncio.run(guard(scope, receive, send))
+        assert sent[0]["status"] in (401, 403)
 
     @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "a b", "[::2]"])
     def test_another_name_for_this_machine_is_refused(self, strict: TestClient, host: str) -> None:
@@ -548,34 +617,52 @@ class TestForm:
         command = [sys.executable, "-m", "adhominem.web.reading", "1", "."]
         with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # which is sent nothing
             assert process.wait(20) != 0
-        code = "from adhominem.web.reading import _bound; _bound(9); bytearray(1 << 30)"
+        code = "from adhominem.text.bounded import bound; bound(9); bytearray(1 << 30)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
         assert done.returncode == 1
         assert b"MemoryError" in done.stderr
 
-    def test_a_process_that_is_ended_leaves_no_file_behind(
+    def test_nothing_of_an_upload_touches_the_disk(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("TMPDIR", str(tmp_path))
         monkeypatch.setattr(tempfile, "tempdir", None)  # found anew
-        files = [Upload(f"{number}.docx", docx(GARDEN)) for number in range(200)]
+        files = [Upload(f"{number}.docx", docx(GARDEN)) for number in range(50)]
 
-        async def give_up_while_it_reads() -> None:
+        async def files_while_it_reads() -> set[Path]:
+            seen: set[Path] = set()
             reading = asyncio.ensure_future(FileReader(Limits()).read(files))
-            while not [each for each in tmp_path.rglob("*") if each.is_file()]:
+            while not reading.done():
+                seen |= {each for each in tmp_path.rglob("*") if each.is_file()}
                 await asyncio.sleep(0.001)
-            reading.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await reading
+            assert len((await reading).texts) == 50
+            return seen
 
-        asyncio.run(give_up_while_it_reads())
+        assert asyncio.run(files_while_it_reads()) == set()
         assert not list(tmp_path.iterdir())
 
-    def test_a_form_in_a_charset_that_nobody_can_read(self, client: TestClient) -> None:
-        body = b'--b\r\nContent-Disposition: form-data; name="first_text"\r\n\r\nx\r\n--b--\r\n'
-        kind = "multipart/form-data; boundary=b; charset=undefined"
-        response = client.post("/", content=body, headers={"Content-Type": kind})
-        assert refusal(response, 400)[0] == "WrongForm"
+    @pytest.mark.parametrize("charset", ["undefined", "punycode", "utf-7", "utf-16", "idna", '"'])
+    def test_a_form_is_utf8_whatever_it_says(self, client: TestClient, charset: str) -> None:
+        text = "Žluťoučký kůň +AHg- " * 40_000
+        fields = {"first_text": text, "second_text": BICYCLE}
+        body = b"".join(
+            f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+            for name, value in fields.items()
+        )
+        kind = f"multipart/form-data; boundary=b; charset={charset}"
+        headers = {"Content-Type": kind, "Accept": "application/x-ndjson"}
+        response = client.post("/", content=body + b"--b--\r\n", headers=headers)
+        assert response.status_code == 200
+        told = [json.loads(row) for row in response.text.splitlines()]
+        (verdict,) = [event for event in told if "verdict" in event]
+        first = verdict["verification"]["first"]["documents"][0]
+        assert first["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+
+    def test_a_form_that_is_not_utf8_is_refused(self, client: TestClient) -> None:
+        part = b'--b\r\nContent-Disposition: form-data; name="first_text"\r\n\r\n'
+        headers = {"Content-Type": "multipart/form-data; boundary=b"}
+        answer = client.post("/", content=part + b"\xff\r\n--b--\r\n", headers=headers)
+        assert "UTF-8" in refusal(answer, 400)[1]
 
     def test_what_is_missing_or_wrong_in_the_form(self, client: TestClient) -> None:
         html = {"Accept": "text/html"}
@@ -706,8 +793,8 @@ class TestSecrecy:
 
     def test_the_place_of_an_error_is_a_line_of_ours(self) -> None:
         with pytest.raises(RequestError) as raised:
-            Access(token="a").check_token("b")
-        assert re.fullmatch(r"RequestError at guard.py:\d+", place_of(raised.value))
+            Access(token="a").check_token(Headers({"authorization": "Bearer b"}))
+        assert re.fullmatch(r"RequestError at access.py:\d+", place_of(raised.value))
         assert place_of(KeyError("x")) == "KeyError"
 
     def test_errors_as_answers(self) -> None:

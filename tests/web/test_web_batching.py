@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,10 @@ from adhominem.text.document import Document
 from adhominem.verifier import Levs, Verifier
 from adhominem.web import batching
 from adhominem.web.app import create_app
-from adhominem.web.batching import Job, WithLevs, Worker
-from adhominem.web.failures import RequestError
+from adhominem.web.batching import Job, WithLevs, Worker, cost
+from adhominem.web.failures import BrokenOffError, RequestError
 from adhominem.web.limits import Limits
+from adhominem.web.places import client_asking
 from adhominem.web.service import Service, _answer
 
 
@@ -150,6 +151,133 @@ def test_an_error_at_the_end_is_that_requests_alone(worker: Worker) -> None:
     assert submit(worker, "abc").result(20) == [3]
 
 
+class PanicException(BaseException):
+    """What a panic in Rust looks like from Python."""
+
+
+ENDINGS = [
+    PanicException,
+    SystemExit,
+    KeyboardInterrupt,
+    GeneratorExit,
+    StopIteration,
+    asyncio.CancelledError,
+    CancelledError,
+    MemoryError,
+    RecursionError,
+]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("where", ["encode", "finish", "on_progress"])
+def test_nothing_that_a_request_does_ends_the_thread(
+    worker: Worker,
+    verifier: SlowVerifier,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: type[BaseException],
+    where: str,
+) -> None:
+    def end(*arguments: object, **options: object) -> Any:
+        raise ending
+
+    thread = worker._thread
+    texts = documents("a text")
+    if where == "encode":
+        monkeypatch.setattr(verifier, "encode", end)
+    finish = end if where == "finish" else lengths(texts)
+    progress = end if where == "on_progress" else lambda share: None
+    answer = worker.submit(texts, finish, progress)
+    error = answer.exception(20)
+    assert isinstance(error, Exception)  # no bare ending, which would go on ending things
+    assert not isinstance(error, StopIteration | CancelledError)
+    monkeypatch.undo()
+    assert submit(worker, "again").result(20) == [5]
+    assert worker._thread is thread
+    assert worker.alive
+
+
+def test_a_thread_that_ended_all_the_same_is_started_anew(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(encode: object) -> bool:
+        worker._round_of = worker._next()
+        raise SystemExit
+
+    assert submit(worker, "abc").result(20) == [3]
+    monkeypatch.setattr(threading, "excepthook", lambda told: None)
+    monkeypatch.setattr(worker, "_try_round", end)
+    answers = []
+    deadline = time.monotonic() + 20
+    while worker._thread.is_alive() and time.monotonic() < deadline:
+        answers.append(submit(worker, "lost"))  # the first may still be of an ordinary round
+        worker._thread.join(0.1)
+    assert not worker._thread.is_alive()
+    monkeypatch.undo()
+    assert worker.alive
+    assert isinstance(answers[-1].exception(20), BrokenOffError)
+    assert submit(worker, "again").result(20) == [5]
+
+
+def test_who_asks_for_little_is_due_before_who_asks_for_much(
+    worker: Worker, verifier: SlowVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "_AT_ONCE", 5_000)
+    ended: list[str] = []
+    hold(worker, verifier)
+    for name, texts in (("much", ["x" * 90_000] * 4), ("little", ["x"]), ("some", ["x"] * 5)):
+        some = documents(*texts)
+        answer = worker.submit(some, lengths(some))
+        answer.add_done_callback(lambda _, name=name: ended.append(name))  # type: ignore[misc]
+    verifier.go_on.set()
+    deadline = time.monotonic() + 20
+    while len(ended) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ended == ["little", "some", "much"]
+
+
+def test_who_asks_for_much_does_not_hold_up_the_others_when_it_is_due(
+    worker: Worker, verifier: SlowVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "_AT_ONCE", 10_000)
+    monkeypatch.setattr(batching, "_A_SECOND", 1e12)  # all of them were due long ago
+    hold(worker, verifier)
+    ended: list[str] = []
+    for texts in (["x" * 9_000] * 50, ["x" * 9_000] * 50, ["a"]):
+        some = documents(*texts)
+        answer = worker.submit(some, lengths(some))
+        answer.add_done_callback(lambda done: ended.append(f"{len(done.result())} texts"))
+    verifier.go_on.set()
+    deadline = time.monotonic() + 20
+    while len(ended) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ended == ["1 texts", "50 texts", "50 texts"]
+
+
+def test_where_the_queue_is_full_who_asks_for_most_gives_way(
+    worker: Worker, verifier: SlowVerifier
+) -> None:
+    hold(worker, verifier)
+    much = submit(worker, "x" * 50_000_000)
+    rest = [submit(worker, "a") for _ in range(3)]
+    little = submit(worker, "b")
+    with pytest.raises(RequestError, match="too many requests"):
+        much.result(20)
+    verifier.go_on.set()
+    assert [each.result(20) for each in (*rest, little)] == [[1]] * 4
+
+
+def test_one_client_does_not_take_all_of_the_queue(worker: Worker, verifier: SlowVerifier) -> None:
+    hold(worker, verifier)
+    known = client_asking.set("one")
+    for _ in range(3):  # of the five places
+        submit(worker, "a")
+    with pytest.raises(RequestError, match="too many requests"):
+        submit(worker, "a")
+    client_asking.reset(known)
+    submit(worker, "a")
+    verifier.go_on.set()
+
+
 def test_whoever_gives_up_is_not_worked_for(worker: Worker, verifier: SlowVerifier) -> None:
     hold(worker, verifier)
     given_up, other = submit(worker, "aaaa"), submit(worker, "b")
@@ -179,7 +307,8 @@ def test_long_work_stops_where_it_shows_its_progress(worker: Worker) -> None:
 def test_a_request_of_many_texts_goes_on_by_and_by(
     worker: Worker, verifier: SlowVerifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batching, "_CHARACTERS_AT_ONCE", 40)
+    monkeypatch.setattr(batching, "_AT_ONCE", 40)
+    monkeypatch.setattr(batching, "_PER_TEXT", 0)
     hold(worker, verifier)
     shares: list[float] = []
     many = documents(*("x" * 10 for _ in range(8)))
@@ -188,15 +317,16 @@ def test_a_request_of_many_texts_goes_on_by_and_by(
     verifier.go_on.set()
     assert short.result(20) == [1]
     assert long.result(20) == [10] * 8
-    assert verifier.batches == [1, 3, 4, 2]  # two of the long one beside the short one, then four
-    assert shares == [0.25, 0.75, 1.0]
+    assert verifier.batches == [1, 2, 2, 2, 2, 1]  # one of the long beside the short, then two
+    assert shares == [0.125, 0.375, 0.625, 0.875, 1.0]
 
 
 def test_a_text_longer_than_a_round_is_taken_whole() -> None:
     job: Job[None] = Job(documents("x" * 100, "y", "z"), lambda verifier, on_progress: None)
-    assert len(job.take(10)) == 1
-    assert len(job.take(101)) == 2
-    assert len(job.take(1000)) == 3
+    assert len(job.take(10, at_least=1)) == 1
+    assert len(job.take(10, at_least=0)) == 0
+    assert len(job.take(2 * cost(job.documents[0]), at_least=1)) == 2
+    assert len(job.take(10_000, at_least=1)) == 3
 
 
 def test_stopping_tells_those_who_wait(verifier: SlowVerifier) -> None:

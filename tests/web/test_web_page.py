@@ -9,6 +9,7 @@ import base64
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, docx, open_service, running
 
-from adhominem.web.guard import Access
+from adhominem.web.access import Access
 from adhominem.web.service import Service
 
 playwright_api = pytest.importorskip("playwright.sync_api")
@@ -370,6 +371,60 @@ def test_without_a_script_the_form_works(watched: Watched, url: str) -> None:
     expect(page.locator("#problem")).to_contain_text("there is no first text")
 
 
+def test_without_a_script_the_browser_asks_for_the_token(
+    watched: Watched, service: Service
+) -> None:
+    opened = Service(service.verifier, service.verifier)
+    with running(opened, Access.of("127.0.0.1", token="s3cret")) as url:
+        given = {"username": "anybody", "password": "s3cret", "send": "unauthorized"}
+        page = watched.open(
+            f"{url}/?example=two-writers", java_script_enabled=False, http_credentials=given
+        )
+        assert not page.is_visible("#token")
+        expect(page.locator("#token-password")).to_be_visible()
+        page.uncheck("#explain")
+        page.click("#submit")
+        expect(page.locator(".verdict")).to_contain_text("before the texts were read")
+        page.context.close()
+        wrong = {**given, "password": "wrong"}
+        page = watched.open(
+            f"{url}/?example=two-writers", java_script_enabled=False, http_credentials=wrong
+        )
+        page.fill("#first-text", "a word " * 400_000)  # heard to its end, though not read
+        page.click("#submit")
+        expect(page.locator(".problem")).to_contain_text("The server wants a token")
+        page.context.close()
+
+
+@pytest.mark.parametrize("with_script", [True, False])
+def test_the_page_works_under_another_name_by_plain_http(
+    service: Service, with_script: bool
+) -> None:
+    """There a browser tells less of where a request comes from."""
+    opened = Service(service.verifier, service.verifier)
+    rule = "--host-resolver-rules=MAP texts.example 127.0.0.1"
+    with (
+        running(opened, Access.of("127.0.0.1", names=["texts.example"])) as url,
+        # Another thread: the module's browser has a loop in this one.
+        ThreadPoolExecutor(1) as pool,
+    ):
+
+        def compare() -> str:
+            with playwright_api.sync_playwright() as playwright:
+                chromium = playwright.chromium.launch(
+                    executable_path=CHROMIUM, args=["--no-sandbox", rule]
+                )
+                page = chromium.new_context(java_script_enabled=with_script).new_page()
+                page.set_default_timeout(LONG)
+                page.goto(f"http://texts.example:{url.rpartition(':')[2]}/?example=two-writers")
+                page.uncheck("#explain")
+                page.click("#submit")
+                page.locator(".verdict").wait_for()
+                return str(page.locator(".verdict").inner_text())
+
+        assert "before the texts were read" in pool.submit(compare).result(2 * LONG / 1000)
+
+
 def test_the_token_is_asked_for_and_kept_nowhere(watched: Watched, service: Service) -> None:
     opened = Service(service.verifier, service.verifier)
     with running(opened, Access.of("127.0.0.1", token="s3cret")) as url:
@@ -379,6 +434,7 @@ def test_the_token_is_asked_for_and_kept_nowhere(watched: Watched, service: Serv
         page.uncheck("#explain")
         page.click("#submit")
         expect(page.locator("#problem")).to_contain_text("The server wants its token")
+        expect(page.locator("#token-password")).to_be_hidden()
         page.fill("#token", "wrong")
         page.click("#submit")
         expect(page.locator("#problem")).to_contain_text("wants a token")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import logging
 import os
@@ -16,12 +17,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from serving import POPULATION, SECRET
+from serving import POPULATION, SECRET, docx
 
+import adhominem
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.web import server
+from adhominem.web.limits import Limits
 from adhominem.web.server import open_socket, url_of
+from adhominem.web.uploads import FileReader, Upload
 
 
 @pytest.fixture
@@ -57,6 +61,63 @@ def test_it_serves_until_it_is_interrupted_and_logs_no_text(population: Path) ->
     assert process.returncode == 0
     assert out == ""
     assert re.fullmatch(r"[-\d]+ [:,\d]+ POST /api/verify 200 \d+ ms\n", logged)
+
+
+_HERE = str(Path(adhominem.__file__).parents[1])
+_SHADOWING = (
+    *("json", "struct", "encodings", "zipfile", "warnings", "signal", "resource", "tempfile"),
+    *("docx", "lxml", "numpy", "sitecustomize", "usercustomize", "adhominem", "random", "re"),
+)
+
+
+@pytest.fixture
+def hostile_folder(tmp_path: Path) -> Path:
+    """Modules that leave a mark when they are run."""
+    folder = tmp_path / "case"
+    (folder / "marks").mkdir(parents=True)
+    for name in _SHADOWING:
+        mark = str(folder / "marks" / name)
+        (folder / f"{name}.py").write_text(f"open({mark!r}, 'w').close()\n", "utf-8")
+    return folder
+
+
+def test_nothing_in_the_folder_where_it_is_started_is_run(hostile_folder: Path) -> None:
+    import httpx2
+
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "adhominem", "serve", "--port", "0"],  # as if installed
+        cwd=hostile_folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**kept, "PYTHONPATH": _HERE},
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    address = re.search(r"http://127\.0\.0\.1:\d+", said)
+    assert address is not None, said
+    with httpx2.Client(timeout=60) as client:
+        answer = client.post(
+            address[0],
+            headers={"Accept": "application/x-ndjson"},
+            data={"second_text": POPULATION[0]},
+            files=[("first_file", ("letter.docx", docx(POPULATION[1])))],
+        )
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert '"verdict"' in answer.text
+    assert list((hostile_folder / "marks").iterdir()) == []
+
+
+def test_an_empty_entry_of_the_path_does_not_lead_there_either(
+    hostile_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(hostile_folder)
+    monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{_HERE}{os.pathsep}.")
+    file = Upload("letter.docx", docx(POPULATION[0]))
+    read = asyncio.run(FileReader(Limits()).read([file]))
+    assert read.texts[0].document.text.split() == POPULATION[0].split()
+    assert list((hostile_folder / "marks").iterdir()) == []
 
 
 def test_beyond_this_machine_it_wants_a_token(monkeypatch: pytest.MonkeyPatch) -> None:

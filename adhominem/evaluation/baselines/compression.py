@@ -5,12 +5,9 @@ After Teahan and Harper (2003).
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
 from typing import Self
 
 import numpy as np
@@ -25,6 +22,7 @@ from adhominem.evaluation.baselines.protocol import (
     known_truth,
 )
 from adhominem.evaluation.pan import best_delta
+from adhominem.processes import worker_pool
 from adhominem.scoring.probability import without_weak_answers
 from adhominem.text.pan import Pair
 
@@ -70,13 +68,7 @@ class Compression:
         if self.jobs == 1:
             found = list(map(both_ways, *texts))
         else:
-            # Spawned, not forked, as in `prepare`; the parent hears an interrupt, and ends them.
-            with ProcessPoolExecutor(
-                self.jobs,
-                get_context("spawn"),
-                initializer=signal.signal,
-                initargs=(signal.SIGINT, signal.SIG_IGN),
-            ) as pool:
+            with worker_pool(self.jobs) as pool:
                 found = list(pool.map(both_ways, *texts, chunksize=_PAIRS_AT_ONCE))
         return np.array(found, dtype=np.float64).reshape(-1, 2)
 

@@ -10,6 +10,11 @@
   let running = null; // to stop it
   let links = []; // to what can be downloaded, to be given back
 
+  if (find("token")) {
+    find("token").closest("p").hidden = false;
+    find("token-password").hidden = true; // without a script, the browser asks for it
+  }
+
   // Several texts, and files, a side
   for (const side of form.querySelectorAll("fieldset.side")) {
     const name = side.dataset.side;
@@ -192,7 +197,6 @@
   async function ask(data, signal) {
     const headers = { Accept: "application/x-ndjson" };
     if (find("token")) headers.Authorization = `Bearer ${find("token").value}`;
-    data.delete("token"); // the header has it
     const response = await fetch("/", { method: "POST", body: data, headers, signal });
     if (!response.ok) throw new Error((await response.json()).error.message);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,0 +1,47 @@
+"""Texts and names as they may be shown: nothing in them commands a terminal or forges a line."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# They turn the direction of all that follows: a text could make its surroundings unreadable.
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_LINE_ENDS = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
+_CONTROL_PICTURES = 0x2400  # ␀, the first of them
+_TAB = "    "
+
+
+def harmless(text: str) -> str:
+    """A text in which nothing commands a terminal, a font or the direction of writing.
+
+    Line ends become \\n and tabs become spaces; every other control is shown by a sign for it.
+    """
+    lines = _LINE_ENDS.sub("\n", text).replace("\t", _TAB)
+    if lines.isprintable():
+        return lines
+    return "".join(letter if letter == "\n" else _sign(letter) for letter in lines)
+
+
+def one_line(text: str) -> str:
+    """A name or a message as one line, in which all controls are spelt out: \\x1b[31m, \\n."""
+    if text.isprintable():  # which the marks that turn the direction are not
+        return text
+    return "".join(_spelt(letter) if _commands(letter) else letter for letter in text)
+
+
+def _sign(letter: str) -> str:
+    if letter < " ":
+        return chr(_CONTROL_PICTURES + ord(letter))
+    if letter == "\x7f":
+        return "␡"
+    return "\N{REPLACEMENT CHARACTER}" if _commands(letter) else letter
+
+
+def _commands(letter: str) -> bool:
+    # Surrogates cannot be written at all; Zl and Zp are line ends.
+    return letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def _spelt(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

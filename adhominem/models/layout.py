@@ -1,0 +1,140 @@
+"""What lies in a model's folder: every file, what it is for, and what depends on it.
+
+This is the one place that names them. A model's hash is that of all files on which its answers,
+its warnings or a report depend (`hashed`); others are for people, or for other programs.
+
+A model is a network or an n-gram model by itself, or an ensemble, whose folder holds its members'
+folders. Its scales, the pairs behind them and the words for its kinds of text are those of the
+folder that is loaded: in a member they count for nothing (`of_whole`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NETWORK, NGRAMS, ENSEMBLE = "network", "ngrams", "ensemble"
+SINGLE = (NETWORK, NGRAMS)
+EVERY = (*SINGLE, ENSEMBLE)
+_MB = 2**20
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """One of the files. In a name, * stands for the beginning of a hash; / ends a folder's."""
+
+    name: str
+    holds: str
+    of: tuple[str, ...]  # the kinds of model that have it
+    required: bool = False
+    hashed: bool = False  # answers, warnings or reports depend on it
+    of_whole: bool = False  # it counts in the folder that is loaded alone
+    kept: bool = True  # a member of an ensemble keeps it
+    largest: int = 16 * _MB  # bytes of a file that is read
+
+
+CONFIG = ModelFile(
+    "config.json",
+    "format, version, all settings, a network's characters, the scores on dev; or an ensemble's "
+    "members",
+    EVERY,
+    required=True,
+    hashed=True,
+)
+WEIGHTS = ModelFile(
+    "model.safetensors",
+    "the weights of a network and its two-covariance layer; or bigrams, the weight of each n-gram "
+    "and where it goes",
+    SINGLE,
+    required=True,
+    hashed=True,
+    largest=4096 * _MB,
+)
+TOKENIZER = ModelFile(
+    "tokenizer.json",
+    "the token pattern and the token types, for the `tokenizers` library",
+    (NETWORK,),
+    required=True,
+    hashed=True,
+    largest=256 * _MB,
+)
+NGRAM_LIST = ModelFile(
+    "ngrams.json",
+    "which n-grams are counted",
+    (NGRAMS,),
+    required=True,
+    hashed=True,
+    largest=256 * _MB,
+)
+STYLES = ModelFile(
+    "styles.safetensors",
+    "kinds of text and the two-covariance model: in n-gram models and members of an ensemble",
+    SINGLE,
+    hashed=True,
+    largest=4096 * _MB,
+)
+REFERENCE = ModelFile(
+    "reference.safetensors",
+    "what the training texts are like, for warnings",
+    SINGLE,
+    hashed=True,
+    largest=4096 * _MB,
+)
+CALIBRATION = ModelFile(
+    "calibration.json",
+    "from scores to honest Bayes factors, once it has been calibrated",
+    EVERY,
+    hashed=True,
+    of_whole=True,
+    kept=False,
+)
+VALIDATION = ModelFile(
+    "validation-*.safetensors",
+    "the pairs of the calibration, each by a scale that has not seen it; calibration.json names it",
+    EVERY,
+    hashed=True,
+    of_whole=True,
+    kept=False,
+    largest=1024 * _MB,
+)
+UNTIED_VALIDATION = ModelFile(
+    "validation.safetensors",
+    "the same of a calibration.json that names none, as versions up to 0.1 wrote it",
+    EVERY,
+    hashed=True,
+    of_whole=True,
+    kept=False,
+    largest=1024 * _MB,
+)
+KINDS = ModelFile(
+    "kinds.json",
+    "what the kinds of text are, in words, if somebody wrote it",
+    EVERY,
+    hashed=True,
+    of_whole=True,
+    kept=False,
+    largest=_MB,
+)
+AUTHORS = ModelFile(
+    "training_authors.txt",
+    "hashes of the names of all who wrote the training texts: for `calibrate`",
+    SINGLE,
+    largest=1024 * _MB,
+)
+GRAPH = ModelFile("encoder.onnx", "the network for other programs", (NETWORK,), required=True)
+CARD = ModelFile("README.md", "the model card", EVERY)
+COURSE = ModelFile("training.jsonl", "the course of training, an epoch a line", SINGLE)
+CURVES = ModelFile("tensorboard/", "the same as curves", (NETWORK,), kept=False)
+ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
+
+LAYOUT = (
+    *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, REFERENCE),
+    *(CALIBRATION, VALIDATION, UNTIED_VALIDATION, KINDS),
+    *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
+)
+
+
+def required_files(kind: str) -> list[str]:
+    """The files without which a model of this kind is none."""
+    # An n-gram model has no two-covariance layer but that of its styles.
+    styles = [STYLES.name] if kind == NGRAMS else []
+    return [each.name for each in LAYOUT if each.required and kind in each.of] + styles

@@ -1,0 +1,88 @@
+"""Worker processes: started safely, and ended with this one.
+
+A new interpreter looks for modules in the folder it is started in before it looks anywhere else,
+and would run a json.py that lies among somebody's texts. Ours are started without that folder.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import parent_process
+from multiprocessing.context import SpawnContext, SpawnProcess
+from threading import Lock, Thread
+from typing import Any
+
+from adhominem.errors import OptionError
+
+_SAFE_PATH = "PYTHONSAFEPATH"
+_environment = Lock()  # it belongs to all threads
+
+
+@contextmanager
+def _without_the_current_folder() -> Iterator[None]:
+    """Interpreters that are started within have the folder they are started in not in their path.
+
+    What this process has in its own path (an editable install, PYTHONPATH) they all have.
+    """
+    if sys.flags.ignore_environment and not sys.flags.safe_path:
+        raise OptionError(
+            "Python was started with -E: worker processes would run what lies in the current "
+            "folder under the name of a module; start it with -P, too, or use one job"
+        )
+    with _environment:
+        before = os.environ.get(_SAFE_PATH)
+        os.environ[_SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_SAFE_PATH]
+            else:
+                os.environ[_SAFE_PATH] = before
+
+
+class _Process(SpawnProcess):
+    def start(self) -> None:
+        with _without_the_current_folder():
+            super().start()
+
+
+class _Spawn(SpawnContext):
+    # Spawned, not forked: the libraries hold threads, and a fork would copy their locks.
+    Process = _Process
+
+
+@contextmanager
+def worker_pool(
+    jobs: int, start: Callable[..., object] | None = None, *arguments: Any
+) -> Iterator[ProcessPoolExecutor]:
+    """So many worker processes, each of which calls `start`, if given, with the arguments.
+
+    A script that uses it must keep its calls under `if __name__ == "__main__":`.
+    """
+    with _without_the_current_folder():  # multiprocessing's own helper starts here
+        pool = ProcessPoolExecutor(
+            jobs, _Spawn(), initializer=_start_worker, initargs=(start, *arguments)
+        )
+    with pool:
+        yield pool
+
+
+def _start_worker(start: Callable[..., object] | None, *arguments: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
+    Thread(target=_end_with_parent, daemon=True).start()
+    if start is not None:
+        start(*arguments)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end us, and we would wait for its orders without end."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

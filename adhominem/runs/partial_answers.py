@@ -1,0 +1,210 @@
+"""The answers of a run so far, on disk, for the next run to go on with.
+
+OUTPUT.partial holds them in the order in which they were found, OUTPUT.digests for each the digest
+of its id and texts, OUTPUT.settings.json what else they depend on. An answer counts when its digest
+is written. A run that goes on uses the answers of just those cases that are as they were; at the
+end the answers get the order of the input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from adhominem.errors import InputError, OptionError
+from adhominem.text.document import Document
+from adhominem.text.inputs import check_not_read
+from adhominem.text.locks import lock_of, locked
+from adhominem.text.pan import Pair, Problem
+from adhominem.text.writing import write_whole
+
+Case = Pair | Problem
+
+_FORMAT = 2  # of the three files
+_DIGEST_BYTES = 16
+
+
+def documents_of(case: Case) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """The texts of the two sides."""
+    if isinstance(case, Pair):
+        return (case.first,), (case.second,)
+    return case.known, (case.questioned,)
+
+
+def digest_of(case: Case) -> bytes:
+    """Tells a case from every other: by its id, its texts and topics, and their order."""
+    sides = [[(each.topic, each.text) for each in side] for side in documents_of(case)]
+    return blake2b(json.dumps([case.id, sides]).encode("ascii"), digest_size=_DIGEST_BYTES).digest()
+
+
+class PartialAnswers:
+    """Answers that are added batch by batch, and outlive this process."""
+
+    def __init__(self, output: Path, settings: Mapping[str, Any]) -> None:
+        self._output = output
+        self._path, self._digests_path, self._settings_path = _files_of(output)
+        for path in (output, *_files_of(output)):
+            check_not_read(path)
+        settings = {"format": _FORMAT, **settings}
+        self._rows: dict[bytes, int] = {}  # of the answers that were there: digests, rows
+        self._before = 0
+        self._order = array("Q")  # of the input's answers, the rows in which they stand
+        output.parent.mkdir(parents=True, exist_ok=True)
+        if self._path.exists() and self._path.stat().st_size:
+            self._go_on(settings)
+        else:
+            with write_whole(self._settings_path) as file:
+                json.dump(settings, file)
+            for path in (self._path, self._digests_path):
+                path.write_bytes(b"")
+        self._written = self._before
+        self._recognised = not self._before
+        self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115
+        self._digests = open(self._digests_path, "ab")  # noqa: SIM115
+
+    @property
+    def answers(self) -> int:
+        """Those of the input so far."""
+        return len(self._order)
+
+    @property
+    def scored(self) -> int:
+        """Those that were found by this run."""
+        return self._written - self._before
+
+    def __contains__(self, digest: bytes) -> bool:
+        return digest in self._rows
+
+    def _go_on(self, settings: Mapping[str, Any]) -> None:
+        """Read back what a run that was stopped has found; half a batch at the end is dropped."""
+        try:
+            before = json.loads(self._settings_path.read_text("utf-8"))
+        except (OSError, ValueError):
+            before = None
+        if before != settings:
+            raise OptionError(
+                f"{self._path} was begun with another model or other settings (the texts of a "
+                "population are among them); go on with the same ones, or remove it"
+            )
+        digests = self._digests_path.read_bytes() if self._digests_path.exists() else b""
+        ends = [0]
+        with open(self._path, "rb") as file:
+            for line in file:
+                if not _is_answer(line) or len(ends) * _DIGEST_BYTES > len(digests):
+                    break
+                ends.append(ends[-1] + len(line))
+        self._before = len(ends) - 1
+        for row in range(self._before):
+            at = row * _DIGEST_BYTES
+            self._rows[digests[at : at + _DIGEST_BYTES]] = row
+        os.truncate(self._path, ends[-1])
+        if digests:
+            os.truncate(self._digests_path, self._before * _DIGEST_BYTES)
+
+    def recognise(self, cases: Iterable[Case]) -> None:
+        """Refuse an input whose first cases have no answer here, by whatever texts."""
+        ids = {case.id for case in cases}
+        if self._recognised or not ids:
+            return
+        with open(self._path, encoding="utf-8") as file:
+            if not any(json.loads(line)["id"] in ids for line in file):
+                raise OptionError(
+                    f"{self._path} holds answers for another input; go on with the same one, or "
+                    "remove it"
+                )
+        self._recognised = True
+
+    def add(
+        self,
+        cases: Sequence[Case],
+        digests: Sequence[bytes],
+        found: Mapping[str, tuple[float, float]],
+    ) -> None:
+        """The next cases of the input, and what was found for the ids of some of them.
+
+        When this returns, the answers outlive this process.
+        """
+        lines: list[str] = []
+        new: list[bytes] = []
+        for case, digest in zip(cases, digests, strict=True):
+            row = self._rows.get(digest)
+            if row is None and case.id in found:
+                row = self._written + len(lines)
+                lines.append(_line(case.id, *found[case.id]))
+                new.append(digest)
+            if row is not None:
+                self._order.append(row)
+        self._file.write("".join(lines))
+        self._file.flush()
+        self._digests.write(b"".join(new))
+        self._digests.flush()
+        self._written += len(lines)
+
+    def finish(self) -> None:
+        """All is found: the file gets its name. One without a single answer is no file."""
+        os.fsync(self._file.fileno())
+        self.close()
+        if len(self._order) == self._written and all(
+            row == at for at, row in enumerate(self._order)
+        ):
+            if self._order:
+                os.replace(self._path, self._output)
+        elif self._order:  # some cases were changed, added or taken out in between
+            with write_whole(self._output) as file:
+                file.writelines(self._in_order())
+        for path in _files_of(self._output):
+            path.unlink(missing_ok=True)
+        if not self._order:
+            raise InputError("there is no pair or problem that could be answered")
+
+    def _in_order(self) -> Iterator[str]:
+        begins = array("Q", [0])
+        with open(self._path, "rb") as file:
+            for line in file:
+                begins.append(begins[-1] + len(line))
+            for row in self._order:
+                file.seek(begins[row])
+                yield file.readline().decode("utf-8")
+
+    def close(self) -> None:
+        """Let go of the files; what is in them stays."""
+        self._file.close()
+        self._digests.close()
+
+
+def remove_rest(output: Path) -> None:
+    """What a run that was killed at the very end has left beside its answers."""
+    partial, *rest = _files_of(output)
+    if not partial.exists() and any(path.exists() for path in (*rest, lock_of(output))):
+        with locked(output):
+            for path in rest:
+                path.unlink(missing_ok=True)
+
+
+def _files_of(output: Path) -> tuple[Path, Path, Path]:
+    """The answers, their digests, the settings."""
+    names = (f"{output.name}.{end}" for end in ("partial", "digests", "settings.json"))
+    answers, digests, settings = map(output.with_name, names)
+    return answers, digests, settings
+
+
+def _is_answer(line: bytes) -> bool:
+    try:
+        return line.endswith(b"\n") and "id" in json.loads(line)
+    except (ValueError, TypeError):
+        return False
+
+
+def _line(id: str, value: float, log_bayes_factor: float) -> str:
+    row = {"id": id, "value": _short(value), "log_bayes_factor": _short(log_bayes_factor)}
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _short(number: float) -> float:
+    """With ten digits: the last ones depend on what else was computed with it."""
+    return float(f"{number:.10g}")

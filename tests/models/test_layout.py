@@ -1,0 +1,167 @@
+"""The layout of a model's folder: all that answers, warnings and reports depend on is hashed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from conftest import rich_rows
+
+from adhominem import load
+from adhominem.errors import ModelError
+from adhominem.explain.report import make_report
+from adhominem.models.files import ModelFiles
+from adhominem.models.folder import hashed_files, member_folders, model_hash
+from adhominem.models.layout import LAYOUT, ModelFile
+from adhominem.models.shipped import model_folder
+
+TEXTS = [row["text"] for row in rich_rows("letters", 2, 2, "-layout-")]
+DOCS = Path(__file__).parents[2] / "docs" / "formats.md"
+
+
+@pytest.fixture(scope="module")
+def folder(mixed_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An ensemble, calibrated, with all files that there may be, in members, too."""
+    copy = Path(shutil.copytree(mixed_folder, tmp_path_factory.mktemp("layout") / "mixed"))
+    for each in (copy, *member_folders(copy)):
+        (each / "kinds.json").write_text('{"letters": "letters of old"}', "utf-8")
+    for name in ("calibration.json", *(path.name for path in copy.glob("validation-*"))):
+        shutil.copy(copy / name, copy / "profile" / name)
+    return copy
+
+
+def entry(path: Path) -> ModelFile:
+    (found,) = [each for each in LAYOUT if fnmatch(path.name, each.name)]
+    return found
+
+
+def hash_or_none(folder: Path) -> str | None:
+    try:
+        return model_hash(folder)
+    except ModelError:
+        return None
+
+
+def changed(path: Path) -> None:
+    """Another byte, that JSON does not mind."""
+    if path.suffix == ".json":
+        path.write_bytes(path.read_bytes() + b" ")
+    else:
+        data = path.read_bytes()
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+@pytest.mark.parametrize("which", ["", "ngrams", "model", "profile"])
+def test_the_hash_changes_with_a_byte_of_a_file_exactly_if_the_layout_says_so(
+    which: str, folder: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(folder / which, tmp_path / "copy"))
+    before = model_hash(copy)
+    hashed = 0
+    for path in sorted(path for path in copy.rglob("*") if path.is_file()):
+        if path.parent.name == "tensorboard":
+            continue
+        file, whole = entry(path), path.read_bytes()
+        counts = file.hashed and not (file.of_whole and path.parent != copy)
+        changed(path)
+        assert (hash_or_none(copy) != before) == counts, path
+        hashed += counts
+        path.write_bytes(whole)
+    assert model_hash(copy) == before
+    assert hashed >= 5
+
+
+def test_every_file_of_a_model_is_in_the_layout_and_every_required_one_is_there(
+    folder: Path,
+) -> None:
+    general = model_folder("general-en")
+    for owner in (folder, *member_folders(folder), general, *member_folders(general)):
+        kind = json.loads((owner / "config.json").read_text("utf-8"))["kind"]
+        inside = [path for path in owner.iterdir() if path.is_file()]
+        assert all(kind in entry(path).of for path in inside)
+        missing = {each.name for each in LAYOUT if each.required and kind in each.of}
+        assert missing <= {path.name for path in inside}
+
+
+_OPENED: list[str] | None = None
+
+
+def _listen(event: str, given: tuple[object, ...]) -> None:
+    if event == "open" and _OPENED is not None:
+        _OPENED.append(str(given[0]))
+
+
+sys.addaudithook(_listen)  # there is no way to take it off again
+
+
+@pytest.mark.parametrize("which", ["", "ngrams", "model"])
+def test_all_that_is_read_for_an_answer_or_a_report_is_hashed(which: str, folder: Path) -> None:
+    global _OPENED
+    model = folder / which
+    _OPENED = []
+    try:
+        verifier = load(model)
+        verifier.verify(TEXTS[0], TEXTS[2])
+        read_once = list(_OPENED)
+        make_report(verifier, TEXTS[0], TEXTS[2], draws=5, model=model)
+    finally:
+        opened, _OPENED = _OPENED, None
+    hashed = {str(files.folder / name) for files, _, name in hashed_files(ModelFiles(model))}
+    inside = {path for path in opened if path.startswith(str(model))}
+    assert inside == hashed
+    weights = [path for path in read_once if path.endswith(".safetensors")]
+    assert len(weights) == len(set(weights))  # the large ones are read once
+
+
+def test_bytes_that_move_from_one_file_to_the_next_change_the_hash(
+    folder: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(folder / "ngrams", tmp_path / "copy"))
+    before = model_hash(copy)
+    one, other = copy / "model.safetensors", copy / "styles.safetensors"
+    data = one.read_bytes()
+    one.write_bytes(data[:-1])
+    other.write_bytes(data[-1:] + other.read_bytes())
+    assert model_hash(copy) != before
+
+
+def test_the_order_of_the_members_and_the_scores_of_an_ensemble_count(
+    folder: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    before = model_hash(copy)
+    path = copy / "config.json"
+    data = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**data, "members": data["members"][::-1]}), "utf-8")
+    assert model_hash(copy) != before
+
+
+def test_the_hash_can_be_had_without_this_program(folder: Path) -> None:
+    for model in (folder, folder / "model"):
+        names = [
+            str((files.folder / name).relative_to(model))
+            for files, _, name in hashed_files(ModelFiles(model))
+        ]
+        listed = subprocess.run(["sha256sum", *names], cwd=model, capture_output=True, check=True)
+        done = subprocess.run(["sha256sum"], input=listed.stdout, capture_output=True, check=True)
+        assert done.stdout.decode().split()[0] == model_hash(model) == load(model).sha256
+
+
+def test_a_file_that_changes_between_two_looks_is_noticed(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    files = ModelFiles(copy)
+    assert model_hash(files)
+    changed(copy / "calibration.json")
+    with pytest.raises(ModelError, match="was changed while the model was read"):
+        model_hash(files)
+
+
+def test_the_documentation_names_every_file() -> None:
+    text = DOCS.read_text("utf-8")
+    for file in LAYOUT:
+        assert f"`{file.name}`" in text, file.name

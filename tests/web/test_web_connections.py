@@ -1,0 +1,332 @@
+"""Connections on a real socket: headers, bodies and answers that take their time, and too many."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import pytest
+from serving import BICYCLE, GARDEN, open_service, running
+
+from adhominem.web import connections
+from adhominem.web.access import Access
+from adhominem.web.batching import WithLevs
+from adhominem.web.guard import SECURITY_HEADERS
+from adhominem.web.limits import Limits
+from adhominem.web.service import Service
+
+ASKED = json.dumps({"first": GARDEN, "second": BICYCLE}).encode()
+HOST = b"Host: 127.0.0.1\r\n"
+SHORT = Limits(header_seconds=0.5, stall_seconds=0.5)
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Service]:
+    opened = open_service()
+    yield opened
+    opened.close()
+
+
+@contextmanager
+def serving(model: Service, limits: Limits, token: str = "") -> Iterator[tuple[str, int]]:
+    opened = Service(model.verifier, model.verifier, limits=limits)
+    with running(opened, Access.of("127.0.0.1", token=token)) as url:
+        yield address_of(url)
+
+
+def address_of(url: str) -> tuple[str, int]:
+    host, port = url.removeprefix("http://").split(":")
+    return host, int(port)
+
+
+def connect(address: tuple[str, int]) -> socket.socket:
+    return socket.create_connection(address, timeout=30)
+
+
+def post(body: bytes = ASKED, path: str = "/api/verify", more: bytes = b"") -> bytes:
+    head = b"POST %b HTTP/1.1\r\n%bContent-Type: application/json\r\n%bContent-Length: %d\r\n\r\n"
+    return head % (path.encode(), HOST, more, len(body)) + body
+
+
+def answer(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
+    """The next answer of a connection."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        got += (chunk := connection.recv(1 << 16))
+        assert chunk, "the connection ended without an answer"
+    head, _, body = got.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines)
+    while len(body) < int(headers["content-length"]):
+        body += connection.recv(1 << 16)
+    return int(first.split()[1]), headers, body
+
+
+def refused(connection: socket.socket, status: int) -> dict[str, Any]:
+    got, headers, body = answer(connection)
+    assert got == status, body
+    for name, value in SECURITY_HEADERS.items():
+        assert headers[name.lower()] == value.lower()
+    problem: dict[str, Any] = json.loads(body)["error"]
+    assert set(problem) == {"type", "message"}
+    return problem
+
+
+def is_healthy(address: tuple[str, int]) -> bool:
+    with connect(address) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\n" + HOST + b"\r\n")
+        return answer(connection)[0] == 200
+
+
+def verifies(address: tuple[str, int]) -> bool:
+    with connect(address) as connection:
+        connection.sendall(post())
+        return answer(connection)[0] == 200
+
+
+def cut_off(connection: socket.socket, piece: bytes, times: int) -> bool:
+    """Whether the other side hangs up before all of it is sent."""
+    try:
+        for _ in range(times):
+            connection.sendall(piece)
+    except ConnectionError:
+        return True
+    return False
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the other side hangs up."""
+    try:
+        while connection.recv(1 << 16):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /api/ver", b"GET / HTTP/1.1\r\n" + HOST + b"X: y"])
+def test_headers_that_do_not_come_are_waited_for_so_long(model: Service, sent: bytes) -> None:
+    with serving(model, SHORT) as address, connect(address) as connection:
+        connection.sendall(sent)
+        assert refused(connection, 408)["type"] == "SlowRequest"
+        assert ended(connection)
+
+
+def test_headers_that_come_bit_by_bit_gain_no_time(model: Service) -> None:
+    with serving(model, SHORT) as address, connect(address) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n" + HOST)
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 20:
+                connection.sendall(b"X: y\r\n")
+                time.sleep(0.05)
+        except ConnectionError:
+            pass
+        assert time.monotonic() - began < 20
+
+
+def test_a_connection_that_asks_nothing_more_is_ended(model: Service) -> None:
+    with serving(model, SHORT) as address, connect(address) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\n" + HOST + b"\r\n")
+        assert answer(connection)[0] == 200
+        assert ended(connection)
+
+
+def test_several_requests_may_come_at_once_and_one_after_another(model: Service) -> None:
+    get = b"GET /health HTTP/1.1\r\n" + HOST + b"\r\n"
+    with serving(model, Limits()) as address, connect(address) as connection:
+        for request in (get, post(), get):
+            connection.sendall(request)
+            assert answer(connection)[0] == 200
+        last = get.replace(HOST, HOST + b"Connection: close\r\n")
+        connection.sendall(get + get + last)
+        got = b""
+        while chunk := connection.recv(1 << 16):
+            got += chunk
+        assert got.count(b"200 OK") == 3
+
+
+def test_a_body_must_keep_its_pace(model: Service) -> None:
+    head = post(b"x" * 100_000)[:-100_000]
+    with serving(model, SHORT) as address:
+        with connect(address) as stalled:
+            stalled.sendall(head + b"x" * 50)
+            assert refused(stalled, 408)["type"] == "SlowRequest"
+        with connect(address) as slow:
+            began = time.monotonic()
+            slow.sendall(head)
+            slow.settimeout(0.02)
+            got = b""
+            while not got and time.monotonic() - began < 20:
+                slow.sendall(b"x")
+                try:
+                    got = slow.recv(100)
+                except TimeoutError:
+                    continue
+            assert b" 408 " in got
+
+
+def test_a_body_that_comes_at_its_pace_may_take_longer(model: Service) -> None:
+    limits = Limits(stall_seconds=0.5, bytes_a_second=100)
+    request = post()
+    with serving(model, limits) as address, connect(address) as connection:
+        piece = len(request) // 15
+        for at in range(0, len(request), piece):
+            connection.sendall(request[at : at + piece])
+            time.sleep(0.1)
+        assert answer(connection)[0] == 200
+
+
+def test_what_is_refused_is_told_at_once_and_the_rest_is_thrown_away(model: Service) -> None:
+    """A browser hears the answer only after it has sent all."""
+    body = b"x" * 3_000_000
+    with serving(model, Limits(bytes=1_000_000), token="s3cret") as address:
+        with connect(address) as connection:
+            connection.sendall(post(body)[:-2_000_000])
+            assert refused(connection, 401)["type"] == "WrongToken"
+            connection.sendall(body[:2_000_000])
+            token = b"Authorization: Bearer s3cret\r\n"
+            connection.sendall(post(body, more=token))
+            assert refused(connection, 413)["type"] == "TooLarge"
+            connection.sendall(post(more=token))  # the same connection can go on
+            assert answer(connection)[0] == 200
+        with connect(address) as endless:
+            endless.sendall(post(b"x" * 100_000_000)[:500])
+            assert refused(endless, 401)
+            assert cut_off(endless, body, 100)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nX: " + b"y" * 200_000 + b"\r\n\r\n", 431),
+        (b"POST /api/verify HTTP/1.1\r\n" + HOST + b"Content-Length: x\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        (b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip\r\n\r\n", 501),
+    ],
+)
+def test_what_is_not_http_is_refused_like_everything(
+    model: Service, sent: bytes, status: int
+) -> None:
+    with serving(model, Limits()) as address:
+        with connect(address) as connection:
+            connection.sendall(sent)
+            assert refused(connection, status)["type"] == "WrongRequest"
+        assert is_healthy(address)
+
+
+def test_a_packed_body_is_refused(model: Service) -> None:
+    with serving(model, Limits()) as address, connect(address) as connection:
+        connection.sendall(post(more=b"Content-Encoding: gzip\r\n"))
+        assert refused(connection, 415)["type"] == "WrongEncoding"
+
+
+def test_tiny_chunks_are_cut_off(model: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_MOST_PARSING", 0.2)
+    head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    with serving(model, Limits()) as address:
+        with connect(address) as connection:
+            connection.sendall(head)
+            assert cut_off(connection, b"1\r\nx\r\n" * 10_000, 1_000)
+        assert is_healthy(address)
+
+
+def test_a_client_that_does_not_listen_is_hung_up_on(model: Service) -> None:
+    asked = json.dumps({"texts": [f"{GARDEN} {at}" for at in range(20)]}).encode()
+    limits = Limits(stall_seconds=0.5, header_seconds=0.5, per_client=4)
+    with serving(model, limits) as address, ExitStack() as stack:
+        for _ in range(8):
+            connection = stack.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(address)
+            connection.sendall(post(asked, "/api/encode"))  # megabytes, which are not read
+            time.sleep(0.3)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not verifies(address):
+            time.sleep(0.1)
+        assert verifies(address)
+
+
+class TestTooMany:
+    """More than there are places for, from the address of an honest client."""
+
+    def test_half_sent_headers_make_room(self, model: Service) -> None:
+        limits = Limits(requests=8, per_client=4)  # 16 connections of one address
+        with serving(model, limits) as address, ExitStack() as stack:
+            for _ in range(60):
+                stack.enter_context(connect(address)).sendall(b"POST / HTT")
+            for _ in range(5):
+                assert is_healthy(address)
+                assert verifies(address)
+
+    def test_there_are_no_more_connections_than_files_may_be_open(
+        self, model: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(connections, "_open_files", lambda limits: 120)
+        with serving(model, Limits()) as address, ExitStack() as stack:
+            held = [stack.enter_context(connect(address)) for _ in range(60)]
+            for connection in held:
+                with suppress(ConnectionError):  # the first have made room already
+                    connection.sendall(b"POST / HTT")
+            assert is_healthy(address)
+            assert ended(held[0])
+
+    def test_slow_bodies_make_room(self, model: Service) -> None:
+        limits = Limits(requests=8, per_client=4)
+        with serving(model, limits) as address, ExitStack() as stack:
+            slow = [stack.enter_context(connect(address)) for _ in range(12)]
+            for connection in slow:
+                connection.sendall(post()[:-100])
+            for _ in range(5):
+                assert is_healthy(address)
+                with connect(address) as honest:  # its body comes after its headers
+                    honest.sendall(post()[: -len(ASKED)])
+                    time.sleep(0.05)
+                    honest.sendall(ASKED)
+                    assert answer(honest)[0] == 200
+            assert refused(slow[0], 503)["type"] == "Busy"
+
+    def test_large_slow_bodies_leave_memory_for_small_ones(self, model: Service) -> None:
+        limits = Limits(bytes=200_000)
+        with serving(model, limits) as address, ExitStack() as stack:
+            for _ in range(12):
+                stack.enter_context(connect(address)).sendall(post(b"x" * 199_000)[:-9])
+            for _ in range(3):
+                assert verifies(address)
+            with connect(address) as large:
+                large.sendall(post(b" " * 150_000 + ASKED))
+                assert answer(large)[0] == 200
+
+    def test_health_is_answered_where_every_place_is_taken(self, model: Service) -> None:
+        begun, go_on = threading.Event(), threading.Event()
+
+        def wait(verifier: WithLevs, on_progress: Any) -> None:
+            begun.set()
+            assert go_on.wait(30)
+
+        opened = Service(model.verifier, model.verifier, limits=Limits(requests=2, per_client=2))
+        with running(opened) as url, ExitStack() as stack:
+            address = address_of(url)
+            held = opened._quick.submit([], wait)
+            assert begun.wait(20)
+            for _ in range(2):
+                stack.enter_context(connect(address)).sendall(post())
+                time.sleep(0.2)
+            for _ in range(10):
+                assert is_healthy(address)
+            with connect(address) as late:
+                late.sendall(post())
+                assert refused(late, 503)["type"] == "Busy"
+            go_on.set()
+            held.result(20)
+
+    def test_health_waits_for_no_body(self, model: Service) -> None:
+        with serving(model, Limits()) as address, connect(address) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\n" + HOST + b"Content-Length: 9\r\n\r\n")
+            assert answer(connection)[0] == 200
