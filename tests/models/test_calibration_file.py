@@ -16,6 +16,7 @@ from adhominem.models.calibration import (
 )
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.fusion import Fusion, Scale
+from adhominem.scoring.scales import Scales
 
 PAIRS = made_up(40)
 
