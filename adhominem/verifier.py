@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 import adhominem
 from adhominem.cautions import cautions_of
+from adhominem.comparison import ComparedText, Comparison
+from adhominem.encoders.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, ModelError, OptionError
 from adhominem.models.calibration import read_scales
 from adhominem.models.files import ModelFiles
@@ -30,8 +33,7 @@ from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.tokenizer import Tokenizer
-from adhominem.text.windows import WindowOptions, spread_starts
+from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.verification import Likeness, Material, PopulationUse, Side, Verification
 
 FloatArray = npt.NDArray[np.float64]
@@ -39,6 +41,8 @@ IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
+TokensBy = Mapping[Tokenizer, Tokens]
+Result = TypeVar("Result")
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
 _LARGEST = 1e30  # no LEV comes near; numbers much larger would end as infinite
@@ -126,25 +130,56 @@ class Verifier:
         two-covariance model, not joined and not averaged. A `population` is made of texts of the
         same kind as those compared: see `population`. Companions in it are not drawn on.
         """
-        population = without_companions(population)
-        scale = scale or VerbalScale()
+        comparison = self.compare(first, second, population)
+        return self.judge(comparison, prior_same_author, delta, scale)
+
+    def compare(
+        self,
+        first: SideTexts,
+        second: SideTexts,
+        population: Population | None = None,
+        *,
+        attention: bool = False,
+    ) -> Comparison:
+        """Read, tokenize and encode both sides once; with `attention`, see where networks look."""
         sides = [exhibits_of(first, "first"), exhibits_of(second, "second")]
-        levs = [self.encode([exhibit.document for exhibit in side]) for side in sides]
+        exhibits = [exhibit for side in sides for exhibit in side]
+        documents = [exhibit.document for exhibit in exhibits]
+        tokens = [self._tokenize(document) for document in documents]
+        looks: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(documents)
+        if attention:
+            levs, looks = self._look(documents, tokens)
+        else:
+            levs = self.encode(documents, tokens=tokens)
+        texts = tuple(map(ComparedText, exhibits, tokens, levs, looks))
+        relevant = without_companions(population)
+        count = len(sides[0])
+        return Comparison(self.members, self.scorer, relevant, texts[:count], texts[count:])
+
+    def judge(
+        self,
+        comparison: Comparison,
+        prior_same_author: float = 0.5,
+        delta: float = 0.125,
+        scale: VerbalScale | None = None,
+    ) -> Verification:
+        """What a comparison comes to, in numbers and in words: see `verify`."""
+        population, levs = comparison.population, comparison.levs
         calibration = self.scales.of(population).calibration
-        scored = self.scorer([levs[0]], [levs[1]], population)
-        factor = float(scored.log_bayes_factor[0])
+        factor = float(comparison.scored.log_bayes_factor[0])
         log10 = factor / float(np.log(10))
         probability = float(probability_same_author(factor, prior_same_author))
-        lead = self.members[0]
-        tokens = [_tokens([exhibit.document for exhibit in side], lead.tokenizer) for side in sides]
+        lead = comparison.lead
+        exhibits = [[text.exhibit for text in side] for side in comparison.sides]
+        tokens = [[text.tokens(lead).tokens for text in side] for side in comparison.sides]
         cautions = cautions_of(
-            sides,
+            exhibits,
             tokens,
             vocabulary=lead.vocabulary,
             strangeness=[lead.strangeness(self._lead_part(side)) for side in levs],
             reference=lead.reference,
             calibrated=calibration is not None,
-            at_bound=bool(scored.at_bound[0]),
+            at_bound=bool(comparison.scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_kind=lead.styles is not None and population is None,
             population=population,
@@ -157,10 +192,11 @@ class Verifier:
             reason += f", with the prior {prior_same_author:g}"
         if calibration is None and decided.decision is not Decision.UNDECIDED:
             reason += ", by a model that is not calibrated"
+        sentence = (scale or VerbalScale()).sentence(log10)
         return Verification(
             log_bayes_factor=factor,
             log10_bayes_factor=log10,
-            verbal=f"No statement is made: {reason}." if obstacles else scale.sentence(log10),
+            verbal=f"No statement is made: {reason}." if obstacles else sentence,
             probability_same_author=probability,
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
@@ -171,35 +207,36 @@ class Verifier:
             model=self.name,
             model_sha256=self.sha256,
             version=adhominem.__version__,
-            first=_side(sides[0], tokens[0]),
-            second=_side(sides[1], tokens[1]),
+            first=_side(exhibits[0], tokens[0]),
+            second=_side(exhibits[1], tokens[1]),
         )
 
     def encode(
         self,
         documents: Sequence[str | Document],
         *,
+        tokens: Sequence[TokensBy] | None = None,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Levs:
         """(documents, lev_size): the LEVs of texts, each a string or a Document with its topic.
 
-        A text that is there several times is encoded once.
+        A text that is there several times is encoded once. `tokens` are those of each text, by
+        tokenizer, if they are known already.
         """
         parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
-        distinct: list[Document] = []
+        distinct: list[int] = []
         numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
         rows = []
-        for each in map(_document, documents):
-            rows.append(numbers.setdefault((each.text, each.topic), len(distinct)))
+        each = [_document(given) for given in documents]
+        for at, document in enumerate(each):
+            rows.append(numbers.setdefault((document.text, document.topic), len(distinct)))
             if rows[-1] == len(distinct):
-                distinct.append(each)
-        for at in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
-            some = distinct[at : at + _DOCUMENTS_AT_ONCE]
-            tokenizers = {member.tokenizer for member in self.members}
-            tokens = {tokenizer: _tokens(some, tokenizer) for tokenizer in tokenizers}
-            levs = [member.encode(some, tokens[member.tokenizer]) for member in self.members]
-            parts.append(np.concatenate(levs, axis=1))
-            self._check_numbers(parts[-1])
+                distinct.append(at)
+        for begin in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
+            some = distinct[begin : begin + _DOCUMENTS_AT_ONCE]
+            its_documents = [each[at] for at in some]
+            known = None if tokens is None else [tokens[at] for at in some]
+            parts.append(self._encode(its_documents, known))
             on_documents(len(some))
         found = np.concatenate(parts)
         if len(distinct) == len(documents):
@@ -207,13 +244,44 @@ class Verifier:
         on_documents(len(documents) - len(distinct))
         return np.asarray(found[rows])
 
-    def _check_numbers(self, levs: Levs) -> None:
+    def _encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
+        """(documents, lev_size): of a few."""
+        tokenizers = {member.tokenizer for member in self.members}
+        if known is None:
+            tokens = {each: [_tokens(text, each) for text in documents] for each in tokenizers}
+        else:
+            tokens = {each: [of_text[each].tokens for of_text in known] for each in tokenizers}
+        levs = [member.encode(documents, tokens[member.tokenizer]) for member in self.members]
+        return self._checked(np.concatenate(levs, axis=1))
+
+    def _look(
+        self, documents: Sequence[Document], tokens: Sequence[TokensBy]
+    ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
+        """(documents, lev_size), and where each member looked, of each document."""
+        levs, looks = [], []
+        for member in self.members:
+            own = [of_text[member.tokenizer].tokens for of_text in tokens]
+            seen = [member.look(text, words) for text, words in zip(documents, own, strict=True)]
+            looks.append(seen)
+            read = [look.levs[0] for look in seen if look is not None]
+            levs.append(np.array(read) if read else member.encode(documents, own))
+        return self._checked(np.concatenate(levs, axis=1)), list(zip(*looks, strict=True))
+
+    def _tokenize(self, document: Document) -> TokensBy:
+        """The tokens of a text, by each tokenizer, with their places."""
+        return {
+            tokenizer: _named(document, tokenizer.tokenize, lambda found: bool(found.tokens))
+            for tokenizer in {member.tokenizer for member in self.members}
+        }
+
+    def _checked(self, levs: Levs) -> Levs:
         """Weights may all be numbers, and what is computed with them may not."""
         if levs.size and not -_LARGEST < levs.min() <= levs.max() < _LARGEST:
             raise ModelError(
                 f"the model {self.name} gives LEVs that are no numbers, or beyond all bounds: it "
                 "is damaged; fetch or train it again"
             )
+        return levs
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
@@ -222,27 +290,6 @@ class Verifier:
         documents = [document for pair in pairs for document in (pair.first, pair.second)]
         levs = self.encode(documents, on_documents=on_documents)
         return levs[0::2], levs[1::2]
-
-    def passages(self, tokens: int) -> IntArray:
-        """(passages,): the tokens at which the passages of a document of so many tokens begin.
-
-        A passage is what a window adds to those before it. The windows are those of the first
-        network among the members.
-        """
-        networks = [member.windows for member in self.members if member.windows is not None]
-        return spread_starts(tokens, networks[0] if networks else WindowOptions())
-
-    def vary(self, document: Document, starts: IntArray, times: IntArray) -> Levs:
-        """(variants, lev_size): the LEVs of a document with some passages left out or repeated.
-
-        `times` (variants, passages) says how often each passage is there. All ones is the
-        document itself.
-        """
-        parts = [
-            member.vary(document, member.tokenizer.tokens(document.text), starts, times)
-            for member in self.members
-        ]
-        return np.concatenate(parts, axis=1)
 
     def population(
         self,
@@ -356,16 +403,21 @@ def _document(each: str | Document) -> Document:
     return each if isinstance(each, Document) else Document(text=each)
 
 
-def _tokens(documents: Sequence[Document], tokenizer: Tokenizer) -> list[list[str]]:
-    tokens = []
-    for document in documents:
-        try:
-            tokens.append(tokenizer.tokens(document.text))
-        except InputError as error:
-            raise error.at(document.id) from None
-        if not tokens[-1]:
-            raise EmptyTextError("the text has no word in it", document.id)
-    return tokens
+def _tokens(document: Document, tokenizer: Tokenizer) -> list[str]:
+    return _named(document, tokenizer.tokens, bool)
+
+
+def _named(
+    document: Document, tokenize: Callable[[str], Result], has_tokens: Callable[[Result], bool]
+) -> Result:
+    """The tokens of a document; what is wrong with it is said by its name."""
+    try:
+        found = tokenize(document.text)
+    except InputError as error:
+        raise error.at(document.id) from None
+    if not has_tokens(found):
+        raise EmptyTextError("the text has no word in it", document.id)
+    return found
 
 
 def _side(exhibits: Sequence[Exhibit], tokens: Sequence[list[str]]) -> Side:

@@ -21,7 +21,6 @@ from adhominem.encoders.protocol import spliced
 from adhominem.explain.texts import explain_texts
 from adhominem.runs.calibrate import first_words
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
 from adhominem.verifier import load
 
 
@@ -43,11 +42,11 @@ def main() -> None:
     ]
     verifier = load()
     verifier.encode(texts[:2])  # what it remembers of token types is not measured
-    document = Document(text=texts[0])
-    tokens = verifier.members[0].tokenizer.tokens(document.text)
-    starts = verifier.passages(len(tokens))
+    comparison = verifier.compare(texts[0], texts[1])
+    tokens = comparison.first[0].tokens(comparison.lead).tokens
+    starts = comparison.passages(comparison.first[0])
     times = 1 - np.eye(len(starts), dtype=np.int64)
-    fast = seconds(lambda: verifier.vary(document, starts, times))
+    fast = seconds(lambda: comparison.vary(comparison.first[0], times))
     shortened = [" ".join(each) for each in spliced(tokens, starts, times)]
     plain = seconds(lambda: verifier.encode(shortened))
     print(f"{len(starts)} passages of {len(tokens):,} tokens, each left out once")

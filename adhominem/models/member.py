@@ -42,10 +42,21 @@ class Member:
         return self.encoder.encode(tokens, topics)
 
     def vary(
-        self, document: Document, tokens: list[str], starts: IntArray, times: IntArray
+        self,
+        document: Document,
+        tokens: list[str],
+        starts: IntArray,
+        times: IntArray,
+        look: Encoded | None = None,
     ) -> Levs:
-        """(variants, lev_size): see `encoders.protocol.Encoder.vary`."""
-        return self.encoder.vary(tokens, self._topic(document), starts, times)
+        """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
+
+        Where a `look` at the document was taken, a network need not run anew for its windows.
+        """
+        topic = self._topic(document)
+        if isinstance(self.encoder, Runtime):
+            return self.encoder.vary(tokens, topic, starts, times, look)
+        return self.encoder.vary(tokens, topic, starts, times)
 
     def look(self, document: Document, tokens: list[str]) -> Encoded | None:
         """Where the network looked; None if this is no network, or it runs on a GPU."""

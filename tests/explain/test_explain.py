@@ -54,15 +54,16 @@ def slow_contributions(
     """Encode each variant by itself, score, subtract."""
     levs = [verifier.encode(each) for each in texts]
     whole = unbounded(verifier, verifier.scorer([levs[0]], [levs[1]]).raw[0])
-    document = texts[side][number]
-    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(document.text)))
+    comparison = verifier.compare(texts[0], texts[1])
+    text = comparison.sides[side][number]
+    passages = len(comparison.passages(text))
     found = []
-    for passage in range(len(starts)):
+    for passage in range(passages):
         changed = [each.copy() for each in levs]
-        if len(starts) > 1:
-            times = np.ones((1, len(starts)), np.int64)
+        if passages > 1:
+            times = np.ones((1, passages), np.int64)
             times[0, passage] = 0
-            changed[side][number] = verifier.vary(document, starts, times)[0]
+            changed[side][number] = comparison.vary(text, times)[0]
         else:
             changed[side] = np.delete(changed[side], number, axis=0)
         nothing = not len(changed[side])
@@ -141,8 +142,12 @@ def test_passages_begin_where_the_windows_of_the_first_network_do(
     windows = [member.windows for member in mixed.members if member.windows is not None]
     assert len(windows) == 1
     for tokens in (1, 9, 52, 53, 500):
-        np.testing.assert_array_equal(mixed.passages(tokens), spread_starts(tokens, windows[0]))
-    assert verifiers["ngrams"].passages(60).tolist() == [0, 25, 50]  # without one, the default
+        comparison = mixed.compare(" ".join(["the"] * tokens), "a")
+        starts = comparison.passages(comparison.first[0])
+        np.testing.assert_array_equal(starts, spread_starts(tokens, windows[0]))
+    comparison = verifiers["ngrams"].compare(" ".join(["the"] * 60), "a")
+    starts = comparison.passages(comparison.first[0])
+    assert starts.tolist() == [0, 25, 50]  # without one, the default
 
 
 # Attention
@@ -332,9 +337,9 @@ def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Veri
         return float(calibration.unbounded(raw))
 
     whole = score(verifier.encode([TEXTS[0]]), population)
-    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(TEXTS[0])))
-    times = 1 - np.eye(len(starts), dtype=np.int64)
-    levs = verifier.vary(Document(text=TEXTS[0]), starts, times)
+    comparison = verifier.compare(TEXTS[0], TEXTS[1])
+    times = 1 - np.eye(len(found.texts[0].passages), dtype=np.int64)
+    levs = comparison.vary(comparison.first[0], times)
     slow = [whole - score(lev[None], population) for lev in levs]
     assert contributions(found.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
     without = explain_texts(verifier, TEXTS[0], TEXTS[1])

@@ -12,17 +12,16 @@ import pytest
 from conftest import rich_rows
 
 from adhominem import Document, Population, Verifier, load
+from adhominem.comparison import Comparison
 from adhominem.encoders.ngram_encoder import NgramEncoder
 from adhominem.encoders.ngrams import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.explain import ngrams as module
 from adhominem.explain.explanation import NgramContribution
 from adhominem.explain.ngrams import explain_ngrams, shown
-from adhominem.explain.sides import Sides
 from adhominem.explain.texts import explain_texts
 from adhominem.models.member import Member
 from adhominem.scoring.styles import unit
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.verifier import exhibits_of
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]
@@ -49,9 +48,8 @@ def everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sides_of(
     verifier: Verifier, first: Side, second: Side, population: Population | None = None
-) -> Sides:
-    exhibits = exhibits_of(first, "first"), exhibits_of(second, "second")
-    return Sides.of(verifier, *exhibits, population=population)
+) -> Comparison:
+    return verifier.compare(first, second, population)
 
 
 def encoder_of(member: Member) -> NgramEncoder:
