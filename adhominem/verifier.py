@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 import adhominem
 from adhominem.cautions import cautions_of
+from adhominem.comparison import ComparedText, Comparison
+from adhominem.encoders.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, ModelError, OptionError
-from adhominem.models.calibration import Scales, read_scales
+from adhominem.models.calibration import read_scales
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import AnyModel, model_hash, read_models
 from adhominem.models.kinds import read_kinds
 from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.companions import FEWEST, MOST, Companions, hearing
 from adhominem.scoring.decision import Decision, decide
 from adhominem.scoring.distance import squared_distance
-from adhominem.scoring.fusion import Scores
 from adhominem.scoring.population import Population, each_once, without_companions
 from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.styles import Centre
+from adhominem.scoring.scales import Scales
+from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.tokenizer import Tokenizer
-from adhominem.text.windows import WindowOptions, spread_starts
+from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.verification import Likeness, Material, PopulationUse, Side, Verification
 
 FloatArray = npt.NDArray[np.float64]
@@ -41,10 +41,11 @@ IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
+TokensBy = Mapping[Tokenizer, Tokens]
+Result = TypeVar("Result")
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
-_LARGEST = 1e30  # no LEV and no score comes near; numbers much larger would end as infinite
-_PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
+_LARGEST = 1e30  # no LEV comes near; numbers much larger would end as infinite
 
 
 class Verifier:
@@ -71,7 +72,7 @@ class Verifier:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
         self.kind_names = dict(kind_names or {})
-        self.scales = scales or Scales()
+        scales = scales or Scales()
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self.members: list[Member] = []
         for model in models:
@@ -79,7 +80,17 @@ class Verifier:
             if normaliser not in tokenizers:
                 tokenizers[normaliser] = Tokenizer(normaliser)
             self.members.append(Member(model, tokenizers[normaliser], threads, device))
-        self.scales.check(name, len(models), 0 if self.members[0].styles is None else 1)
+        scales.check(name, len(models), 0 if self.members[0].styles is None else 1)
+        self.scorer = Scorer(tuple(member.scorer for member in self.members), scales)
+
+    @property
+    def scales(self) -> Scales:
+        """What the members' scores are worth."""
+        return self.scorer.scales
+
+    @scales.setter
+    def scales(self, scales: Scales) -> None:
+        self.scorer = replace(self.scorer, scales=scales)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -119,25 +130,56 @@ class Verifier:
         two-covariance model, not joined and not averaged. A `population` is made of texts of the
         same kind as those compared: see `population`. Companions in it are not drawn on.
         """
-        population = without_companions(population)
-        scale = scale or VerbalScale()
+        comparison = self.compare(first, second, population)
+        return self.judge(comparison, prior_same_author, delta, scale)
+
+    def compare(
+        self,
+        first: SideTexts,
+        second: SideTexts,
+        population: Population | None = None,
+        *,
+        attention: bool = False,
+    ) -> Comparison:
+        """Read, tokenize and encode both sides once; with `attention`, see where networks look."""
         sides = [exhibits_of(first, "first"), exhibits_of(second, "second")]
-        levs = [self.encode([exhibit.document for exhibit in side]) for side in sides]
+        exhibits = [exhibit for side in sides for exhibit in side]
+        documents = [exhibit.document for exhibit in exhibits]
+        tokens = [self._tokenize(document) for document in documents]
+        looks: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(documents)
+        if attention:
+            levs, looks = self._look(documents, tokens)
+        else:
+            levs = self.encode(documents, tokens=tokens)
+        texts = tuple(map(ComparedText, exhibits, tokens, levs, looks))
+        relevant = without_companions(population)
+        count = len(sides[0])
+        return Comparison(self.members, self.scorer, relevant, texts[:count], texts[count:])
+
+    def judge(
+        self,
+        comparison: Comparison,
+        prior_same_author: float = 0.5,
+        delta: float = 0.125,
+        scale: VerbalScale | None = None,
+    ) -> Verification:
+        """What a comparison comes to, in numbers and in words: see `verify`."""
+        population, levs = comparison.population, comparison.levs
         calibration = self.scales.of(population).calibration
-        raw = self.raw_score_sets(levs[0], levs[1], population)
-        factor = raw if calibration is None else float(calibration(raw))
+        factor = float(comparison.scored.log_bayes_factor[0])
         log10 = factor / float(np.log(10))
         probability = float(probability_same_author(factor, prior_same_author))
-        lead = self.members[0]
-        tokens = [_tokens([exhibit.document for exhibit in side], lead.tokenizer) for side in sides]
+        lead = comparison.lead
+        exhibits = [[text.exhibit for text in side] for side in comparison.sides]
+        tokens = [[text.tokens(lead).tokens for text in side] for side in comparison.sides]
         cautions = cautions_of(
-            sides,
+            exhibits,
             tokens,
             vocabulary=lead.vocabulary,
-            strangeness=[lead.strangeness(side) for side in self._split(levs)[0]],
+            strangeness=[lead.strangeness(self._lead_part(side)) for side in levs],
             reference=lead.reference,
             calibrated=calibration is not None,
-            at_bound=calibration is not None and calibration.at_bound(raw),
+            at_bound=bool(comparison.scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_kind=lead.styles is not None and population is None,
             population=population,
@@ -150,10 +192,11 @@ class Verifier:
             reason += f", with the prior {prior_same_author:g}"
         if calibration is None and decided.decision is not Decision.UNDECIDED:
             reason += ", by a model that is not calibrated"
+        sentence = (scale or VerbalScale()).sentence(log10)
         return Verification(
             log_bayes_factor=factor,
             log10_bayes_factor=log10,
-            verbal=f"No statement is made: {reason}." if obstacles else scale.sentence(log10),
+            verbal=f"No statement is made: {reason}." if obstacles else sentence,
             probability_same_author=probability,
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
@@ -164,41 +207,81 @@ class Verifier:
             model=self.name,
             model_sha256=self.sha256,
             version=adhominem.__version__,
-            first=_side(sides[0], tokens[0]),
-            second=_side(sides[1], tokens[1]),
+            first=_side(exhibits[0], tokens[0]),
+            second=_side(exhibits[1], tokens[1]),
         )
 
     def encode(
         self,
         documents: Sequence[str | Document],
         *,
+        tokens: Sequence[TokensBy] | None = None,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Levs:
         """(documents, lev_size): the LEVs of texts, each a string or a Document with its topic.
 
-        A text that is there several times is encoded once.
+        A text that is there several times is encoded once. `tokens` are those of each text, by
+        tokenizer, if they are known already.
         """
         parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
-        distinct: list[Document] = []
+        distinct: list[int] = []
         numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
         rows = []
-        for each in map(_document, documents):
-            rows.append(numbers.setdefault((each.text, each.topic), len(distinct)))
+        each = [_document(given) for given in documents]
+        for at, document in enumerate(each):
+            rows.append(numbers.setdefault((document.text, document.topic), len(distinct)))
             if rows[-1] == len(distinct):
-                distinct.append(each)
-        for at in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
-            some = distinct[at : at + _DOCUMENTS_AT_ONCE]
-            tokenizers = {member.tokenizer for member in self.members}
-            tokens = {tokenizer: _tokens(some, tokenizer) for tokenizer in tokenizers}
-            levs = [member.encode(some, tokens[member.tokenizer]) for member in self.members]
-            parts.append(np.concatenate(levs, axis=1))
-            self._check_numbers(parts[-1], "LEVs")
+                distinct.append(at)
+        for begin in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
+            some = distinct[begin : begin + _DOCUMENTS_AT_ONCE]
+            its_documents = [each[at] for at in some]
+            known = None if tokens is None else [tokens[at] for at in some]
+            parts.append(self._encode(its_documents, known))
             on_documents(len(some))
         found = np.concatenate(parts)
         if len(distinct) == len(documents):
             return found
         on_documents(len(documents) - len(distinct))
         return np.asarray(found[rows])
+
+    def _encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
+        """(documents, lev_size): of a few."""
+        tokenizers = {member.tokenizer for member in self.members}
+        if known is None:
+            tokens = {each: [_tokens(text, each) for text in documents] for each in tokenizers}
+        else:
+            tokens = {each: [of_text[each].tokens for of_text in known] for each in tokenizers}
+        levs = [member.encode(documents, tokens[member.tokenizer]) for member in self.members]
+        return self._checked(np.concatenate(levs, axis=1))
+
+    def _look(
+        self, documents: Sequence[Document], tokens: Sequence[TokensBy]
+    ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
+        """(documents, lev_size), and where each member looked, of each document."""
+        levs, looks = [], []
+        for member in self.members:
+            own = [of_text[member.tokenizer].tokens for of_text in tokens]
+            seen = [member.look(text, words) for text, words in zip(documents, own, strict=True)]
+            looks.append(seen)
+            read = [look.levs[0] for look in seen if look is not None]
+            levs.append(np.array(read) if read else member.encode(documents, own))
+        return self._checked(np.concatenate(levs, axis=1)), list(zip(*looks, strict=True))
+
+    def _tokenize(self, document: Document) -> TokensBy:
+        """The tokens of a text, by each tokenizer, with their places."""
+        return {
+            tokenizer: _named(document, tokenizer.tokenize, lambda found: bool(found.tokens))
+            for tokenizer in {member.tokenizer for member in self.members}
+        }
+
+    def _checked(self, levs: Levs) -> Levs:
+        """Weights may all be numbers, and what is computed with them may not."""
+        if levs.size and not -_LARGEST < levs.min() <= levs.max() < _LARGEST:
+            raise ModelError(
+                f"the model {self.name} gives LEVs that are no numbers, or beyond all bounds: it "
+                "is damaged; fetch or train it again"
+            )
+        return levs
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
@@ -207,27 +290,6 @@ class Verifier:
         documents = [document for pair in pairs for document in (pair.first, pair.second)]
         levs = self.encode(documents, on_documents=on_documents)
         return levs[0::2], levs[1::2]
-
-    def passages(self, tokens: int) -> IntArray:
-        """(passages,): the tokens at which the passages of a document of so many tokens begin.
-
-        A passage is what a window adds to those before it. The windows are those of the first
-        network among the members.
-        """
-        networks = [member.windows for member in self.members if member.windows is not None]
-        return spread_starts(tokens, networks[0] if networks else WindowOptions())
-
-    def vary(self, document: Document, starts: IntArray, times: IntArray) -> Levs:
-        """(variants, lev_size): the LEVs of a document with some passages left out or repeated.
-
-        `times` (variants, passages) says how often each passage is there. All ones is the
-        document itself.
-        """
-        parts = [
-            member.vary(document, member.tokenizer.tokens(document.text), starts, times)
-            for member in self.members
-        ]
-        return np.concatenate(parts, axis=1)
 
     def population(
         self,
@@ -261,158 +323,31 @@ class Verifier:
         population = Population.of(levs, texts)
         lead = self.members[0]
         if lead.styles is not None:
-            kinds = lead.styles.shares(self._columns(levs)[0].astype(np.float64))
+            kinds = lead.styles.shares(self._lead_part(levs))
             population = replace(population, kinds=kinds)
         if companions and self.scales.companions is not None:
-            return self.with_companions(population, levs)
+            return self.scorer.with_companions(population, levs)
         return population
 
-    def with_companions(self, population: Population, levs: Levs) -> Population:
-        """The same, and what its texts (documents, lev_size) tell of each other, if they can."""
-        if not FEWEST <= population.texts <= MOST:
-            return population
-        texts = each_once(levs)
-        styles: list[Levs] = []
-        for at in range(0, len(texts), _PAIRS_AT_ONCE):  # in double precision they take memory
-            some = self._styles(texts[at : at + _PAIRS_AT_ONCE], population)
-            styles = styles or [np.empty((len(texts), own.shape[1]), np.float32) for own in some]
-            for table, own in zip(styles, some, strict=True):
-                table[at : at + len(own)] = own
-        return replace(population, companions=Companions(styles))
-
-    def scores(
+    def score(
         self,
         first: Sequence[Levs] | Levs,
         second: Sequence[Levs] | Levs,
         population: Population | None = None,
-        *,
-        unknown_kind: str = "",
-        unknown_nearest: int = 0,
-    ) -> Scores:
-        """What each member says by itself of pairs of LEVs, or of pairs of sets of LEVs.
+    ) -> FloatArray:
+        """(pairs,): the log Bayes factors of pairs of LEVs, or of sets of LEVs, one author a set.
 
-        `unknown_kind` is a kind of text that the model shall not know of, nor of so many most
-        like it: how sure may it be then?
+        Calibrated if the model is. What else is known of them, `scorer` says.
         """
-        if len(first) != len(second):
-            raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
-        if unknown_kind and population is not None and population.companions is not None:
-            raise OptionError("unknown_kind is for scores without companions")
-        parts = [
-            self._scores(
-                first[at : at + _PAIRS_AT_ONCE],
-                second[at : at + _PAIRS_AT_ONCE],
-                population,
-                (unknown_kind, unknown_nearest),
-            )
-            for at in range(0, len(first), _PAIRS_AT_ONCE)
-        ]
-        contexts = 0 if self.members[0].styles is None else 1
-        none = Scores(np.zeros((len(self.members), 0)), np.zeros((contexts, 0)))
-        return Scores.joined([none, *parts])
-
-    def _scores(
-        self,
-        first: Sequence[Levs] | Levs,
-        second: Sequence[Levs] | Levs,
-        population: Population | None,
-        unknown: tuple[str, int],
-    ) -> Scores:
-        """Those of some pairs at once."""
-        centres = self.centres(population)
-        lead = self.members[0]
-        if population is not None and population.companions is not None:
-            members = self._compare_with_companions(first, second, population)
-            return Scores(members, np.zeros((0 if lead.styles is None else 1, len(first))))
-        tables = _one_text_each(first, second)
-        sides: list[list[Any]] = (
-            [self._split(side) for side in (first, second)]
-            if tables is None
-            else [self._columns(table) for table in tables]
-        )
-        said = [
-            member.score(one, other, centre, unknown)
-            for member, one, other, centre in zip(self.members, *sides, centres, strict=True)
-        ]
-        context = lead.context(sides[0][0], sides[1][0], centres[0], unknown)
-        for values in (np.array(said), context):
-            self._check_numbers(values, "scores")
-        return Scores(np.array(said), context)
-
-    def _check_numbers(self, values: npt.NDArray[np.floating[Any]], name: str) -> None:
-        """Weights may all be numbers, and what is computed with them may not."""
-        if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
-            raise ModelError(
-                f"the model {self.name} gives {name} that are no numbers, or beyond all bounds: it "
-                "is damaged; fetch or train it again"
-            )
-
-    def raw_score(
-        self, first: Levs, second: Levs, population: Population | None = None
-    ) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of LEVs, not calibrated."""
-        return self.scales.of(population).raw(self._scores_of_pairs(first, second, population))
-
-    def score(self, first: Levs, second: Levs, population: Population | None = None) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of LEVs, calibrated if the model is."""
-        return self.scales.of(population)(self._scores_of_pairs(first, second, population))
-
-    def raw_score_sets(
-        self, first: Levs, second: Levs, population: Population | None = None
-    ) -> float:
-        """The log Bayes factor of two sets of LEVs, one author a set, not calibrated."""
-        scores = self.scores([first], [second], population)
-        return float(self.scales.of(population).raw(scores)[0])
-
-    def score_sets(self, first: Levs, second: Levs, population: Population | None = None) -> float:
-        """The log Bayes factor of two sets of LEVs, calibrated if the model is."""
-        scores = self.scores([first], [second], population)
-        return float(self.scales.of(population)(scores)[0])
-
-    def _scores_of_pairs(self, first: Levs, second: Levs, population: Population | None) -> Scores:
-        if first.shape != second.shape:
-            raise OptionError(f"{first.shape} first LEVs, {second.shape} second ones")
-        return self.scores(first, second, population)
-
-    def centres(self, population: Population | None) -> Sequence[Centre | None]:
-        """Each member's part of a population's mean."""
-        return [None] * len(self.members) if population is None else self._centres(population)
-
-    def _centres(self, population: Population) -> list[Centre]:
-        if len(population.lev_mean) != self.lev_size:
-            raise OptionError("the population was encoded by another model")
-        means = self._columns(population.lev_mean[None])
-        return [(mean[0], population.texts) for mean in means]
-
-    def _styles(self, levs: Levs, population: Population) -> list[FloatArray]:
-        """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
-        if not np.isfinite(levs).all():
-            raise OptionError("a LEV is not finite")
-        return [
-            member.style(own.astype(np.float64), centre)
-            for member, own, centre in zip(
-                self.members, self._columns(levs), self._centres(population), strict=True
-            )
-        ]
-
-    def _compare_with_companions(
-        self, first: Sequence[Levs] | Levs, second: Sequence[Levs] | Levs, population: Population
-    ) -> FloatArray:
-        """(members, pairs): what each member says of sides that draw on their companions."""
-        companions = population.companions
-        assert companions is not None
-        sides = [np.atleast_2d(side) for pair in zip(first, second, strict=True) for side in pair]
-        sizes = [len(side) for side in sides]
-        if min(sizes) == 0:
-            raise OptionError("a side without documents; expected at least one")
-        styles = self._styles(np.concatenate(sides), population)
-        usual = self.scales.usual_clearness or companions.clearness
-        heard = hearing(companions.clearness, usual)  # (members,)
-        return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * heard[:, None]
+        return self.scorer(first, second, population).log_bayes_factor
 
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
-        without = self.score_sets(levs[0], levs[1])
+        without = float(self.score([levs[0]], [levs[1]])[0])
         return PopulationUse(population.texts, without / float(np.log(10)))
+
+    def _lead_part(self, levs: Levs) -> FloatArray:
+        """The first member's part of LEVs (documents, lev_size)."""
+        return self.scorer.columns(levs)[0].astype(np.float64)
 
     def _farther(self, levs: Sequence[Levs], population: Population | None) -> float:
         """How much farther the texts are from the population than from kinds of training text.
@@ -422,8 +357,8 @@ class Verifier:
         lead = self.members[0]
         if population is None or lead.styles is None:
             return 0.0
-        parts = np.concatenate(self._split(levs)[0])
-        mean, centre = parts.mean(axis=0), self.centres(population)[0]
+        parts = self._lead_part(np.concatenate(levs))
+        mean, centre = parts.mean(axis=0), self.scorer.centres(population)[0]
         assert centre is not None
         guess = lead.styles.guess(parts) @ lead.styles.centres
         own = float(np.linalg.norm(mean - guess))
@@ -431,7 +366,7 @@ class Verifier:
 
     def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
         lead = self.members[0]
-        parts = np.concatenate(self._split(levs)[0])
+        parts = self._lead_part(np.concatenate(levs))
         if lead.styles is None or lead.reference is None:
             return None
         shares = lead.styles.guess(parts)
@@ -445,22 +380,6 @@ class Verifier:
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first, second) / len(self.members)
-
-    def _columns(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """For each member its columns of LEVs (documents, lev_size)."""
-        if levs.ndim != 2 or levs.shape[1] != self.lev_size:
-            raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
-        ends = np.cumsum([member.lev_size for member in self.members])[:-1]
-        return np.split(levs, ends, axis=1)
-
-    def _split(
-        self, sides: Sequence[npt.NDArray[np.floating[Any]]] | npt.NDArray[np.floating[Any]]
-    ) -> list[list[FloatArray]]:
-        """For each member its part of the LEVs (documents, lev_size) of each side."""
-        parts = [self._columns(np.atleast_2d(side)) for side in sides]
-        if not parts:
-            return [[] for _ in self.members]
-        return [[own.astype(np.float64) for own in member] for member in zip(*parts, strict=True)]
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
@@ -480,34 +399,25 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
     )
 
 
-def _one_text_each(
-    first: Sequence[Levs] | Levs, second: Sequence[Levs] | Levs
-) -> tuple[Levs, Levs] | None:
-    """Twice (pairs, lev_size), if each side of each pair has one text."""
-    tables = []
-    for side in (first, second):
-        if not isinstance(side, np.ndarray) or side.ndim == 3:
-            if not all(len(np.atleast_2d(levs)) == 1 for levs in side):
-                return None
-            side = np.concatenate([np.atleast_2d(levs) for levs in side])
-        tables.append(side)
-    return tables[0], tables[1]
-
-
 def _document(each: str | Document) -> Document:
     return each if isinstance(each, Document) else Document(text=each)
 
 
-def _tokens(documents: Sequence[Document], tokenizer: Tokenizer) -> list[list[str]]:
-    tokens = []
-    for document in documents:
-        try:
-            tokens.append(tokenizer.tokens(document.text))
-        except InputError as error:
-            raise error.at(document.id) from None
-        if not tokens[-1]:
-            raise EmptyTextError("the text has no word in it", document.id)
-    return tokens
+def _tokens(document: Document, tokenizer: Tokenizer) -> list[str]:
+    return _named(document, tokenizer.tokens, bool)
+
+
+def _named(
+    document: Document, tokenize: Callable[[str], Result], has_tokens: Callable[[Result], bool]
+) -> Result:
+    """The tokens of a document; what is wrong with it is said by its name."""
+    try:
+        found = tokenize(document.text)
+    except InputError as error:
+        raise error.at(document.id) from None
+    if not has_tokens(found):
+        raise EmptyTextError("the text has no word in it", document.id)
+    return found
 
 
 def _side(exhibits: Sequence[Exhibit], tokens: Sequence[list[str]]) -> Side:

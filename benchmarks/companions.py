@@ -97,7 +97,7 @@ def among_strangers(
             if len(levs) < FEWEST:
                 continue
             strangers = Population.of(np.array(levs))
-            populations = strangers, verifier.with_companions(strangers, np.array(levs))
+            populations = strangers, verifier.scorer.with_companions(strangers, np.array(levs))
             scores = [verifier.score(first[chosen], second[chosen], each) for each in populations]
             rows.append([len(levs), *(auc(score, same[chosen]) for score in scores)])
     return {each: np.mean(rows, axis=0).tolist() for each, rows in found.items() if rows}

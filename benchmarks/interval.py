@@ -25,11 +25,10 @@ import numpy as np
 from measure import DEFAULT_CORPORA
 
 from adhominem.explain.resampling import WIDENED, bootstrap_interval
-from adhominem.explain.sides import Sides
 from adhominem.scoring.population import Population
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
-from adhominem.verifier import Verifier, exhibits_of, load
+from adhominem.verifier import Verifier, load
 
 _REACH = 1.96  # standard errors in half of an interval
 
@@ -57,12 +56,7 @@ def differences(
     first, second = (halves(verifier, each.text) for each in (pair.first, pair.second))
     levs = verifier.encode([*first, *second])[:, None]  # (4, 1, lev_size)
     sides = [
-        Sides.of(
-            verifier,
-            exhibits_of([one], "first"),
-            exhibits_of([other], "second"),
-            population=population,
-        )
+        verifier.compare(one, other, population, attention=True)
         for one, other in zip(first, second, strict=True)
     ]
     found = sides[0].of_pairs([levs[at] for at in (0, 1, 0, 1)], [levs[at] for at in (2, 3, 3, 2)])

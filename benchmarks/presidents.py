@@ -57,7 +57,7 @@ def main() -> None:
                     order = np.argsort(np.abs(years[others] - years[first]), kind="stable")
                     population = Population.of(levs[others[order[:POPULATION]]])
                 one, other = levs[first : first + 1], levs[second : second + 1]
-                scores.append(verifier.score_sets(one, other, population))
+                scores.append(float(verifier.score([one], [other], population)[0]))
             values = np.array(scores)
             measures = [
                 measure(values[some], same[some])

@@ -37,12 +37,12 @@ def best_of_three(work: Callable[[], object]) -> float:
 def one_by_one(
     verifier: Verifier, first: Levs, second: Levs, population: Population | None
 ) -> None:
-    ends = np.cumsum([member.lev_size for member in verifier.members])[:-1]
-    columns = (np.split(levs.astype(np.float64), ends, axis=1) for levs in (first, second))
+    scorer = verifier.scorer
+    columns = (scorer.columns(levs.astype(np.float64)) for levs in (first, second))
     for member, one, other, centre in zip(
-        verifier.members, *columns, verifier.centres(population), strict=True
+        scorer.members, *columns, scorer.centres(population), strict=True
     ):
-        member.score(list(one[:, None]), list(other[:, None]), centre, ("", 0))
+        member.scores(list(one[:, None]), list(other[:, None]), centre)
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
     print("| population | at once, pairs/s | one by one, pairs/s | ratio | floor, pairs/s |")
     print("|---" * 5 + "|")
     for population in (None, Population.of(np.concatenate([first, second]))):
-        at_once = best_of_three(partial(verifier.scores, first, second, population))
+        at_once = best_of_three(partial(verifier.scorer.scores, first, second, population))
         slow = best_of_three(partial(one_by_one, verifier, first, second, population))
         rates = [f"{len(pairs) / seconds:,.0f}" for seconds in (at_once, slow, floor)]
         told = "none" if population is None else f"{population.texts} texts"

@@ -29,6 +29,7 @@ ROOMS = (
     "models",
     "cautions",
     "verification",
+    "comparison",
     "verifier",
     "explain",
     "runs",

@@ -198,23 +198,26 @@ def test_a_document_with_each_passage_once_is_the_document_itself(
     text: str, topic: bool, verifier: Verifier
 ) -> None:
     document = Document(text=text, topic="ships" if topic else "")
-    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(text)))
-    found = verifier.vary(document, starts, np.ones((2, len(starts)), np.int64))
     expected = verifier.encode([document, document])
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    for attention in (True, False):
+        comparison = verifier.compare(document, document, attention=attention)
+        compared = comparison.first[0]
+        once = np.ones((2, len(comparison.passages(compared))), np.int64)
+        np.testing.assert_allclose(comparison.vary(compared, once), expected, atol=1e-6)
+        np.testing.assert_allclose(comparison.levs[0], expected[:1], atol=1e-6)
 
 
 def test_each_member_varies_its_own_part_of_the_levs(ensemble: Path) -> None:
     both = load(ensemble, threads=1)
     text = " ".join(3 * TEXTS)
-    starts = both.passages(len(both.members[0].tokenizer.tokens(text)))
-    times = 1 - np.eye(len(starts), dtype=np.int64)
-    found = both.vary(Document(text=text), starts, times)
-    parts = [
-        load(ensemble / name, threads=1).vary(Document(text=text), starts, times)
-        for name in both.member_names
-    ]
-    assert len(starts) > 2
+    comparison = both.compare(text, text, attention=True)
+    passages = len(comparison.passages(comparison.first[0]))
+    times = 1 - np.eye(passages, dtype=np.int64)
+    found = comparison.vary(comparison.first[0], times)
+    alone = [load(ensemble / name, threads=1) for name in both.member_names]
+    compared = [each.compare(text, text, attention=True) for each in alone]
+    parts = [each.vary(each.first[0], times) for each in compared]
+    assert passages > 2
     np.testing.assert_array_equal(found, np.concatenate(parts, axis=1))
 
 

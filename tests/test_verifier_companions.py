@@ -12,13 +12,14 @@ import pytest
 from conftest import SmallRun, made_up_rows, rich_rows
 
 from adhominem import Document, Population, Verifier, load
-from adhominem import verifier as module
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.calibration import Scales
+from adhominem.scoring import scorer as module
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.companions import Companions, hearing
 from adhominem.scoring.fusion import Fusion, Scale
+from adhominem.scoring.members import LayerScorer
 from adhominem.scoring.probability import ensemble_log_bayes_factor
+from adhominem.scoring.scales import Scales
 from adhominem.scoring.two_covariance import TwoCovariance
 
 Levs = npt.NDArray[np.float32]
@@ -88,7 +89,7 @@ def test_a_model_that_was_not_calibrated_for_companions_looks_for_none(
     other = load(mixed_folder)
     other.scales = replace(other.scales, companions=None)
     assert other.population_of(levs, companions=True).companions is None
-    assert other.with_companions(other.population_of(levs), levs).companions is not None
+    assert other.scorer.with_companions(other.population_of(levs), levs).companions is not None
 
 
 # Scores
@@ -106,7 +107,7 @@ def by_hand(
     sides = [side for pair in zip(first, second, strict=True) for side in pair]
     there, asked = [], []
     for member, own, mine, mean in zip(
-        verifier.members,
+        verifier.scorer.members,
         np.split(everything.astype(np.float64), ends, axis=1),
         np.split(np.concatenate(sides).astype(np.float64), ends, axis=1),
         np.split(population.lev_mean, ends),
@@ -124,13 +125,13 @@ def test_scores_are_those_of_the_members_styles_by_hand(
     verifier: Verifier, levs: Levs, population: Population, pairs: npt.NDArray[np.int64]
 ) -> None:
     first, second = levs[pairs]
-    found = verifier.scores(first, second, population)
+    found = verifier.scorer.scores(first, second, population)
     expected = by_hand(
         verifier, population, levs, [lev[None] for lev in first], [lev[None] for lev in second]
     )
     np.testing.assert_allclose(found.members, expected, rtol=0, atol=1e-3)
     assert found.members.shape == (3, 25)
-    without = verifier.scores(first, second, replace(population, companions=None))
+    without = verifier.scorer.scores(first, second, replace(population, companions=None))
     assert np.abs(found.members - without.members).max(axis=1).min() > 0.1
     np.testing.assert_array_equal(found.context, without.context)
 
@@ -139,13 +140,13 @@ def test_sets_of_several_texts_are_compared_as_sides(
     verifier: Verifier, levs: Levs, population: Population
 ) -> None:
     first, second = [levs[:3], levs[8:9], levs[20:22]], [levs[3:4], levs[9:12], levs[30:34]]
-    found = verifier.scores(first, second, population)
+    found = verifier.scorer.scores(first, second, population)
     expected = by_hand(verifier, population, levs, first, second)
     np.testing.assert_allclose(found.members, expected, rtol=0, atol=1e-3)
     scale = verifier.scales.companions
     assert scale is not None
     for at, factor in enumerate(scale(found)):
-        alone = verifier.score_sets(first[at], second[at], population)
+        alone = verifier.score([first[at]], [second[at]], population)[0]
         assert alone == pytest.approx(factor, abs=1e-3)
 
 
@@ -178,7 +179,7 @@ def test_no_pairs_have_no_scores_with_companions(
 ) -> None:
     none = np.zeros((0, verifier.lev_size), np.float32)
     assert verifier.score(none, none, population).shape == (0,)
-    assert verifier.scores([], [], population).members.shape == (3, 0)
+    assert verifier.scorer.scores([], [], population).members.shape == (3, 0)
 
 
 def test_a_side_without_texts_is_refused_with_companions_as_without(
@@ -188,7 +189,7 @@ def test_a_side_without_texts_is_refused_with_companions_as_without(
     for relevant in (replace(population, companions=None), population):
         for first, second in ((none, levs[:1]), (levs[:1], none)):
             with pytest.raises(OptionError, match="a side without documents"):
-                verifier.score_sets(first, second, relevant)
+                verifier.score([first], [second], relevant)
 
 
 def test_texts_that_are_not_of_the_population_can_be_compared(
@@ -202,7 +203,7 @@ def test_verify_draws_on_no_companions(
     verifier: Verifier, levs: Levs, population: Population
 ) -> None:
     said = verifier.verify(TEXTS[0], TEXTS[1:3], population=population)
-    expected = verifier.score_sets(levs[:1], levs[1:3], replace(population, companions=None))
+    expected = verifier.score([levs[:1]], [levs[1:3]], replace(population, companions=None))[0]
     assert said.log_bayes_factor == pytest.approx(expected, abs=1e-3)
     assert said.population is not None
     assert said.population.texts == 40
@@ -216,7 +217,7 @@ def test_levs_that_are_no_numbers_are_refused(
     with pytest.raises(OptionError, match="a LEV is not finite"):
         verifier.score(broken[:1], broken[1:], population)
     with pytest.raises(OptionError, match="a LEV is not finite"):
-        verifier.with_companions(population, np.concatenate([levs, broken]))
+        verifier.scorer.with_companions(population, np.concatenate([levs, broken]))
 
 
 def test_a_population_knows_what_kinds_its_texts_are_like(
@@ -226,17 +227,10 @@ def test_a_population_knows_what_kinds_its_texts_are_like(
     assert sum(population.kinds.values()) == pytest.approx(1)
 
 
-def test_a_kind_can_not_be_unknown_with_companions(
-    verifier: Verifier, levs: Levs, population: Population
-) -> None:
-    with pytest.raises(OptionError, match="unknown_kind"):
-        verifier.scores(levs[:1], levs[1:2], population, unknown_kind=verifier.kinds[0])
-
-
 def test_no_pairs_have_no_scores(verifier: Verifier, population: Population) -> None:
     for relevant in (None, replace(population, companions=None), population):
         for none in ([], np.zeros((0, verifier.lev_size), np.float32)):
-            found = verifier.scores(none, none, relevant)
+            found = verifier.scorer.scores(none, none, relevant)
             assert found.members.shape == (len(verifier.members), 0)
             assert found.context.shape == (1, 0)
 
@@ -244,8 +238,8 @@ def test_no_pairs_have_no_scores(verifier: Verifier, population: Population) -> 
 def test_sets_may_come_as_one_array(verifier: Verifier, levs: Levs, population: Population) -> None:
     first, second = levs[:6].reshape(3, 2, -1), levs[6:12].reshape(3, 2, -1)
     for relevant in (None, population):
-        found = verifier.scores(first, second, relevant)
-        expected = verifier.scores(list(first), list(second), relevant)
+        found = verifier.scorer.scores(first, second, relevant)
+        expected = verifier.scorer.scores(list(first), list(second), relevant)
         np.testing.assert_allclose(found.members, expected.members, rtol=1e-9)
 
 
@@ -267,10 +261,10 @@ def test_the_scale_is_that_of_companions(
     assert scales.companions is not scales.population
     assert scales.of(population) is scales.companions
     assert scales.of(replace(population, companions=None)) is scales.population
-    scores = verifier.scores(first, second, population)
+    scores = verifier.scorer.scores(first, second, population)
     found = verifier.score(first, second, population)
     np.testing.assert_allclose(found, scales.companions(scores), atol=1e-3)
-    raw = verifier.raw_score(first, second, population)
+    raw = verifier.scorer(first, second, population).raw
     np.testing.assert_allclose(raw, scales.companions.fusion(scores), atol=1e-3)
     assert scales.companions.calibration is not None
     np.testing.assert_allclose(found, scales.companions.calibration(raw), atol=1e-3)
@@ -302,27 +296,23 @@ def test_a_network_by_itself_can_draw_on_companions(small_run: SmallRun) -> None
     assert network.members[0].styles is None
     levs = network.encode([row["text"] for row in made_up_rows(8, 4, "n")])
     assert network.population_of(levs, companions=True).companions is None  # not calibrated
-    population = network.with_companions(network.population_of(levs), levs)
-    found = network.scores(levs[:10], levs[10:20], population)
+    population = network.scorer.with_companions(network.population_of(levs), levs)
+    found = network.scorer.scores(levs[:10], levs[10:20], population)
     styles = (levs - levs.mean(axis=0, dtype=np.float64)).astype(np.float64)
     asked = np.stack([styles[:10], styles[10:20]], axis=1).reshape(20, -1)
     expected = Companions([styles]).compare([asked], np.arange(20))
     np.testing.assert_allclose(found.members, expected, rtol=0, atol=2e-3)
-    raw = network.raw_score(levs[:10], levs[10:20], population)
+    raw = network.scorer(levs[:10], levs[10:20], population).raw
     np.testing.assert_allclose(raw, ensemble_log_bayes_factor(list(found.members)), atol=1e-3)
 
 
-def test_a_network_with_a_projection_can_draw_on_companions(
-    small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_with_a_projection_can_draw_on_companions(small_run: SmallRun) -> None:
     network = load(small_run.folder, threads=1)
-    member = network.members[0]
-    monkeypatch.setattr(member, "_project", lambda levs: np.concatenate([levs, levs[:, :2]], 1))
-    monkeypatch.setattr(
-        member, "layer", TwoCovariance.from_precisions(np.ones(7), np.eye(7), np.eye(7))
-    )
+    layer = TwoCovariance.from_precisions(np.ones(7), np.eye(7), np.eye(7))
+    member = LayerScorer(layer, lambda levs: np.concatenate([levs, levs[:, :2]], 1), 5)
+    network.scorer = replace(network.scorer, members=(member,))
     levs = network.encode([row["text"] for row in made_up_rows(8, 4, "n")])
     population = network.population_of(levs)
-    assert network.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)
-    population = network.with_companions(population, levs)
-    assert network.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)
+    assert network.scorer.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)
+    population = network.scorer.with_companions(population, levs)
+    assert network.scorer.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)

@@ -23,11 +23,11 @@ from adhominem import Calibration, Document, TwoCovariance, Verifier, load
 from adhominem.cli import main
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.models.calibration import Scales
 from adhominem.models.folder import write_ensemble
 from adhominem.models.shipped import DEFAULT_MODEL
 from adhominem.scoring.fusion import Scale
 from adhominem.scoring.probability import ensemble_probability, probability_same_author
+from adhominem.scoring.scales import Scales
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
 

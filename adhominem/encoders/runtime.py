@@ -36,6 +36,7 @@ class Encoded:
 
     levs: Array  # (documents, lev_size)
     windows: WindowTable
+    window_vectors: Array  # (windows, size): what the first BiLSTM makes of them
     token_attention: Array  # (windows, 1 + tokens): the contextual prefix first
     window_attention: Array  # (documents, windows)
 
@@ -76,18 +77,27 @@ class Runtime:
         return levs
 
     def vary(
-        self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray
+        self,
+        tokens: Sequence[str],
+        topic: Sequence[str],
+        starts: IntArray,
+        times: IntArray,
+        look: Encoded | None = None,
     ) -> Array:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
         Where the passages are those of its windows, a window that is left out is one that the
-        second BiLSTM does not get to see, and the first BiLSTM has run but once.
+        second BiLSTM does not get to see, and the first BiLSTM has run but once: that of a `look`
+        at this document alone, if there was one.
         """
         table = spread_windows(np.array([len(tokens)]), self._windows)
         if not np.array_equal(starts, table.starts):
             variants = spliced(tokens, starts, times)
             return self.encode(variants, [topic] * len(variants))
-        vectors, _ = self._window_vectors([tokens], [topic], table)
+        if look is None:
+            vectors, _ = self._window_vectors([tokens], [topic], table)
+        else:
+            vectors = look.window_vectors
         levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
         lengths = times.sum(axis=1)
         order = np.argsort(-lengths, kind="stable")  # the longest first
@@ -103,7 +113,7 @@ class Runtime:
         table = spread_windows(lengths, self._windows)
         vectors, attention = self._window_vectors(documents, topics, table)
         levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
-        return Encoded(levs, table, attention, window_attention)
+        return Encoded(levs, table, vectors, attention, window_attention)
 
     def _window_vectors(
         self,

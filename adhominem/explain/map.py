@@ -25,7 +25,6 @@ import adhominem
 from adhominem.cautions import UNCALIBRATED
 from adhominem.errors import OptionError
 from adhominem.explain.clustering import Join, join_all, leaf_order
-from adhominem.explain.factors import factors, raw_factors
 from adhominem.scoring.many_pairs import products
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
@@ -192,8 +191,7 @@ def map_documents(
         raise OptionError("there is no document to draw; expected one or more")
     if len(documents) != len(levs):
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
-    ends = np.cumsum([member.lev_size for member in verifier.members])[:-1]
-    parts = np.split(levs, ends, axis=1)
+    parts = verifier.scorer.columns(levs)
     lead = verifier.members[0]
     strange = lead.strangeness(parts[0].astype(np.float64)) > 1
     mapped = tuple(
@@ -204,8 +202,8 @@ def map_documents(
     )
     pairs = len(documents) * (len(documents) - 1) // 2
     with watch("comparing", pairs * len(verifier.members)) as on_pairs:
-        raw = raw_factors(verifier, levs, population, on_pairs=on_pairs)
-    log10 = factors(verifier, raw, population) / _LOG_10
+        scored = verifier.scorer.all_pairs(levs, population, on_pairs=on_pairs)
+    raw, log10 = _square(scored.raw), _square(scored.log_bayes_factor) / _LOG_10
     # Bounds make strong Bayes factors equal. Which of them come first, the scores before decide:
     # they count for a millionth, too little to be seen in a number.
     ranked = log10 + _TIES * raw / max(float(np.nanmax(np.abs(raw), initial=0)), 1.0)
@@ -238,6 +236,15 @@ def map_documents(
         model_sha256=verifier.sha256,
         version=adhominem.__version__,
     )
+
+
+def _square(pairs: FloatArray) -> FloatArray:
+    """(documents, documents): of all pairs (pairs,); NaN for a text and itself."""
+    documents = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
+    found = np.full((documents, documents), np.nan)
+    first, second = np.triu_indices(documents, 1)
+    found[first, second] = found[second, first] = pairs
+    return found
 
 
 def style_products(parts: Sequence[Levs], population: Population | None) -> FloatArray:

@@ -22,10 +22,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.comparison import ComparedText, Comparison
 from adhominem.encoders.ngram_encoder import NgramEncoder
 from adhominem.encoders.ngrams import CHANNELS, END, MASK, START, Ngram
 from adhominem.explain.explanation import NgramContribution, Place
-from adhominem.explain.sides import Sides
 from adhominem.models.member import Member
 from adhominem.scoring.styles import unit
 
@@ -37,11 +37,11 @@ _SHOWN = 30
 _AT_ONCE = 32  # made usual together
 
 
-def explain_ngrams(sides: Sides) -> tuple[NgramContribution, ...]:
+def explain_ngrams(comparison: Comparison) -> tuple[NgramContribution, ...]:
     """The n-grams that contribute most, the strongest first; none without an n-gram profile."""
     members = [
-        _NgramMember(sides, number)
-        for number, member in enumerate(sides.verifier.members)
+        _NgramMember(comparison, number)
+        for number, member in enumerate(comparison.members)
         if isinstance(member.encoder, NgramEncoder) and member.styles is not None
     ]
     profile = next((member for member in members if member.encoder.is_profile), None)
@@ -49,7 +49,9 @@ def explain_ngrams(sides: Sides) -> tuple[NgramContribution, ...]:
         return ()
     unusual = _Unusual(profile)
     candidates = unusual.steepest(_CANDIDATES)
-    contributions = sides.log_bayes_factor - _made_usual(sides, members, unusual, candidates)
+    contributions = comparison.log_bayes_factor - _made_usual(
+        comparison, members, unusual, candidates
+    )
     found: list[NgramContribution] = []
     seen: set[tuple[bool, tuple[tuple[int, ...], ...]]] = set()
     for at in np.argsort(-np.abs(contributions), kind="stable"):
@@ -96,13 +98,13 @@ def _shown_symbol(symbol: str) -> str:
 
 
 def _made_usual(
-    sides: Sides, members: list[_NgramMember], unusual: _Unusual, chosen: IntArray
+    comparison: Comparison, members: list[_NgramMember], unusual: _Unusual, chosen: IntArray
 ) -> FloatArray:
     """(chosen,): the log Bayes factor with each of these n-grams made usual in all texts."""
     parts = [np.zeros(0)]
     for at in range(0, len(chosen), _AT_ONCE):
         some = chosen[at : at + _AT_ONCE]
-        changed = [np.repeat(levs[None], len(some), axis=0) for levs in sides.levs]
+        changed = [np.repeat(levs[None], len(some), axis=0) for levs in comparison.levs]
         for member in members:
             columns = member.columns_of(unusual, some)  # (chosen,)
             known = np.flatnonzero(columns >= 0)
@@ -112,7 +114,7 @@ def _made_usual(
                 step = excess * text.unit_values[columns[known]]
                 varied = changed[text.side]
                 varied[known, text.place, member.dimensions] -= step[:, None] * rows
-        parts.append(sides.of_pairs(list(changed[0]), list(changed[1])))
+        parts.append(comparison.of_pairs(list(changed[0]), list(changed[1])))
     return np.concatenate(parts)
 
 
@@ -139,22 +141,21 @@ class _Text:
 class _NgramMember:
     """An n-gram encoder among the members, and the texts of both sides."""
 
-    def __init__(self, sides: Sides, number: int) -> None:
-        members = sides.verifier.members
-        self.sides, self.number = sides, number
-        self.member: Member = members[number]
+    def __init__(self, comparison: Comparison, number: int) -> None:
+        self.comparison, self.number = comparison, number
+        self.member: Member = comparison.members[number]
         assert isinstance(self.member.encoder, NgramEncoder)
         self.encoder = self.member.encoder
         self.table = self.encoder.counter.table
-        begin = sum(member.lev_size for member in members[:number])
+        begin = sum(member.lev_size for member in comparison.members[:number])
         self.dimensions = slice(begin, begin + self.member.lev_size)
         self.texts: list[_Text] = []
-        for side, exhibits in enumerate(sides.exhibits):
-            for place, exhibit in enumerate(exhibits):
-                self.texts.append(self._text(side, place, exhibit.document.text))
+        for side, texts in enumerate(comparison.sides):
+            for place, text in enumerate(texts):
+                self.texts.append(self._text(side, place, text))
 
-    def _text(self, side: int, place: int, text: str) -> _Text:
-        found = self.member.tokenizer.tokenize(text)
+    def _text(self, side: int, place: int, text: ComparedText) -> _Text:
+        found = text.tokens(self.member)
         values, unit_values = self.encoder.values(found.tokens)
         columns, places = self.encoder.counter.occurrences(found.tokens)
         order = np.argsort(columns, kind="stable")
@@ -192,8 +193,8 @@ class _Unusual:
         self.profile = profile
         styles = profile.member.styles
         assert styles is not None
-        levs = [part[:, profile.dimensions].astype(np.float64) for part in profile.sides.levs]
-        centre = styles.centre(np.concatenate(levs), profile.sides.centre(profile.number))
+        levs = [part[:, profile.dimensions].astype(np.float64) for part in profile.comparison.levs]
+        centre = styles.centre(np.concatenate(levs), profile.comparison.centre(profile.number))
         occurring = np.unique(np.concatenate([text.columns for text in profile.texts]))
         self.columns = occurring[profile.encoder.has_own_dimension(occurring)]
         usual = profile.encoder.project_back(self.columns, centre)  # (n-grams,)

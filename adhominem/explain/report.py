@@ -28,16 +28,15 @@ from adhominem.explain.grounds import (
     validation_facts,
 )
 from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
-from adhominem.explain.sides import Sides
-from adhominem.explain.texts import explain_texts
+from adhominem.explain.texts import explain_comparison
 from adhominem.explain.typed_json import as_json, from_json
 from adhominem.models.validation import Validation, read_validation
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.population import Population, without_companions
+from adhominem.scoring.population import Population
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
 from adhominem.verification import Likeness, Side, Verification
-from adhominem.verifier import SideTexts, Verifier, exhibits_of
+from adhominem.verifier import SideTexts, Verifier
 
 FORMAT = 1
 MOST_DRAWS = 10_000  # more would move no digit that is shown
@@ -175,20 +174,17 @@ def make_report(
     """
     scale = scale or VerbalScale()
     settings = Settings(seed=seed, draws=draws, scale=scale.rungs)
-    population = without_companions(population)
-    sides = (exhibits_of(first, "first"), exhibits_of(second, "second"))
+    comparison = verifier.compare(first, second, population, attention=True)
+    population = comparison.population
+    sides = [[text.exhibit for text in side] for side in comparison.sides]
     files = files_of(verifier, model)
-    explanation = explain_texts(
-        verifier,
-        *sides,
-        population=population,
-        prior_same_author=0.5 if prior_same_author is None else prior_same_author,
-        scale=scale,
-        on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL * share),
+    prior = 0.5 if prior_same_author is None else prior_same_author
+    found = verifier.judge(comparison, prior, scale=scale)
+    explanation = explain_comparison(
+        comparison, found, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
     )
-    found = explanation.verification
     interval = bootstrap_interval(
-        Sides.of(verifier, *sides, population=population),
+        comparison,
         draws=draws,
         seed=seed,
         on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.explain.sides import Sides
+from adhominem.comparison import Comparison
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -29,7 +29,7 @@ DRAWS = 200
 WIDENED = 1.6  # times as far as the draws: see above
 _LEVEL = 0.95
 _FEWEST_PASSAGES = 4  # of each text: fewer tell nothing of their spread
-_AT_ONCE = 32
+_LEVS_AT_ONCE = 128  # of drawn texts, in memory
 
 
 @dataclass(frozen=True)
@@ -44,38 +44,33 @@ class Interval:
 
 
 def bootstrap_interval(
-    sides: Sides,
+    comparison: Comparison,
     *,
     draws: int = DRAWS,
     seed: int = 0,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Interval | None:
     """The interval over passages; None where a text has too few of them."""
-    verifier = sides.verifier
-    tokenizer = verifier.members[0].tokenizer
-    lengths = [
-        [len(tokenizer.tokens(exhibit.document.text)) for exhibit in side]
-        for side in sides.exhibits
-    ]
-    starts = [[verifier.passages(length) for length in side] for side in lengths]
-    if min(len(each) for side in starts for each in side) < _FEWEST_PASSAGES:
+    passages = [[len(comparison.passages(text)) for text in side] for side in comparison.sides]
+    if min(map(min, passages)) < _FEWEST_PASSAGES:
         return None
     rng = np.random.default_rng(seed)
+    at_once = max(1, _LEVS_AT_ONCE // len(comparison.texts))
     found: list[FloatArray] = []
-    for at in range(0, draws, _AT_ONCE):
-        count = min(_AT_ONCE, draws - at)
-        drawn = []  # of each side: (texts, draws, lev_size)
-        for side, exhibits in enumerate(sides.exhibits):
+    for at in range(0, draws, at_once):
+        count = min(at_once, draws - at)
+        drawn = []  # of each side: (draws, texts, lev_size)
+        for side, counts in zip(comparison.sides, passages, strict=True):
             of_side = []
-            for exhibit, begins in zip(exhibits, starts[side], strict=True):
-                even = np.full(len(begins), 1 / len(begins))
-                times = rng.multinomial(len(begins), even, size=count)  # (draws, passages)
-                of_side.append(verifier.vary(exhibit.document, begins, times))
-            drawn.append(np.stack(of_side, axis=1))  # (draws, texts, lev_size)
-        found.append(sides.of_pairs(list(drawn[0]), list(drawn[1])))
+            for text, number in zip(side, counts, strict=True):
+                even = np.full(number, 1 / number)
+                times = rng.multinomial(number, even, size=count)  # (draws, passages)
+                of_side.append(comparison.vary(text, times))
+            drawn.append(np.stack(of_side, axis=1))
+        found.append(comparison.of_pairs(list(drawn[0]), list(drawn[1])))
         on_progress((at + count) / draws)
     values = np.concatenate(found)
     tails = (1 - _LEVEL) / 2
     low, high = WIDENED * np.quantile(values - np.median(values), [tails, 1 - tails])
-    whole = sides.log_bayes_factor
+    whole = comparison.log_bayes_factor
     return Interval(float(whole + low), float(whole + high), _LEVEL, draws, seed)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.comparison import ComparedText, Comparison
 from adhominem.explain.explanation import (
     ExplainedText,
     Explanation,
@@ -22,11 +23,10 @@ from adhominem.explain.explanation import (
     TokenAttention,
 )
 from adhominem.explain.ngrams import explain_ngrams
-from adhominem.explain.sides import Sides
 from adhominem.scoring.population import Population
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.text.exhibits import Exhibit
-from adhominem.verifier import SideTexts, Verifier, exhibits_of
+from adhominem.verification import Verification
+from adhominem.verifier import SideTexts, Verifier
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -47,35 +47,36 @@ def explain_texts(
 
     `on_progress` hears which share of the work is done.
     """
-    chosen = (exhibits_of(first, "first"), exhibits_of(second, "second"))
-    verification = verifier.verify(
-        *chosen,
-        population=population,
-        prior_same_author=prior_same_author,
-        delta=delta,
-        scale=scale,
-    )
-    sides = Sides.of(verifier, *chosen, population=population)
-    steps = sum(map(len, chosen)) + 1
+    comparison = verifier.compare(first, second, population, attention=True)
+    verification = verifier.judge(comparison, prior_same_author, delta, scale)
+    return explain_comparison(comparison, verification, on_progress)
+
+
+def explain_comparison(
+    comparison: Comparison,
+    verification: Verification,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Explanation:
+    """What made a comparison, whose attention is known, come out so."""
+    steps = len(comparison.texts) + 1
     texts = []
-    for side, (name, exhibits) in enumerate(zip(("first", "second"), chosen, strict=True)):
-        for number, exhibit in enumerate(exhibits):
-            texts.append(_explain_text(sides, name, side, number, exhibit))
+    for side, (name, of_side) in enumerate(zip(("first", "second"), comparison.sides, strict=True)):
+        for number, text in enumerate(of_side):
+            texts.append(_explain_text(comparison, name, side, number, text))
             on_progress(len(texts) / steps)
-    ngrams = explain_ngrams(sides)
+    ngrams = explain_ngrams(comparison)
     on_progress(1.0)
     return Explanation(verification, tuple(texts), ngrams)
 
 
 def _explain_text(
-    sides: Sides, name: str, side: int, number: int, exhibit: Exhibit
+    comparison: Comparison, name: str, side: int, number: int, text: ComparedText
 ) -> ExplainedText:
-    tokenizer = sides.verifier.members[0].tokenizer
-    found = tokenizer.tokenize(exhibit.document.text)
-    starts = sides.verifier.passages(len(found.tokens))
+    found = text.tokens(comparison.lead)
+    starts = comparison.passages(text)
     ends = np.append(starts[1:], len(found.tokens))
-    contributions = _contributions(sides, side, number, starts)
-    looks = _looks(sides, exhibit, starts)
+    contributions = _contributions(comparison, side, number, len(starts))
+    looks = _looks(comparison, text, starts)
     passages = []
     for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         tokens: tuple[TokenAttention, ...] = ()
@@ -96,17 +97,16 @@ def _explain_text(
                 tokens,
             )
         )
-    return ExplainedText(name, exhibit.document.id, exhibit.document.text, tuple(passages))
+    return ExplainedText(name, text.document.id, text.document.text, tuple(passages))
 
 
-def _contributions(sides: Sides, side: int, number: int, starts: IntArray) -> FloatArray:
+def _contributions(comparison: Comparison, side: int, number: int, passages: int) -> FloatArray:
     """(passages,): the log Bayes factor, less that without each passage."""
-    if len(starts) == 1:  # without it nothing is left of the text
-        return np.array([sides.log_bayes_factor - sides.without_text(side, number)])
-    times = 1 - np.eye(len(starts), dtype=np.int64)  # each left out once
-    document = sides.exhibits[side][number].document
-    levs = sides.verifier.vary(document, starts, times)  # (passages, lev_size)
-    return sides.log_bayes_factor - sides.with_text(side, number, levs)
+    if passages == 1:  # without it nothing is left of the text
+        return np.array([comparison.log_bayes_factor - comparison.without_text(side, number)])
+    times = 1 - np.eye(passages, dtype=np.int64)  # each left out once
+    levs = comparison.vary(comparison.sides[side][number], times)  # (passages, lev_size)
+    return comparison.log_bayes_factor - comparison.with_text(side, number, levs)
 
 
 @dataclass(frozen=True)
@@ -117,14 +117,11 @@ class _Looks:
     tokens: list[FloatArray]  # of each passage: sums to 1; none of what was not read
 
 
-def _looks(sides: Sides, exhibit: Exhibit, starts: IntArray) -> _Looks | None:
+def _looks(comparison: Comparison, text: ComparedText, starts: IntArray) -> _Looks | None:
     found = []
-    members = sides.verifier.members
-    for member in members:
-        if member.tokenizer is not members[0].tokenizer:  # whose tokens are not those shown
+    for member, seen in zip(comparison.members, text.looks, strict=True):
+        if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
             continue
-        tokens = member.tokenizer.tokens(exhibit.document.text)
-        seen = member.look(exhibit.document, tokens)
         if seen is not None and np.array_equal(seen.windows.starts, starts):
             of_passages = seen.window_attention[0].astype(np.float64)
             shares = _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)

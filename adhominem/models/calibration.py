@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from adhominem.models.validation import (
 )
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.fusion import Fusion, Scale
-from adhominem.scoring.population import Population
+from adhominem.scoring.scales import Scales
 from adhominem.text.writing import replace_file
 
 FORMAT = 2
@@ -44,46 +44,6 @@ class CalibrationReport:
     authors: int
     before: dict[str, float]  # measures of the scores as they were
     after: dict[str, float]  # of pairs calibrated without them and without their authors
-
-
-@dataclass(frozen=True)
-class Scales:
-    """What scores are worth: without a relevant population, with one, with companions in it."""
-
-    alone: Scale = field(default_factory=Scale)
-    population: Scale | None = None
-    companions: Scale | None = None
-    usual_clearness: tuple[float, ...] = ()  # of each member: see `scoring.companions`
-
-    def of(self, population: Population | None) -> Scale:
-        """The scale for a comparison with this population, or without one.
-
-        A model that was not calibrated with populations is not calibrated then.
-        """
-        if population is None:
-            return self.alone
-        if population.companions is not None:
-            return self.companions or Scale()
-        return self.population or Scale(self.alone.fusion)
-
-    def check(self, name: str, members: int, contexts: int) -> None:
-        """A ModelError unless they are for so many members, and contexts of their scores."""
-        found = ""
-        if len(self.usual_clearness) not in (0, members):
-            found = f"usual_clearness is for {len(self.usual_clearness)} members"
-        for scale in (self.alone, self.population, self.companions):
-            if scale is None or not scale.fusion.weights:
-                continue
-            rows, columns = len(scale.fusion.weights), len(scale.fusion.weights[0])
-            if columns != 1 + members + contexts:
-                found = f"weights for {columns - 1} scores"
-            elif scale.fusion.kind == "mean" and rows != members:
-                found = f"{rows} rows of weights"
-        if found:
-            raise ModelError(
-                f"the calibration of {name} is damaged, or that of another model ({found}; there "
-                f"are {members}); {RECALIBRATE}"
-            )
 
 
 @dataclass(frozen=True)

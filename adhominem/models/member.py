@@ -13,8 +13,7 @@ from adhominem.errors import MissingExtraError, OptionError
 from adhominem.models.files import reading
 from adhominem.models.folder import AnyModel, Model
 from adhominem.models.layout import WEIGHTS
-from adhominem.scoring.many_pairs import pair_context, pair_factors
-from adhominem.scoring.styles import Centre
+from adhominem.scoring.members import LayerScorer, MemberScorer, StyleScorer
 from adhominem.text.document import Document
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
@@ -22,11 +21,10 @@ from adhominem.text.tokenizer import Tokenizer
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
-Sides = Levs | Sequence[FloatArray]  # (pairs, lev_size), one text a side; or sets of LEVs
 
 
 class Member:
-    """One model: its tokenizer, its encoder, its two-covariance model."""
+    """One model: its tokenizer, its encoder, and what says how alike its LEVs are."""
 
     def __init__(self, model: AnyModel, tokenizer: Tokenizer, threads: int, device: str) -> None:
         self.name = model.folder.name
@@ -36,9 +34,7 @@ class Member:
         self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
         self.encoder = _encoder(model, threads, device)
         self.windows = model.config.data.windows if isinstance(model, Model) else None
-        if self.styles is None and isinstance(model, Model):
-            with reading(model.folder, WEIGHTS.name):
-                self.layer, self._project = model.two_covariance(), model.project  # trained with it
+        self.scorer = _scorer(model)
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         """(documents, lev_size): the LEVs of documents with these tokens."""
@@ -46,10 +42,21 @@ class Member:
         return self.encoder.encode(tokens, topics)
 
     def vary(
-        self, document: Document, tokens: list[str], starts: IntArray, times: IntArray
+        self,
+        document: Document,
+        tokens: list[str],
+        starts: IntArray,
+        times: IntArray,
+        look: Encoded | None = None,
     ) -> Levs:
-        """(variants, lev_size): see `encoders.protocol.Encoder.vary`."""
-        return self.encoder.vary(tokens, self._topic(document), starts, times)
+        """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
+
+        Where a `look` at the document was taken, a network need not run anew for its windows.
+        """
+        topic = self._topic(document)
+        if isinstance(self.encoder, Runtime):
+            return self.encoder.vary(tokens, topic, starts, times, look)
+        return self.encoder.vary(tokens, topic, starts, times)
 
     def look(self, document: Document, tokens: list[str]) -> Encoded | None:
         """Where the network looked; None if this is no network, or it runs on a GPU."""
@@ -60,51 +67,19 @@ class Member:
     def _topic(self, document: Document) -> list[str]:
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
 
-    def score(
-        self, first: Sides, second: Sides, centre: Centre | None, unknown: tuple[str, int]
-    ) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of sides; all at once if they come as tables."""
-        if self.styles is None:
-            return self.layer.log_bayes_factor(
-                *(self._moved_sides(side, centre) for side in (first, second))
-            )
-        styles = self.styles.without(*unknown)
-        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-            return pair_factors(styles, first, second, centre)
-        return styles.log_bayes_factor(list(first), list(second), centre)
-
-    def context(
-        self, first: Sides, second: Sides, centre: Centre | None, unknown: tuple[str, int]
-    ) -> FloatArray:
-        """(contexts, pairs): what a score is worth; nothing is known of it without styles."""
-        if self.styles is None:
-            return np.zeros((0, len(first)))
-        styles = self.styles.without(*unknown)
-        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-            return pair_context(styles, first, second, centre)
-        return styles.context(list(first), list(second), centre)
-
-    def _moved_sides(self, sides: Sides, centre: Centre | None) -> FloatArray | list[FloatArray]:
-        if isinstance(sides, np.ndarray):
-            return self.moved(sides.astype(np.float64), centre)
-        return [self.moved(levs, centre) for levs in sides]
-
-    def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
-        """(documents, size): how texts depart from a population of their kind."""
-        if self.styles is not None:
-            return self.styles.style(levs, centre)
-        return self.moved(levs, centre) - self.layer.author_mean
-
-    def moved(self, levs: FloatArray, centre: Centre | None) -> FloatArray:
-        """What the layer sees of LEVs: with a population, its mean at the author mean."""
-        seen = self._project(levs)
-        if centre is None:
-            return seen
-        return seen - self._project(centre[0][None]) + self.layer.author_mean
-
     def strangeness(self, levs: FloatArray) -> FloatArray:
         """(documents,): above 1 is unlike the training texts."""
         return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
+
+
+def _scorer(model: AnyModel) -> MemberScorer:
+    """By its styles; a network that has none by the layer that it was trained with."""
+    if model.styles is not None:
+        return StyleScorer(model.styles)
+    with reading(model.folder, WEIGHTS.name):
+        if not isinstance(model, Model):
+            raise ValueError("an n-gram model without styles")
+        return LayerScorer(model.two_covariance(), model.project, model.config.lev_size)
 
 
 def _encoder(model: AnyModel, threads: int, device: str) -> Encoder:

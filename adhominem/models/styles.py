@@ -13,7 +13,7 @@ from adhominem.models.layout import STYLES
 from adhominem.models.tensors import Header, Shapes, check_shapes
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
 from adhominem.strict_json import parsed_json
 
 _MOST_KINDS = 1_000  # every text is compared with each of them
@@ -36,7 +36,7 @@ def write_styles(folder: Path, styles: Styles) -> None:
         arrays["whitening_lengths"] = lengths.astype(np.float32)
     if isinstance(model, IsotropicTwoCovariance):
         arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
-    else:
+    elif isinstance(model, TwoCovariance):
         for name in ("author_mean", "projection", "spread"):
             arrays[name] = getattr(model, name).astype(np.float32)
     data = save(arrays, metadata={"kinds": json.dumps(styles.kinds)})
@@ -60,7 +60,7 @@ def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
             raise ValueError(f"its usual distance is {usual}")
         if "isotropic" in arrays:
             share, independent = arrays["isotropic"].tolist()
-            model: TwoCovariance = IsotropicTwoCovariance(lev_size, share, independent)
+            model: BayesFactorModel = IsotropicTwoCovariance(lev_size, share, independent)
         else:
             model = TwoCovariance.from_diagonal(
                 arrays["author_mean"], arrays["projection"], arrays["spread"]

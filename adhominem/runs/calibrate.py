@@ -18,7 +18,7 @@ from adhominem.errors import AdHominemWarning, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.models.authors import trained_on
-from adhominem.models.calibration import CalibrationReport, Scales, write_calibration
+from adhominem.models.calibration import CalibrationReport, write_calibration
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import member_folders
 from adhominem.models.layout import CARD
@@ -29,6 +29,7 @@ from adhominem.scoring.companions import MOST, hearing
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.scales import Scales
 from adhominem.text.locks import locked
 from adhominem.text.pan import Pair
 from adhominem.text.writing import write_whole
@@ -101,27 +102,27 @@ def _calibrate(
             part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
             first, second = verifier.encode_pairs(part, on_documents=on_documents)
             relevant = Population.of(np.concatenate([first, second]))
-            scores = verifier.scores(first, second, relevant)
+            scores = verifier.scorer.scores(first, second, relevant)
             condition = _condition(part, tuple(sets), name)
             whole = words is None
             population.append(
                 _Part(scores, own[chosen], whole, replace(condition, population=condition.known))
             )
-            alone.append(_Part(verifier.scores(first, second), own[chosen], whole, condition))
+            alone.append(
+                _Part(verifier.scorer.scores(first, second), own[chosen], whole, condition)
+            )
             few = _few(len(part))  # companions are not looked for among more texts
             levs = np.concatenate([first[few], second[few]])
-            relevant = verifier.with_companions(Population.of(levs), levs)
+            relevant = verifier.scorer.with_companions(Population.of(levs), levs)
             if relevant.companions is not None:
-                scores = verifier.scores(first[few], second[few], relevant)
+                scores = verifier.scorer.scores(first[few], second[few], relevant)
                 # By shortened texts no member shall seem less clear for this kind than it is.
                 clearness.setdefault(name, relevant.companions.clearness)
                 companions.append(_Part(scores, own[chosen][few], whole, condition[few]))
             if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
                 unknown = replace(condition, known=~condition.known)
                 for nearest in (0, len(verifier.kinds) - 2):
-                    scores = verifier.scores(
-                        first, second, unknown_kind=name, unknown_nearest=nearest
-                    )
+                    scores = verifier.scorer.without(name, nearest).scores(first, second)
                     told = nearest == 0  # in the validation a pair is of an unknown kind once
                     alone.append(_Part(scores, own[chosen], False, unknown, told))
     if not _suffice(companions):  # or they would not let the rest be calibrated

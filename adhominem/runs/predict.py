@@ -111,7 +111,7 @@ def predict(
             "population": None if relevant is None else texts.digest(),
             "companions": relevant is not None and relevant.companions is not None,
         }
-        scale = verifier.scales.of(relevant)
+        calibrated = verifier.scales.of(relevant).calibration is not None
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
@@ -128,7 +128,7 @@ def predict(
             found: dict[str, tuple[float, float]] = {}
             if good:
                 first, second = [side for side, _ in sides], [side for _, side in sides]
-                factors = scale(verifier.scores(first, second, relevant))
+                factors = verifier.score(first, second, relevant)
                 values = without_weak_answers(
                     probability_same_author(factors, prior_same_author), delta
                 )
@@ -141,10 +141,10 @@ def predict(
         partial.scored,
         levs.encoded,
         output,
-        scale.calibration is not None,
+        calibrated,
         0 if relevant is None else relevant.texts,
         relevant is not None and relevant.companions is not None,
-        tuple(cautions_of_many(scale.calibration is not None, relevant, verifier.kind_names)),
+        tuple(cautions_of_many(calibrated, relevant, verifier.kind_names)),
     )
 
 

@@ -79,9 +79,10 @@ class Calibration:
         with np.errstate(over="ignore"):
             return float(np.float64(y1 - y0) / (x1 - x0))
 
-    def at_bound(self, score: float) -> bool:
-        """Whether a bound, and not the score, decides what is reported."""
-        return not self.lower_bound < float(self.unbounded(score)) < self.upper_bound
+    def at_bound(self, scores: npt.ArrayLike) -> BoolArray:
+        """Whether a bound, and not the score, decides what is reported, for each score."""
+        factors = self.unbounded(scores)
+        return np.asarray((factors <= self.lower_bound) | (factors >= self.upper_bound))
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""

@@ -12,40 +12,32 @@ to itself, so that a short LEV says less, not that its author is near the mean.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
-from adhominem.scoring.two_covariance import FloatArray, Side, TwoCovariance
+from adhominem.scoring.two_covariance import FloatArray, Side, sums_of_sides
 
 _LEAST_SHARE = 1e-3  # of the variance that is between authors, or within
 _MOST_COMPARED = 3_000  # texts: some million pairs of different authors
 
 
-class IsotropicTwoCovariance(TwoCovariance):
-    """Two covariances that are multiples of the identity."""
+@dataclass(frozen=True)
+class IsotropicTwoCovariance:
+    """Two covariances that are multiples of the identity, and an author mean of zero."""
 
-    def __init__(self, lev_size: int, between_share: float, independent: float) -> None:
-        """`between_share` of the variance is between authors; `independent` directions vary."""
-        super().__init__()
-        if not (0 < between_share < 1 and independent > 0):
+    lev_size: int
+    between_share: float  # of the variance that is between authors
+    independent: float  # directions in which texts vary
+
+    def __post_init__(self) -> None:
+        if not (0 < self.between_share < 1 and self.independent > 0):
             raise OptionError(
-                f"between_share {between_share}, independent {independent}; expected a share "
-                "and a positive number"
+                f"between_share {self.between_share}, independent {self.independent}; expected a "
+                "share and a positive number"
             )
-        self.between_share, self.independent = between_share, independent
-        self.author_mean = np.zeros(lev_size)
-        self.spread = np.full(lev_size, (1 - between_share) / between_share)
-        self._scale = float(np.sqrt(independent / (1 - between_share)))
-
-    @property
-    def projection(self) -> FloatArray:
-        """(lev_size, lev_size): to diagonal coordinates. Large; nothing here makes use of it."""
-        return self._scale * np.eye(self.lev_size)
-
-    @projection.setter
-    def projection(self, value: FloatArray) -> None:
-        raise OptionError("an isotropic model is made by `of`, not by `fit`")
 
     @classmethod
     def of(cls, styles: npt.ArrayLike, authors: npt.ArrayLike) -> IsotropicTwoCovariance:
@@ -66,19 +58,33 @@ class IsotropicTwoCovariance(TwoCovariance):
         share = float(np.clip(alike.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
         return cls(rows.shape[1], share, float(1 / np.var(cosines[other])))
 
-    def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray]:
-        """(sets,) documents in each set, and (sets, lev_size + 1) their sum and missing squares."""
-        counts, sums = super()._statistics(side)
-        sets = [np.atleast_2d(levs) for levs in side]  # type: ignore[union-attr]
-        missing = [max(0.0, float((1 - np.square(levs).sum(axis=1)).sum())) for levs in sets]
-        return counts, np.column_stack([sums, missing])
+    def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
+        """(pairs,): as `TwoCovariance.log_bayes_factor`."""
+        counts, sums, missing = zip(*map(self._statistics, (first, second)), strict=True)
+        if len(counts[0]) != len(counts[1]):
+            raise OptionError(f"{len(counts[0])} first sides, {len(counts[1])} second sides")
+        squares = [np.square(total).sum(axis=1) for total in (*sums, sums[0] + sums[1])]
+        return (
+            self.evidence(counts[0] + counts[1], squares[2], missing[0] + missing[1])
+            - self.evidence(counts[0], squares[0], missing[0])
+            - self.evidence(counts[1], squares[1], missing[1])
+        )
 
-    def _diagonal(self, deviations: FloatArray) -> FloatArray:
-        return deviations
+    def evidence(self, count: FloatArray, square: FloatArray, missing: FloatArray) -> FloatArray:
+        """(sets,): log p(LEVs), less a term that is the same for one author and for two.
 
-    def _evidence(self, count: FloatArray, total: FloatArray) -> FloatArray:
-        spread = self.spread[0]
-        squares = self._scale**2 * (np.square(total[:, :-1]).sum(axis=1) + total[:, -1])
+        Of so many LEVs, all that is asked for is the squared length of their sum, and how much
+        their own squared lengths fall short of 1 in all.
+        """
+        spread = (1 - self.between_share) / self.between_share
+        squares = self.independent / (1 - self.between_share) * (square + missing)
         return np.asarray(
             0.5 * (squares / (spread + count) - self.independent * np.log1p(count / spread))
         )
+
+    def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(sets,) documents in each, (sets, lev_size) their sum, (sets,) what lengths lack."""
+        counts, sums = sums_of_sides(side, self.lev_size)
+        sets = [np.atleast_2d(levs) for levs in side]  # type: ignore[union-attr]
+        missing = [max(0.0, float((1 - np.square(levs).sum(axis=1)).sum())) for levs in sets]
+        return counts, sums, np.array(missing)

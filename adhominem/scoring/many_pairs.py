@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from adhominem.errors import OptionError
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
-from adhominem.scoring.styles import _GUESSED_TEXTS, _SHARPNESS, Centre, Styles, unit
+from adhominem.scoring.styles import Centre, Styles, guess_share, unit
 from adhominem.scoring.two_covariance import TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,14 +43,10 @@ def pair_context(
     styles: Styles, first: AnyFloats, second: AnyFloats, population: Centre | None = None
 ) -> FloatArray:
     """(1, pairs): `Styles.context` of LEVs (pairs, lev_size) of first and second texts."""
-    if population is not None or styles.whitening is None:
+    if population is not None:
         return np.zeros((1, len(first)))
-    origin = styles.centres.mean(axis=0)
     middles = 0.5 * (first.astype(np.float64) + second)
-    texts, kinds = ((rows - origin) @ styles.whitening for rows in (middles, styles.centres))
-    rest = np.square(kinds).sum(axis=1) - 2 * texts @ kinds.T  # (pairs, kinds)
-    nearest = np.square(texts).sum(axis=1) + rest.min(axis=1)
-    return np.asarray(np.sqrt(2 * np.maximum(nearest, 0) / first.shape[1])[None])
+    return styles.novelty(styles.whitened(middles), 2)[None]
 
 
 def style_factors(
@@ -92,19 +88,12 @@ def layer_factors(
 
 def style_context(styles: Styles, levs: AnyFloats, population: Centre | None = None) -> FloatArray:
     """(1, pairs): `Styles.context` of all pairs of the LEVs (documents, lev_size)."""
-    pairs = len(levs) * (len(levs) - 1) // 2
-    if population is not None or styles.whitening is None:
-        return np.zeros((1, pairs))
-    origin = styles.centres.mean(axis=0)
-    texts, kinds = ((rows - origin) @ styles.whitening for rows in (levs, styles.centres))
-    own, to_kinds = texts @ texts.T, texts @ kinds.T
-    squares = np.square(kinds).sum(axis=1)
+    if population is not None:
+        return np.zeros((1, len(levs) * (len(levs) - 1) // 2))
+    texts = styles.whitened(levs)
     parts = [np.zeros(0)]
     for first, second in _pairs_in_parts(len(levs)):
-        middle = (own[first, first] + own[second, second] + 2 * own[first, second]) / 4
-        rest = squares - to_kinds[first] - to_kinds[second]  # (pairs, kinds)
-        nearest = np.maximum(middle + rest.min(axis=1), 0)
-        parts.append(np.sqrt(2 * nearest / levs.shape[1]))
+        parts.append(styles.novelty(0.5 * (texts[first] + texts[second]), 2))
     return np.concatenate(parts)[None]
 
 
@@ -173,36 +162,23 @@ class _Points:
     rows: FloatArray  # (points, lev_size): the centres of the kinds, the population's mean
     origin: FloatArray  # (lev_size,): in their midst
     products: FloatArray  # (points, points), from there
-    kinds: int
-    sharpness: float  # of the guess of a kind
+    styles: Styles
     guess_share: float  # of the guess in the centre; the rest is the population's
 
     @classmethod
     def of(cls, styles: Styles, population: Centre | None) -> _Points:
         rows, share = styles.centres, 1.0
         if population is not None:
-            mean, texts = population
-            rows = np.concatenate([rows, mean[None]])
-            share = _GUESSED_TEXTS / (texts + _GUESSED_TEXTS)
+            rows, share = np.concatenate([rows, population[0][None]]), guess_share(population)
         origin = rows.mean(axis=0)
-        spread = np.square(styles.centres - styles.centres.mean(axis=0)).sum(axis=1).mean()
-        return cls(
-            rows,
-            origin,
-            products(rows, origin=origin),
-            len(styles.kinds),
-            _SHARPNESS * len(styles.kinds) / max(float(spread), 1e-300),
-            share,
-        )
+        return cls(rows, origin, products(rows, origin=origin), styles, share)
 
     def mixture(self, pairs: _Geometry) -> _Mixture:
         """The centres of some pairs."""
         to_points = pairs.to_points[0] + pairs.to_points[1]  # (pairs, points)
-        kinds = slice(self.kinds)
+        kinds = slice(len(self.styles.kinds))
         # Less what is the same for all kinds: the squared distances to the middle of the pair.
-        distances = np.diag(self.products)[kinds] - to_points[:, kinds]
-        guess = np.exp(-self.sharpness * (distances - distances.min(axis=1, keepdims=True)))
-        guess /= guess.sum(axis=1, keepdims=True)
+        guess = self.styles.mix(np.diag(self.products)[kinds] - to_points[:, kinds])
         weights = np.full(to_points.shape, 1 - self.guess_share)
         weights[:, kinds] = self.guess_share * guess
         square = ((weights @ self.products) * weights).sum(axis=1)  # of the centre
@@ -244,12 +220,8 @@ def _isotropic(model: IsotropicTwoCovariance, usual: float, mixture: _Mixture) -
     product = mixture.both / (lengths[0] * lengths[1])
     together = np.maximum(squares[0] + squares[1] + 2 * product, 0)
     ones = np.ones(len(product))
-    evidence = [
-        model._evidence(count, np.column_stack([np.sqrt(square), gone]))
-        for count, square, gone in (
-            (2 * ones, together, missing[0] + missing[1]),
-            (ones, squares[0], missing[0]),
-            (ones, squares[1], missing[1]),
-        )
-    ]
-    return np.asarray(evidence[0] - evidence[1] - evidence[2])
+    return (
+        model.evidence(2 * ones, together, missing[0] + missing[1])
+        - model.evidence(ones, squares[0], missing[0])
+        - model.evidence(ones, squares[1], missing[1])
+    )

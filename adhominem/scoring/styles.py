@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
 Centre = tuple[FloatArray, int]  # the mean LEV of a population, and how many texts it is of
@@ -39,7 +39,7 @@ class Styles:
 
     kinds: tuple[str, ...]
     centres: FloatArray  # (kinds, lev_size): the mean LEV of each
-    two_covariance: TwoCovariance
+    two_covariance: BayesFactorModel
     usual: float  # how far half of the training texts are from their centre, or farther
     whitening: FloatArray | None = None  # (lev_size, lev_size): of the variation within kinds
 
@@ -57,7 +57,7 @@ class Styles:
         rest = levs - centres[np.searchsorted(present, corpora)]
         usual = float(np.quantile(np.linalg.norm(rest, axis=1), _USUAL))
         styles = unit(rest, usual)
-        model: TwoCovariance
+        model: BayesFactorModel
         if levs.shape[1] > _LARGEST_FULL:
             model = IsotropicTwoCovariance.of(styles, authors)
         else:
@@ -84,12 +84,17 @@ class Styles:
 
         The LEVs are taken to be of one kind.
         """
-        mean = levs.mean(axis=0)
-        distances = np.square(self.centres - mean).sum(axis=1)  # (kinds,)
-        rest = distances - distances.min()
+        return self.mix(np.square(self.centres - levs.mean(axis=0)).sum(axis=1))
+
+    def mix(self, distances: FloatArray) -> FloatArray:
+        """(..., kinds): shares by the squared distances (..., kinds) to the centres.
+
+        What is added to all distances of a row makes no difference.
+        """
+        rest = distances - distances.min(axis=-1, keepdims=True)
         scale = np.square(self.centres - self.centres.mean(axis=0)).sum(axis=1).mean()
-        weights = np.exp(-_SHARPNESS * len(self.kinds) * rest / max(scale, 1e-300))
-        return np.asarray(weights / weights.sum())
+        weights = np.exp(-_SHARPNESS * len(self.kinds) * rest / max(float(scale), 1e-300))
+        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def shares(self, levs: FloatArray) -> dict[str, float]:
         """What share of texts (documents, lev_size) is nearest to each kind; the largest first."""
@@ -103,11 +108,11 @@ class Styles:
 
         A population's mean, as far as it has texts enough; the guess counts as a few more texts.
         """
-        guess = self.guess(levs) @ self.centres
+        guess = np.asarray(self.guess(levs) @ self.centres)
         if population is None:
-            return np.asarray(guess)
-        mean, texts = population
-        return np.asarray((texts * mean + _GUESSED_TEXTS * guess) / (texts + _GUESSED_TEXTS))
+            return guess
+        share = guess_share(population)
+        return np.asarray((1 - share) * population[0] + share * guess)
 
     def style(self, levs: FloatArray, population: Centre) -> FloatArray:
         """(documents, lev_size): how texts of a population's kind depart from it."""
@@ -136,16 +141,32 @@ class Styles:
         """(1, pairs): the novelty of each; with a population, no kind of text is novel."""
         if population is not None:
             return np.zeros((1, len(first)))
-        pairs = zip(first, second, strict=True)
-        return np.array([[self.novelty(np.concatenate(pair)) for pair in pairs]]).reshape(1, -1)
+        sets = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
+        means = np.array([levs.mean(axis=0) for levs in sets]).reshape(-1, self.centres.shape[1])
+        return self.novelty(self.whitened(means), np.array([len(levs) for levs in sets]))[None]
 
-    def novelty(self, levs: FloatArray) -> float:
-        """How far these texts as a whole are from the nearest kind, in standard deviations."""
+    def whitened(self, levs: npt.NDArray[np.floating]) -> FloatArray:
+        """(rows, size): LEVs, or means of LEVs, in standard deviations within kinds."""
         if self.whitening is None:
-            return 0.0
-        rest = (levs.mean(axis=0) - self.centres) @ self.whitening  # (kinds, lev_size)
-        nearest = np.square(rest).sum(axis=1).min()
-        return float(np.sqrt(nearest * len(levs) / levs.shape[1]))
+            return np.zeros((len(levs), 0))
+        return np.asarray((levs - self.centres.mean(axis=0)) @ self.whitening)
+
+    def novelty(self, means: FloatArray, texts: npt.ArrayLike) -> FloatArray:
+        """(rows,): how far texts as a whole are from the nearest kind, in standard deviations.
+
+        Of each set of texts, the mean of the whitened LEVs (rows, size), and how many they are.
+        """
+        if self.whitening is None:
+            return np.zeros(len(means))
+        kinds = self.whitened(self.centres)
+        nearest = np.argmin(np.square(kinds).sum(axis=1) - 2 * means @ kinds.T, axis=1)  # (rows,)
+        square = np.square(means - kinds[nearest]).sum(axis=1)
+        return np.asarray(np.sqrt(square * texts / means.shape[1]))
+
+
+def guess_share(population: Centre) -> float:
+    """Of the guessed kind in the centre of a population: the guess counts as a few more texts."""
+    return _GUESSED_TEXTS / (population[1] + _GUESSED_TEXTS)
 
 
 def unit(levs: npt.NDArray[np.floating], usual: float = 0.0) -> FloatArray:

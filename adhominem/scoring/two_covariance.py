@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,17 @@ Side = npt.ArrayLike | Sequence[npt.ArrayLike]
 _SMALLEST = 1e-300  # stands in for a precision that underflows: its logarithm stays finite
 _FLAT = 1e-10  # of the largest total variance: the least that a direction counts as having
 _FLOOR = 1e-6  # of the total variance: the least that EM leaves between or within authors
+
+
+class BayesFactorModel(Protocol):
+    """What turns the LEVs of two sides into a log Bayes factor: the full model, or isotropic."""
+
+    @property
+    def lev_size(self) -> int:
+        """The size of the LEVs that it takes."""
+
+    def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
+        """(pairs,): the log Bayes factor, in nats, for one author against two."""
 
 
 @dataclass(frozen=True)
@@ -181,28 +193,8 @@ class TwoCovariance:
 
     def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray]:
         """(sets,) documents in each set, and (sets, lev_size) their sum in diagonal coordinates."""
-        sets = side if isinstance(side, np.ndarray) else [np.asarray(levs) for levs in side]  # type: ignore[union-attr]
-        try:
-            if len(sets) and np.ndim(sets[0]) == 2:
-                counts = np.array([len(levs) for levs in sets], dtype=np.float64)
-                sums = np.array([np.sum(levs, axis=0, dtype=np.float64) for levs in sets])
-            else:
-                sums = np.asarray(sets, dtype=np.float64)
-                counts = np.ones(len(sums))
-        except ValueError:
-            shapes = ", ".join(sorted({str(np.shape(levs)) for levs in sets}))
-            raise OptionError(f"LEVs of different shapes in one call: {shapes}") from None
-        if sums.ndim != 2 or sums.shape[1] != self.lev_size:
-            raise OptionError(f"LEVs of shape {sums.shape}; expected (pairs, {self.lev_size})")
-        if not counts.all():
-            raise OptionError("a side without documents; expected at least one")
-        if not np.isfinite(sums).all():
-            raise OptionError("a LEV is not finite")
-        return counts, self._diagonal(sums - counts[:, None] * self.author_mean)
-
-    def _diagonal(self, deviations: FloatArray) -> FloatArray:
-        """Sums of deviations from the author mean, in diagonal coordinates."""
-        return deviations @ self.projection.T
+        counts, sums = sums_of_sides(side, self.lev_size)
+        return counts, (sums - counts[:, None] * self.author_mean) @ self.projection.T
 
     def posterior(self, levs: npt.ArrayLike) -> Posterior:
         """The style of the author of these LEVs, (documents, lev_size)."""
@@ -307,3 +299,25 @@ class TwoCovariance:
             mean + back @ new_mean, back @ between @ back.T, back @ within @ back.T
         )
         return float(likelihood)
+
+
+def sums_of_sides(side: Side, lev_size: int) -> tuple[FloatArray, FloatArray]:
+    """(sets,) documents in each set, and (sets, lev_size) the sum of their LEVs."""
+    sets = side if isinstance(side, np.ndarray) else [np.asarray(levs) for levs in side]  # type: ignore[union-attr]
+    try:
+        if len(sets) and np.ndim(sets[0]) == 2:
+            counts = np.array([len(levs) for levs in sets], dtype=np.float64)
+            sums = np.array([np.sum(levs, axis=0, dtype=np.float64) for levs in sets])
+        else:
+            sums = np.asarray(sets, dtype=np.float64)
+            counts = np.ones(len(sums))
+    except ValueError:
+        shapes = ", ".join(sorted({str(np.shape(levs)) for levs in sets}))
+        raise OptionError(f"LEVs of different shapes in one call: {shapes}") from None
+    if sums.ndim != 2 or sums.shape[1] != lev_size:
+        raise OptionError(f"LEVs of shape {sums.shape}; expected (pairs, {lev_size})")
+    if not counts.all():
+        raise OptionError("a side without documents; expected at least one")
+    if not np.isfinite(sums).all():
+        raise OptionError("a LEV is not finite")
+    return counts, sums

@@ -23,7 +23,7 @@ import numpy as np
 from adhominem.errors import InputError
 from adhominem.runs.workers import Encode, Lev, encoder
 from adhominem.text.document import Document
-from adhominem.verifier import Levs, Verifier
+from adhominem.verifier import Levs, TokensBy, Verifier
 from adhominem.web.failures import BrokenOffError, busy
 from adhominem.web.guard import logger, place_of
 from adhominem.web.limits import Limits
@@ -49,13 +49,14 @@ class WithLevs(Verifier):
         self,
         documents: Sequence[str | Document],
         *,
+        tokens: Sequence[TokensBy] | None = None,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Levs:
         """(documents, lev_size): the LEVs that are known, or all of them encoded anew."""
         known = [self._known.get(each) for each in documents if isinstance(each, Document)]
         found = [lev for lev in known if lev is not None]
         if len(found) < len(documents) or not found:
-            return super().encode(documents, on_documents=on_documents)
+            return super().encode(documents, tokens=tokens, on_documents=on_documents)
         return np.array(found)
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from adhominem import Document, Population, Verifier, load
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.texts import explain_texts
-from adhominem.models.calibration import Scales
 from adhominem.models.folder import read_models
 from adhominem.scoring.fusion import Scale
+from adhominem.scoring.scales import Scales
 from adhominem.text.windows import spread_starts
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]
@@ -53,20 +53,25 @@ def slow_contributions(
 ) -> list[float]:
     """Encode each variant by itself, score, subtract."""
     levs = [verifier.encode(each) for each in texts]
-    whole = unbounded(verifier, verifier.raw_score_sets(levs[0], levs[1]))
-    document = texts[side][number]
-    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(document.text)))
+    whole = unbounded(verifier, verifier.scorer([levs[0]], [levs[1]]).raw[0])
+    comparison = verifier.compare(texts[0], texts[1])
+    text = comparison.sides[side][number]
+    passages = len(comparison.passages(text))
     found = []
-    for passage in range(len(starts)):
+    for passage in range(passages):
         changed = [each.copy() for each in levs]
-        if len(starts) > 1:
-            times = np.ones((1, len(starts)), np.int64)
+        if passages > 1:
+            times = np.ones((1, passages), np.int64)
             times[0, passage] = 0
-            changed[side][number] = verifier.vary(document, starts, times)[0]
+            changed[side][number] = comparison.vary(text, times)[0]
         else:
             changed[side] = np.delete(changed[side], number, axis=0)
         nothing = not len(changed[side])
-        without = 0.0 if nothing else unbounded(verifier, verifier.raw_score_sets(*changed))
+        without = (
+            0.0
+            if nothing
+            else unbounded(verifier, verifier.scorer(*([side] for side in changed)).raw[0])
+        )
         found.append(whole - without)
     return found
 
@@ -137,8 +142,12 @@ def test_passages_begin_where_the_windows_of_the_first_network_do(
     windows = [member.windows for member in mixed.members if member.windows is not None]
     assert len(windows) == 1
     for tokens in (1, 9, 52, 53, 500):
-        np.testing.assert_array_equal(mixed.passages(tokens), spread_starts(tokens, windows[0]))
-    assert verifiers["ngrams"].passages(60).tolist() == [0, 25, 50]  # without one, the default
+        comparison = mixed.compare(" ".join(["the"] * tokens), "a")
+        starts = comparison.passages(comparison.first[0])
+        np.testing.assert_array_equal(starts, spread_starts(tokens, windows[0]))
+    comparison = verifiers["ngrams"].compare(" ".join(["the"] * 60), "a")
+    starts = comparison.passages(comparison.first[0])
+    assert starts.tolist() == [0, 25, 50]  # without one, the default
 
 
 # Attention
@@ -260,7 +269,7 @@ def test_of_a_side_with_a_single_passage_everything_is_its_contribution(
     verifier = verifiers["mixed"]
     found = explain_texts(verifier, "Well , no", TEXTS[0])
     levs = verifier.encode(["Well , no", TEXTS[0]])
-    whole = unbounded(verifier, verifier.raw_score_sets(levs[:1], levs[1:]))
+    whole = unbounded(verifier, verifier.scorer([levs[:1]], [levs[1:]]).raw[0])
     assert contributions(found.texts[0]) == pytest.approx([whole])
 
 
@@ -323,14 +332,14 @@ def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Veri
     assert calibration is not None
 
     def score(levs: np.ndarray, population: Population) -> float:
-        raw = verifier.raw_score_sets(levs, verifier.encode([TEXTS[1]]), population)
+        raw = verifier.scorer([levs], [verifier.encode([TEXTS[1]])], population).raw[0]
         assert calibration is not None
         return float(calibration.unbounded(raw))
 
     whole = score(verifier.encode([TEXTS[0]]), population)
-    starts = verifier.passages(len(verifier.members[0].tokenizer.tokens(TEXTS[0])))
-    times = 1 - np.eye(len(starts), dtype=np.int64)
-    levs = verifier.vary(Document(text=TEXTS[0]), starts, times)
+    comparison = verifier.compare(TEXTS[0], TEXTS[1])
+    times = 1 - np.eye(len(found.texts[0].passages), dtype=np.int64)
+    levs = comparison.vary(comparison.first[0], times)
     slow = [whole - score(lev[None], population) for lev in levs]
     assert contributions(found.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
     without = explain_texts(verifier, TEXTS[0], TEXTS[1])

@@ -21,7 +21,6 @@ from conftest import NgramRun, SmallRun, rich_rows
 from adhominem import Calibration, Document, Population, Verifier, load
 from adhominem.cautions import UNCALIBRATED
 from adhominem.errors import OptionError
-from adhominem.explain.factors import factors, raw_factors
 from adhominem.explain.looks import contrast_with_white, looks
 from adhominem.explain.map import (
     CorpusMap,
@@ -34,6 +33,7 @@ from adhominem.explain.map_page import map_page
 from adhominem.harmless import spelt_out
 from adhominem.models.calibration import Scales
 from adhominem.scoring.fusion import Scale
+from adhominem.scoring.scales import Scales
 
 NASTY = '</script><b>"&\u2028'
 
@@ -86,15 +86,12 @@ def test_all_pairs_get_the_score_of_the_verifier(
     levs = chosen.encode(LETTERS[:8])
     population = Population.of(levs) if with_population else None
     counted: list[int] = []
-    raw = raw_factors(chosen, levs, population, on_pairs=counted.append)
+    found = chosen.scorer.all_pairs(levs, population, on_pairs=counted.append)
     first, second = np.triu_indices(len(levs), 1)
-    expected = chosen.raw_score(levs[first], levs[second], population)
-    np.testing.assert_allclose(raw[first, second], expected, rtol=0, atol=1e-9)
-    found = factors(chosen, raw, population)
-    expected = chosen.score(levs[first], levs[second], population)
-    np.testing.assert_allclose(found[first, second], expected, rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(found, found.T)
-    assert np.isnan(found.diagonal()).all()
+    expected = chosen.scorer(levs[first], levs[second], population)
+    for each in ("raw", "unbounded", "log_bayes_factor"):
+        one, other = getattr(found, each), getattr(expected, each)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
     assert sum(counted) == 28 * len(chosen.members)
 
 

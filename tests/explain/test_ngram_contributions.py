@@ -12,17 +12,16 @@ import pytest
 from conftest import rich_rows
 
 from adhominem import Document, Population, Verifier, load
+from adhominem.comparison import Comparison
 from adhominem.encoders.ngram_encoder import NgramEncoder
 from adhominem.encoders.ngrams import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.explain import ngrams as module
 from adhominem.explain.explanation import NgramContribution
 from adhominem.explain.ngrams import explain_ngrams, shown
-from adhominem.explain.sides import Sides
 from adhominem.explain.texts import explain_texts
 from adhominem.models.member import Member
 from adhominem.scoring.styles import unit
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.verifier import exhibits_of
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]
@@ -49,9 +48,8 @@ def everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sides_of(
     verifier: Verifier, first: Side, second: Side, population: Population | None = None
-) -> Sides:
-    exhibits = exhibits_of(first, "first"), exhibits_of(second, "second")
-    return Sides.of(verifier, *exhibits, population=population)
+) -> Comparison:
+    return verifier.compare(first, second, population)
 
 
 def encoder_of(member: Member) -> NgramEncoder:
@@ -84,7 +82,7 @@ def slow_contributions(
     own = slice(begins[number], begins[number + 1])
     levs = [verifier.encode(side).astype(np.float64) for side in (first, second)]
     centre = styles.centre(
-        np.concatenate([side[:, own] for side in levs]), verifier.centres(population)[number]
+        np.concatenate([side[:, own] for side in levs]), verifier.scorer.centres(population)[number]
     )
     tokens = [[lead.tokenizer.tokens(text) for text in side] for side in (first, second)]
     counts = sum(encoder.counter.count(each) for side in tokens for each in side)
@@ -103,7 +101,7 @@ def slow_contributions(
             here = sum(member.encoder.counter.count(each) for side in tokens for each in side)
             names = {table.ngram(int(column)): int(column) for column in np.flatnonzero(here)}
             others.append((at, member.encoder, names))
-    whole = unbounded(verifier, verifier.raw_score_sets(*_float32(levs), population), population)
+    whole = unbounded(verifier, verifier.scorer(*_sets(levs), population).raw[0], population)
     found = {}
     for index, column in enumerate(columns.tolist()):
         ngram = encoder.counter.table.ngram(column)
@@ -119,15 +117,13 @@ def slow_contributions(
                     step = level[index] * units[names[ngram]]
                     its = slice(begins[at], begins[at + 1])
                     changed[side][place, its] -= step * other.rows(np.array([names[ngram]]))[0]
-        raw = verifier.raw_score_sets(*_float32(changed), population)
+        raw = verifier.scorer(*_sets(changed), population).raw[0]
         found[ngram] = whole - unbounded(verifier, raw, population)
     return found
 
 
-def _float32(
-    levs: list[FloatArray],
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    return levs[0].astype(np.float32), levs[1].astype(np.float32)
+def _sets(levs: list[FloatArray]) -> list[list[npt.NDArray[np.float32]]]:
+    return [[side.astype(np.float32)] for side in levs]
 
 
 def by_name(slow: dict[Ngram, float]) -> dict[tuple[str, str], list[float]]:

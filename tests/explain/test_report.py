@@ -25,7 +25,6 @@ from adhominem.explain.grounds import LOG_10, files_of, like_pairs, validation_f
 from adhominem.explain.report import Report, file_dates, make_report, report_date
 from adhominem.explain.report_html import report_page
 from adhominem.explain.resampling import bootstrap_interval
-from adhominem.explain.sides import Sides
 from adhominem.explain.texts import explain_texts
 from adhominem.models.validation import Validation, read_validation
 from adhominem.runs.calibrate import calibrate_model
@@ -99,9 +98,8 @@ def test_the_numbers_are_those_of_verify_explain_and_the_bootstrap(
 def test_the_interval_is_in_base_10_and_no_wider_than_the_calibration(
     made: Report, verifier: Verifier
 ) -> None:
-    exhibits = exhibits_of(FIRST, "first"), exhibits_of(SECOND, "second")
-    sides = Sides.of(verifier, *exhibits, population=None)
-    interval = bootstrap_interval(sides, draws=DRAWS, seed=3)
+    comparison = verifier.compare(FIRST, SECOND, attention=True)
+    interval = bootstrap_interval(comparison, draws=DRAWS, seed=3)
     calibration = verifier.calibration
     assert interval is not None
     assert calibration is not None

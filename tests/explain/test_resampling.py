@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -12,10 +11,9 @@ import pytest
 from conftest import NgramRun, SmallRun, rich_rows
 
 from adhominem import Verifier, load
+from adhominem.comparison import ComparedText, Comparison
 from adhominem.explain import resampling as module
 from adhominem.explain.resampling import DRAWS, WIDENED, Interval, bootstrap_interval
-from adhominem.explain.sides import Sides
-from adhominem.verifier import exhibits_of
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-drawn-")]
 FloatArray = npt.NDArray[np.float64]
@@ -27,12 +25,7 @@ def verifiers(small_run: SmallRun, ngram_run: NgramRun, mixed_folder: Path) -> d
     return {name: load(folder) for name, folder in folders.items()}
 
 
-def sides_of(verifier: Verifier, first: list[str], second: list[str]) -> Sides:
-    exhibits = exhibits_of(first, "first"), exhibits_of(second, "second")
-    return Sides.of(verifier, *exhibits, population=None)
-
-
-def found(sides: Sides, **settings: Any) -> Interval:
+def found(sides: Comparison, **settings: Any) -> Interval:
     interval = bootstrap_interval(sides, **settings)
     assert interval is not None
     return interval
@@ -43,23 +36,22 @@ class MadeUpSides:
 
     def __init__(self, *texts: FloatArray, fewer: float = 0.0) -> None:
         self.texts, self.fewer = texts, fewer  # what each passage that is missing takes away
-        self.exhibits = [[SimpleNamespace(document=SimpleNamespace(text=at))] for at in range(2)]
-        tokenizer = SimpleNamespace(tokens=lambda text: range(len(texts[text])))
-        self.verifier = SimpleNamespace(
-            members=[SimpleNamespace(tokenizer=tokenizer)], passages=np.arange, vary=self._vary
-        )
+        self.sides = [[text] for text in texts]
         self.log_bayes_factor = float(sum(text.mean() for text in texts))
 
-    def _vary(self, document: Any, starts: FloatArray, times: FloatArray) -> FloatArray:
-        mean = times @ self.texts[document.text] / times.sum(axis=1)
+    def passages(self, text: FloatArray) -> FloatArray:
+        return np.arange(len(text))
+
+    def vary(self, text: FloatArray, times: FloatArray) -> FloatArray:
+        mean = times @ text / times.sum(axis=1)
         return np.asarray(mean - self.fewer * (times == 0).sum(axis=1))[:, None]
 
     def of_pairs(self, first: list[FloatArray], second: list[FloatArray]) -> FloatArray:
         pairs = zip(first, second, strict=True)
         return np.array([one[0, 0] + other[0, 0] for one, other in pairs])
 
-    def as_sides(self) -> Sides:
-        return cast(Sides, self)
+    def as_sides(self) -> Comparison:
+        return cast(Comparison, self)
 
 
 def made_up(size: int, seed: int, fewer: float = 0.0) -> MadeUpSides:
@@ -111,7 +103,7 @@ def test_of_passages_that_depend_on_nothing_95_of_100_hold_the_truth_without_wid
 @pytest.mark.parametrize("name", ["network", "ngrams", "mixed"])
 def test_it_holds_the_log_bayes_factor(name: str, verifiers: dict[str, Verifier]) -> None:
     for first, second in ((TEXTS[:1], TEXTS[2:3]), (TEXTS[:2], TEXTS[3:5])):
-        sides = sides_of(verifiers[name], first, second)
+        sides = verifiers[name].compare(first, second, attention=True)
         interval = found(sides, draws=60)
         assert interval.low < sides.log_bayes_factor < interval.high
         assert (interval.level, interval.draws, interval.seed) == (0.95, 60, 0)
@@ -121,29 +113,28 @@ def test_a_draw_is_the_score_of_the_drawn_passages(
     verifiers: dict[str, Verifier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verifier = verifiers["mixed"]
-    sides = sides_of(verifier, TEXTS[:2], TEXTS[2:3])
-    interval = found(sides, draws=40, seed=3)
+    sides = verifier.compare(TEXTS[:2], TEXTS[2:3], attention=True)
     drawn: list[list[Any]] = []  # of each text: how often each passage was drawn
-    real = type(verifier).vary
+    real = Comparison.vary
 
-    def vary(self: Verifier, document: Any, starts: Any, times: Any) -> Any:
-        drawn.append([document, starts, times])
-        return real(self, document, starts, times)
+    def vary(self: Comparison, text: ComparedText, times: Any) -> Any:
+        drawn.append([text, times])
+        return real(self, text, times)
 
-    monkeypatch.setattr(type(verifier), "vary", vary)
-    monkeypatch.setattr(module, "_AT_ONCE", 40)  # another order of the draws
+    monkeypatch.setattr(Comparison, "vary", vary)
+    monkeypatch.setattr(module, "_LEVS_AT_ONCE", 120)  # another order of the draws
     again = found(sides, draws=40, seed=3)
-    assert again != interval
-    assert [document.text for document, _, _ in drawn] == TEXTS[:3]
+    assert [text.document.text for text, _ in drawn] == TEXTS[:3]
     values = []
     calibration = verifier.calibration
     assert calibration is not None
     for draw in range(40):
         levs = []
-        for document, starts, times in drawn:
+        for text, times in drawn:
+            starts = sides.passages(text)
             assert times[draw].sum() == len(starts)  # as long as the text, with replacement
-            levs.append(real(verifier, document, starts, times[draw : draw + 1])[0])
-        raw = verifier.raw_score_sets(np.array(levs[:2]), np.array(levs[2:]))
+            levs.append(real(sides, text, times[draw : draw + 1])[0])
+        raw = verifier.scorer([np.array(levs[:2])], [np.array(levs[2:])]).raw[0]
         values.append(float(calibration.unbounded(raw)))
     off = np.array(values) - np.median(values)
     low, high = WIDENED * np.quantile(off, [0.025, 0.975])
@@ -153,7 +144,7 @@ def test_a_draw_is_the_score_of_the_drawn_passages(
 
 
 def test_the_same_seed_draws_the_same_interval(verifiers: dict[str, Verifier]) -> None:
-    sides = sides_of(verifiers["ngrams"], TEXTS[:1], TEXTS[1:2])
+    sides = verifiers["ngrams"].compare(TEXTS[:1], TEXTS[1:2])
     one = found(sides, draws=50, seed=4)
     assert one == found(sides, draws=50, seed=4)
     other = found(sides, draws=50, seed=5)
@@ -161,7 +152,7 @@ def test_the_same_seed_draws_the_same_interval(verifiers: dict[str, Verifier]) -
 
 
 def test_more_draws_change_little(verifiers: dict[str, Verifier]) -> None:
-    sides = sides_of(verifiers["ngrams"], TEXTS[:1], TEXTS[1:2])
+    sides = verifiers["ngrams"].compare(TEXTS[:1], TEXTS[1:2])
     few, many = found(sides), found(sides, draws=1_000, seed=1)
     assert few.draws == DRAWS
     width = many.high - many.low
@@ -176,16 +167,18 @@ def test_a_text_of_too_few_passages_has_no_interval(
     verifier = verifiers["network"]  # whose passages are of 8 tokens
     for words, enough in ((26, False), (27, True)):
         short = " ".join(["the"] * words)
-        assert len(verifier.passages(words)) == (4 if enough else 3)
         both = [TEXTS[:2], TEXTS[2:3]]
         both[side] = [*both[side], short]
+        comparison = verifier.compare(*both)
+        passages = comparison.passages(comparison.sides[side][-1])
+        assert len(passages) == (4 if enough else 3)
         heard: list[float] = []
-        interval = bootstrap_interval(sides_of(verifier, *both), draws=8, on_progress=heard.append)
+        interval = bootstrap_interval(comparison, draws=8, on_progress=heard.append)
         assert (interval is not None) == enough == bool(heard)
 
 
 def test_it_tells_how_far_it_is(verifiers: dict[str, Verifier]) -> None:
     heard: list[float] = []
-    sides = sides_of(verifiers["ngrams"], TEXTS[:1], TEXTS[1:2])
+    sides = verifiers["ngrams"].compare(TEXTS[:1], TEXTS[1:2])
     bootstrap_interval(sides, draws=70, on_progress=heard.append)
-    assert heard == pytest.approx([32 / 70, 64 / 70, 1])
+    assert heard == pytest.approx([64 / 70, 1])

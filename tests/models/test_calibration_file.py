@@ -11,12 +11,12 @@ from test_validation import made_up
 from adhominem.errors import ModelError
 from adhominem.models.calibration import (
     CalibrationReport,
-    Scales,
     read_scales,
     write_calibration,
 )
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.fusion import Fusion, Scale
+from adhominem.scoring.scales import Scales
 
 PAIRS = made_up(40)
 

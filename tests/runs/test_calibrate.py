@@ -58,7 +58,7 @@ def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(
         assert before.scales.of(population).calibration is None
         assert after.scales.of(population).calibration == report.calibration
         raw = before.score(*levs, population)
-        np.testing.assert_array_equal(after.raw_score(*levs, population), raw)
+        np.testing.assert_array_equal(after.scorer(*levs, population).raw, raw)
         found = after.score(*levs, population)
         np.testing.assert_array_equal(found, report.calibration(raw))
         assert report.calibration.lower_bound <= found.min()
@@ -79,8 +79,8 @@ def test_scores_with_companions_have_a_scale_of_their_own(model: Path, pairs: Pa
     assert own_texts.companions is not None
     assert after.scales.usual_clearness == pytest.approx(own_texts.companions.clearness)
     assert after.scales.of(own_texts).calibration == report.calibration
-    raw = before.raw_score(first, second, before.with_companions(Population.of(levs), levs))
-    np.testing.assert_allclose(after.raw_score(first, second, own_texts), raw, atol=1e-6)
+    raw = before.scorer(first, second, before.scorer.with_companions(Population.of(levs), levs)).raw
+    np.testing.assert_allclose(after.scorer(first, second, own_texts).raw, raw, atol=1e-6)
     found = after.score(first, second, own_texts)
     np.testing.assert_allclose(found, report.calibration(raw), atol=1e-6)
     assert report.calibration.pairs == len(some)
@@ -418,7 +418,7 @@ def test_a_calibration_of_the_first_format_holds_without_a_population_only(
     levs = verifier.encode_pairs(list(read_pairs(pairs)))
     population = Population.of(np.concatenate(levs))
     np.testing.assert_array_equal(
-        verifier.score(*levs, population), verifier.raw_score(*levs, population)
+        verifier.score(*levs, population), verifier.scorer(*levs, population).raw
     )
 
 

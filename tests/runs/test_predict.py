@@ -225,10 +225,10 @@ def test_problems_with_several_known_texts_are_scored_as_sets(
     assert [row["id"] for row in answers] == ["EN000", "EN001", "EN002"]
     assert (done.answers, done.encoded) == (3, 9)
     for number, (row, known) in enumerate(zip(answers, (1, 3, 2), strict=True)):
-        expected = verifier.score_sets(
-            verifier.encode(TEXTS[5 * number : 5 * number + known]),
-            verifier.encode([TEXTS[20 + number]]),
-        )
+        expected = verifier.score(
+            [verifier.encode(TEXTS[5 * number : 5 * number + known])],
+            [verifier.encode([TEXTS[20 + number]])],
+        )[0]
         assert row["log_bayes_factor"] == pytest.approx(expected, abs=1e-5)
 
 

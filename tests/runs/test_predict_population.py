@@ -25,11 +25,11 @@ from adhominem import (
     read_pairs,
     write_pair_set,
 )
-from adhominem import verifier as verifier_module
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
 from adhominem.runs import population as population_module
 from adhominem.runs import predict as module
+from adhominem.scoring import scorer as scorer_module
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.pan import pair_rows
 
@@ -83,7 +83,7 @@ def assert_by_hand(
     assert [answer["id"] for answer in answers] == [row["id"] for row in rows]
     for answer, row in zip(answers, rows, strict=True):
         sides = [verifier.encode([text]) for text in row["pair"]]
-        factor = verifier.score_sets(sides[0], sides[1], population)
+        factor = verifier.score([sides[0]], [sides[1]], population)[0]
         assert answer["log_bayes_factor"] == pytest.approx(factor, abs=1e-4)
         assert answer["value"] == pytest.approx(float(probability_same_author(factor)), abs=1e-4)
 
@@ -201,7 +201,7 @@ def test_problems_with_several_known_texts_draw_on_companions(model: Path, tmp_p
     verifier = load(model)
     population = verifier.population([*TEXTS[:20], TEXTS[-1]], companions=True)
     expected = [
-        verifier.score_sets(verifier.encode(texts), verifier.encode(TEXTS[-1:]), population)
+        verifier.score([verifier.encode(texts)], [verifier.encode(TEXTS[-1:])], population)[0]
         for texts in known
     ]
     assert factors(output) == pytest.approx(expected, abs=1e-4)
@@ -216,7 +216,7 @@ def test_too_few_texts_or_too_many_are_compared_without_companions(
     done = predict(model, pair_rows(few), tmp_path / "a.jsonl", population=few, companions=True)
     assert (done.population_texts, done.companions) == (19, False)
     assert_by_hand(read(tmp_path / "a.jsonl"), model, few, TEXTS[:19])
-    for each in (verifier_module, population_module):
+    for each in (scorer_module, population_module):
         monkeypatch.setattr(each, "MOST", len(used(pairs)) - 1)
     monkeypatch.setattr(population_module, "_MOST_TEXTS", 21)  # the usual population is smaller
     done = predict(model, pair_rows(pairs), tmp_path / "b.jsonl", population=pairs, companions=True)
