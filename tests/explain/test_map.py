@@ -31,7 +31,6 @@ from adhominem.explain.map import (
 )
 from adhominem.explain.map_page import map_page
 from adhominem.harmless import spelt_out
-from adhominem.models.calibration import Scales
 from adhominem.scoring.fusion import Scale
 from adhominem.scoring.scales import Scales
 
