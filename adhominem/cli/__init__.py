@@ -21,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from adhominem import __version__
 from adhominem.cli import corpora, explanations, measures, models, pictures, reports, serve, texts
 from adhominem.cli.shared import max_bytes_option
+from adhominem.cli.signals import ending_properly
 from adhominem.cli.streams import mend_streams
 from adhominem.errors import AdHominemError
 from adhominem.harmless import one_line
@@ -31,7 +32,8 @@ class _Commands(click.Group):
 
     def main(self, *details: Any, **options: Any) -> Any:
         mend_streams()
-        return super().main(*details, **options)
+        with ending_properly():
+            return super().main(*details, **options)
 
     def make_context(self, *details: Any, **options: Any) -> click.Context:
         with _harmless_complaints():
