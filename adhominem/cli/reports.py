@@ -16,7 +16,14 @@ from adhominem.cli.case import (
     population_at,
     scale_option,
 )
-from adhominem.cli.shared import finish, json_option, population_option, seed_option, skip_list
+from adhominem.cli.shared import (
+    device_option,
+    finish,
+    json_option,
+    population_option,
+    seed_option,
+    skip_list,
+)
 
 
 def _known_endings(
@@ -151,6 +158,7 @@ def report(
 @also_second_option
 @population_option
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
+@device_option
 @json_option
 def check_report_command(
     page: Path,
@@ -160,6 +168,7 @@ def check_report_command(
     also_second: tuple[str, ...],
     population: str | None,
     model: str | None,
+    device: str,
     as_json: bool,
 ) -> None:
     """Compute a report anew from its texts, and say what differs.
@@ -180,7 +189,7 @@ def check_report_command(
     check_sides(first, second)
     reported, _ = report_in_page(page)
     named = model or reported.model
-    verifier = load(named)
+    verifier = load(named, device=device)
     skipped = skip_list()
     relevant = None
     if population is not None:

@@ -105,6 +105,19 @@ def test_the_same_texts_model_and_population_give_the_same_report(case: Worked) 
     assert told == {"same": True, "differences": [], "own_scale": False}
 
 
+def test_it_may_be_computed_anew_on_a_device(case: Worked, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def load_there(model: str, *, device: str) -> Verifier:
+        asked.append(device)
+        return load(model)
+
+    monkeypatch.setattr("adhominem.verifier.load", load_there)
+    done = case.run("--device", "cuda:1")
+    assert done.exit_code == 0, done.output
+    assert asked == ["cuda:1"]
+
+
 def tampered(page: Path, change: Callable[[dict[str, Any]], None], to: Path) -> Path:
     """A page whose data, and all that is shown of them, were changed."""
     reported, text = report_in_page(page)
