@@ -13,6 +13,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -32,6 +33,8 @@ from adhominem.harmless import one_line
 from adhominem.strict_json import strict_json
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
+_NAME = 10  # columns of the terminal that the names of a table have at least
+_BESIDE = 3  # columns of the terminal between the cells of a table
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 # In JSON, where the controls of ASCII are escaped anyway.
 _COMMANDS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -172,15 +175,39 @@ def _shown(text: str) -> str:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A result for people: the first column is text, the others are numbers."""
+    """A result for people: the first column is text, the others are numbers.
+
+    A number is never cut or broken: where the numbers of a row do not fit into one line, each gets
+    a line of its own.
+    """
+    console = Console(emoji=False)
+    head = [_shown(column) for column in columns]
+    cells = [
+        [f"{cell:,}" if isinstance(cell, int) else _shown(str(cell)) for cell in row]
+        for row in rows
+    ]
+    widths = [max(cell_len(row[at]) for row in (head, *cells)) for at in range(len(head))]
+    room = console.width - sum(widths[1:]) - _BESIDE * len(widths) - 1
+    if room < min(_NAME, widths[0]):
+        head, cells = ["", ""], [line for row in cells for line in _upright(head, row)]
     table = Table(title=_shown(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-    for index, column in enumerate(columns):
-        table.add_column(_shown(column), justify="right" if index else "left")
-    for row in rows:
-        table.add_row(
-            *(f"{cell:,}" if isinstance(cell, int) else _shown(str(cell)) for cell in row)
+    table.show_header = any(head)
+    for index, column in enumerate(head):
+        table.add_column(
+            column,
+            justify="right" if index else "left",
+            no_wrap=index > 0,
+            overflow="fold",
         )
-    Console(emoji=False).print(table)
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
+    """A row of a table as lines: its name, and below it each number with what it is."""
+    yield [row[0], ""]
+    yield from ([f"  {name}", cell] for name, cell in zip(head[1:], row[1:], strict=True))
 
 
 def print_verification(result: dict[str, Any]) -> None:

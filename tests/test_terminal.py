@@ -30,6 +30,32 @@ def assert_harmless(shown: str) -> None:
     assert "\nerror: forged" not in shown
 
 
+@pytest.mark.parametrize("width", [30, 40, 59, 60, 80, 81, 82, 99, 100, 101, 102, 200])
+@pytest.mark.parametrize("columns", [1, 2, 4, 6, 8, 12, 30])
+@pytest.mark.parametrize("name", ["ann", "a-very-long-name/" * 7, "many words " * 12])
+def test_no_number_of_a_table_is_cut_or_broken(
+    width: int,
+    columns: int,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    numbers = [f"0.{123 + at}" for at in range(columns)]
+    measures = [f"measure_{at}" for at in range(columns)]
+    print_table("Scores", ["model", *measures], [[name, *numbers], ["bob", *numbers]])
+    shown = capsys.readouterr().out
+    words = shown.split()
+    for number, measure in zip(numbers, measures, strict=True):
+        assert words.count(number) == 2
+        assert measure in words
+    assert all(len(line) <= width for line in shown.splitlines())
+    assert "…" not in shown
+    assert name.replace(" ", "") in "".join(
+        word for word in words if word not in numbers and word not in measures
+    )
+
+
 def test_lines_for_people_hold_no_commands(capsys: pytest.CaptureFixture[str]) -> None:
     complain(f"warning: {HOSTILE}")
     say(f"Written  {HOSTILE}")

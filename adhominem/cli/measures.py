@@ -234,14 +234,16 @@ def table(
         )
     else:
         measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
-        print_table(
-            "Scores",
-            ["model", "pair set", "pairs", *measures],
-            [
-                [row.model, row.pair_set, row.pairs, *(f"{row.scores[k]:.3f}" for k in measures)]
-                for row in rows
-            ],
-        )
+        for name, pairs in found.items():
+            print_table(
+                f"{name}: {len(pairs):,} pairs",
+                ["model", *measures],
+                [
+                    [row.model, *(f"{row.scores[measure]:.3f}" for measure in measures)]
+                    for row in rows
+                    if row.pair_set == name
+                ],
+            )
         bare = dict.fromkeys(row.model for row in rows if not row.calibrated)
         if bare:
             say(f"Not calibrated: {', '.join(bare)}.")

@@ -136,6 +136,8 @@ def ensemble(
 ) -> None:
     """Make one model of several MEMBERS, be they networks or n-gram models.
 
+    Each is a model's folder or the name of a shipped model; of an ensemble, all members are taken.
+
     `adhominem calibrate` then fits how they are heard together.
 
     \b

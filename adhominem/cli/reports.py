@@ -16,7 +16,14 @@ from adhominem.cli.case import (
     population_at,
     scale_option,
 )
-from adhominem.cli.shared import finish, json_option, population_option, seed_option, skip_list
+from adhominem.cli.shared import (
+    device_option,
+    finish,
+    json_option,
+    population_option,
+    seed_option,
+    skip_list,
+)
 
 
 def _known_endings(
@@ -151,6 +158,12 @@ def report(
 @also_second_option
 @population_option
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
+@click.option(
+    "--scale",
+    type=click.Path(path_type=Path),
+    help="The verbal scale that the report was made with, if it was not AdHominem's.",
+)
+@device_option
 @json_option
 def check_report_command(
     page: Path,
@@ -160,12 +173,15 @@ def check_report_command(
     also_second: tuple[str, ...],
     population: str | None,
     model: str | None,
+    scale: Path | None,
+    device: str,
     as_json: bool,
 ) -> None:
     """Compute a report anew from its texts, and say what differs.
 
     REPORT is the .html that `report` wrote. Topics, seed, draws and prior are those of the report;
-    its population must be given again. Exit status: 0 if all is the same, 1 if not.
+    its population, and a verbal scale of its own, must be given again. Exit status: 0 if
+    all is the same, 1 if not.
 
     \b
         adhominem check-report report.html letter.txt known-letters/
@@ -178,9 +194,10 @@ def check_report_command(
     from adhominem.verifier import load
 
     check_sides(first, second)
+    verbal_scale = VerbalScale.read(scale) if scale else None
     reported, _ = report_in_page(page)
     named = model or reported.model
-    verifier = load(named)
+    verifier = load(named, device=device)
     skipped = skip_list()
     relevant = None
     if population is not None:
@@ -193,6 +210,7 @@ def check_report_command(
             population=relevant,
             verifier=verifier,
             model=named,
+            scale=verbal_scale,
             on_progress=on_progress,
         )
     own_scale = reported.settings.scale != VerbalScale().rungs
@@ -204,11 +222,16 @@ def check_report_command(
             say(str(each))
         if population is None and reported.population is not None:
             say("The report has a population: give its texts, too, by --population.")
+        if scale is None and own_scale:
+            say(
+                "The report has a verbal scale of its own, not the one of AdHominem: if that is "
+                "as it should be, give the scale's file by --scale."
+            )
     else:
         say("The same: texts, population, model, version, numbers and page.")
+        if own_scale:
+            say("The verbal scale is the one given, not the one of AdHominem.")
         say("As the report has them: names, topics, prior, case, examiner, date.")
-    if own_scale and not as_json:
-        say("The report has a verbal scale of its own, not the one of AdHominem.")
     if differences:
         sys.exit(1)
     finish(skipped)

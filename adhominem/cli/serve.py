@@ -47,6 +47,7 @@ from adhominem.cli.shared import model_option, population_option
     type=click.IntRange(min=1),
     help="Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
 )
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 def serve(
     host: str,
     port: int,
@@ -57,13 +58,14 @@ def serve(
     max_bytes: int,
     timeout: float,
     per_client: int,
+    open_page: bool,
 ) -> None:
     """A page to compare texts in a browser, and a REST interface for programs.
 
     Texts are neither stored nor logged. Without --host only this machine can reach it.
 
     \b
-        adhominem serve
+        adhominem serve --open
         ADHOMINEM_TOKEN=secret adhominem serve --host 0.0.0.0 --population similar-texts
     """
     from adhominem.errors import MissingExtraError
@@ -80,4 +82,12 @@ def serve(
 
     limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
     service = Service.open(model, population, limits)
-    serve_all(service, host=host, port=port, token=token, names=allow_host, say=complain)
+    serve_all(
+        service,
+        host=host,
+        port=port,
+        token=token,
+        names=allow_host,
+        say=complain,
+        open_page=open_page,
+    )

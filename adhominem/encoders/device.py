@@ -13,6 +13,7 @@ import torch
 from adhominem.encoders.network import Batch, Network
 from adhominem.encoders.options import EncoderOptions
 from adhominem.encoders.protocol import spliced
+from adhominem.encoders.runtime import Encoded
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.windows import WindowOptions, spread_windows
 
@@ -59,6 +60,7 @@ class DeviceRuntime:
         topic: Sequence[str],
         starts: npt.NDArray[np.int64],
         times: npt.NDArray[np.int64],
+        look: Encoded | None = None,
     ) -> Array:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated."""
         table = spread_windows(np.array([len(tokens)]), self._windows)
@@ -66,8 +68,10 @@ class DeviceRuntime:
             variants = spliced(tokens, starts, times)
             return self.encode(variants, [topic] * len(variants))
         batch, network = self._batch([tokens], [topic]), self._network
-        types = network.type_vectors(batch.type_words, batch.type_characters)
-        vectors, _ = network.window_vectors(types, network.prefix_vectors(batch), batch, None)
+        if look is None:
+            vectors, _ = self._window_vectors(batch)
+        else:
+            vectors = torch.from_numpy(look.window_vectors).to(self._device)
         levs = []
         for at in range(0, len(times), _VARIANTS_AT_ONCE):
             some = times[at : at + _VARIANTS_AT_ONCE]
@@ -88,7 +92,28 @@ class DeviceRuntime:
             levs.append(found.cpu().numpy())
         return np.concatenate(levs)
 
-    def _batch(self, documents: list[Sequence[str]], topics: list[Sequence[str]]) -> Batch:
+    @torch.no_grad()
+    def look(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Encoded:
+        """The LEVs of a few documents, the longest first, and the attention."""
+        table = spread_windows(np.array([len(tokens) for tokens in documents]), self._windows)
+        batch = self._batch(documents, topics)
+        vectors, attention = self._window_vectors(batch)
+        levs, window_attention = self._network.document_vectors(vectors, batch, None)
+        return Encoded(
+            levs.cpu().numpy(),
+            table,
+            vectors.cpu().numpy(),
+            attention.cpu().numpy(),
+            window_attention.cpu().numpy(),
+        )
+
+    def _window_vectors(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """(windows, size), and the attention (windows, 1 + tokens)."""
+        network = self._network
+        types = network.type_vectors(batch.type_words, batch.type_characters)
+        return network.window_vectors(types, network.prefix_vectors(batch), batch, None)
+
+    def _batch(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Batch:
         lexicon: dict[str, int] = {}
         numbered = [lexicon.setdefault(token, len(lexicon)) for token in chain(*documents)]
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, compress
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.encoders.protocol import spliced
+from adhominem.encoders.protocol import Encoder, spliced
 from adhominem.encoders.recurrence import Attention, BiLSTM, product
 from adhominem.encoders.type_inputs import TypeInputs
 from adhominem.text.vocabulary import Vocabulary
@@ -39,6 +40,26 @@ class Encoded:
     window_vectors: Array  # (windows, size): what the first BiLSTM makes of them
     token_attention: Array  # (windows, 1 + tokens): the contextual prefix first
     window_attention: Array  # (documents, windows)
+
+
+@runtime_checkable
+class NetworkEncoder(Encoder, Protocol):
+    """An encoder that is a network, and can tell where it looked."""
+
+    def look(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Encoded:
+        """The LEVs of a few documents, the longest first, and the attention."""
+        ...
+
+    def vary(
+        self,
+        tokens: Sequence[str],
+        topic: Sequence[str],
+        starts: IntArray,
+        times: IntArray,
+        look: Encoded | None = None,
+    ) -> Array:
+        """See `Encoder.vary`; a `look` at this document alone saves running its windows."""
+        ...
 
 
 class Runtime:

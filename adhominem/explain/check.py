@@ -56,13 +56,15 @@ def check_report(
     population: Population | None = None,
     verifier: Verifier | None = None,
     model: str | Path | None = None,
+    scale: VerbalScale | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Difference]:
     """All differences between the report in a page and what the texts give now.
 
     The model is the one that the report names, unless a `verifier` is given; `model` is where it
-    lies. Topics, seed, draws, prior and verbal scale are those of the report. The page itself is
-    compared, too: it must say what its data say.
+    lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
+    trust, since the words of the result come of it: it must be `scale`, or AdHominem's. The page
+    itself is compared, too: it must say what its data say.
     """
     reported, page = report_in_page(Path(path))
     if verifier is None and model is None and not is_plain(reported.model):
@@ -88,11 +90,12 @@ def check_report(
         case=reported.case,
         examiner=reported.examiner,
         date=reported.date,
-        scale=VerbalScale(reported.settings.scale),
+        scale=scale,
         model=model,
         on_progress=on_progress,
     )
     differences = list(_compare_texts(reported, found))
+    differences += _compare_scales(reported, found)
     differences += _compare(_comparable(reported), _comparable(found), "")
     if not differences:
         differences += _compare_pages(page, reported, found)
@@ -101,6 +104,7 @@ def check_report(
 
 def _comparable(report: Report) -> dict[str, Any]:
     told = report.to_json()
+    del told["settings"]["scale"]  # as a whole, and not rung by rung
     told["warnings"] = [each["message"] for each in told["warnings"]]
     order = sorted(told, key=lambda name: name not in _CAUSES)
     return {name: told[name] for name in order if name not in _NOT_COMPARED}
@@ -141,6 +145,15 @@ def _compare_texts(reported: Report, found: Report) -> Iterator[Difference]:
                     yield Difference(f"{what} of {harmless(text.name)}", f"{one:,}", f"{other:,}")
         for lacking, new in zip_longest(missing, more):
             yield Difference(f"text of the {side} side", _named(lacking), _named(new))
+
+
+def _compare_scales(reported: Report, found: Report) -> Iterator[Difference]:
+    if reported.settings.scale != found.settings.scale:
+        own, now = (
+            ", ".join(f"{words} from {start:g}" for start, words in each.settings.scale)
+            for each in (reported, found)
+        )
+        yield Difference("verbal scale", *_where(own, now))
 
 
 def _named(text: ReportedText | None) -> str:

@@ -29,6 +29,7 @@ from adhominem.explain.report_grounds import calibration_blocks, how_often, vali
 from adhominem.explain.resampling import WIDENED
 from adhominem.explain.summary import EVEN, in_numbers, signed, times
 from adhominem.scoring.decision import show_probability
+from adhominem.scoring.verbal import VerbalScale
 
 TITLE = "Report on a comparison of texts"
 NO_VERDICT = (
@@ -242,7 +243,11 @@ def _method(report: Report) -> Iterator[Block]:
 
 
 def _reproduction(report: Report) -> Iterator[Block]:
-    population = report.population and " --population POPULATION"
+    command = "adhominem check-report report.html FIRST SECOND"
+    if report.population:
+        command += " --population POPULATION"
+    if report.settings.scale != VerbalScale().rungs:
+        command += " --scale SCALE"
     yield Facts(
         (
             ("Software", f"AdHominem {report.version}"),
@@ -251,7 +256,7 @@ def _reproduction(report: Report) -> Iterator[Block]:
             ("Encoders", ", ".join(report.members)),
             ("Interval", f"{report.settings.draws:,} draws, seed {report.settings.seed}"),
             ("Date of the report", report.date),
-            ("Check", f"adhominem check-report report.html FIRST SECOND{population or ''}"),
+            ("Check", command),
         ),
         frozenset({"SHA-256 of the model", "Check"}),
     )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.encoders.protocol import Encoder
-from adhominem.encoders.runtime import Encoded, Runtime
+from adhominem.encoders.runtime import Encoded, NetworkEncoder
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.models.files import reading
 from adhominem.models.folder import AnyModel, Model
@@ -54,13 +54,13 @@ class Member:
         Where a `look` at the document was taken, a network need not run anew for its windows.
         """
         topic = self._topic(document)
-        if isinstance(self.encoder, Runtime):
+        if isinstance(self.encoder, NetworkEncoder):
             return self.encoder.vary(tokens, topic, starts, times, look)
         return self.encoder.vary(tokens, topic, starts, times)
 
     def look(self, document: Document, tokens: list[str]) -> Encoded | None:
-        """Where the network looked; None if this is no network, or it runs on a GPU."""
-        if not isinstance(self.encoder, Runtime):
+        """Where the network looked; None if this is no network."""
+        if not isinstance(self.encoder, NetworkEncoder):
             return None
         return self.encoder.look([tokens], [self._topic(document)])
 

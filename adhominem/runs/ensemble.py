@@ -14,6 +14,7 @@ from adhominem.models.card import ensemble_card
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.folder import AnyModel, read_models, write_ensemble
 from adhominem.models.layout import LAYOUT
+from adhominem.models.shipped import model_folder
 from adhominem.models.styles import write_styles
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
@@ -35,13 +36,13 @@ def make_ensemble(
     about: str = "",
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Path:
-    """Copy the members into one folder.
+    """Copy the members, folders of models or names of shipped ones, into one folder.
 
     With the training `corpus`, each gets the kinds of text as it sees them, and a two-covariance
     model of what is left without the kind. `about` is the beginning of the model card.
     """
     output = check_output(Path(output))
-    models = [model for folder in members for model in read_models(folder)]
+    models = [model for member in members for model in read_models(model_folder(member))]
     if not models:
         raise OptionError("an ensemble without members; expected at least one")
     names = _names([model.folder for model in models])

@@ -62,15 +62,7 @@ def _texts_in(folder: Path) -> list[Path]:
     expected = ", ".join(READABLE_SUFFIXES)
     if not texts:
         raise NotFoundError(f"no text in this folder; expected files {expected}", folder)
-    inside = sorted({file.relative_to(folder).parts[0] for file in texts if file.parent != folder})
-    if len(inside) > 1:
-        warnings.warn(
-            f"{folder}: texts of {len(inside)} folders ({inside[0]}, {inside[1]}"
-            f"{', ...' if len(inside) > 2 else ''}) are all taken to be by one author; give one "
-            "author's folder, or use predict, evaluate or map for many",
-            StrayFilesWarning,
-            stacklevel=3,
-        )
+    _check_one_author(folder, texts)
     if others := sorted({*all_files(folder, deep=True)} - {*texts}):
         warnings.warn(
             f"{folder}: {len(others)} file(s) are not read, the first is {others[0].name}; "
@@ -79,6 +71,27 @@ def _texts_in(folder: Path) -> list[Path]:
             stacklevel=3,
         )
     return texts
+
+
+def _check_one_author(folder: Path, texts: Sequence[Path]) -> None:
+    """Folders side by side, and no text beside them, are those of several authors."""
+    inside = sorted({file.relative_to(folder).parts[0] for file in texts if file.parent != folder})
+    if len(inside) < 2:
+        return
+    some = f"{inside[0]}, {inside[1]}{', ...' if len(inside) > 2 else ''}"
+    if all(file.parent != folder for file in texts):
+        raise InputError(
+            f"texts of {len(inside)} folders ({some}), as if of so many authors; expected those of "
+            "one: give one author's folder, or use predict, evaluate or map for many; folders of "
+            "one author are given one by one, by --also-first or --also-second",
+            folder,
+        )
+    warnings.warn(
+        f"{folder}: texts of {len(inside)} folders ({some}) and those beside them are all taken to "
+        "be by one author; give one author's folder, or use predict, evaluate or map for many",
+        StrayFilesWarning,
+        stacklevel=4,
+    )
 
 
 def _standard_input() -> bytes:

@@ -36,7 +36,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     403: {"model": Failure, "description": "Asked by another site, or under another name."},
     408: {"model": Failure, "description": "The request came too slowly."},
     413: {"model": Failure, "description": "More than the limits allow."},
-    415: {"model": Failure, "description": "A body that is packed."},
+    415: {"model": Failure, "description": "A body that is packed, or is not said to be JSON."},
     422: {"model": Failure, "description": "A text or a setting that cannot be used."},
     503: {"model": Failure, "description": "Too many requests are waiting; see Retry-After."},
     504: {"model": Failure, "description": "The answer did not come in time."},

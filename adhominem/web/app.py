@@ -92,12 +92,19 @@ def _add_pages(app: FastAPI, comparer: Comparer) -> None:
         return Response(text, media_type=media_type)
 
     @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        return docs_page(app.openapi())
+    async def docs(request: Request) -> HTMLResponse:
+        return docs_page(app.openapi(), _address(request))
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
         return json_response(app.openapi())
+
+
+def _address(request: Request) -> str:
+    """Where the client has found the server: what stands in its browser, be there a proxy."""
+    secure = request.headers.get("x-forwarded-proto") == "https"  # as proxies say; for show alone
+    host = request.headers.get("host") or "{}:{}".format(*request.scope["server"])
+    return f"{'https' if secure else 'http'}://{host}"
 
 
 async def _refuse(request: Request, error: Exception) -> Response:

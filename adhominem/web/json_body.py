@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import HTTPException, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
+
+from adhominem.web.failures import RequestError
 
 _MOST_ENTRIES = 10_000  # of all lists and objects; how many texts there may be, the limits say
 _MOST_BETWEEN = 1_000_000  # bytes that are not in strings: indentation, and numbers
@@ -49,6 +52,16 @@ def _too_many() -> HTTPException:
     return HTTPException(413, f"too many entries; expected at most {_MOST_ENTRIES:,}")
 
 
+def _check_kind(content_type: str) -> None:
+    """A form of another site's could send anything else without being asked."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind != "application/json" and not re.fullmatch(r"application/[^/\s]+\+json", kind):
+        said = "does not say what it is" if not kind else "is not said to be JSON"
+        raise RequestError(
+            415, "WrongKind", f"the body {said}; send it with Content-Type: application/json"
+        )
+
+
 class _Body(Request):
     async def json(self) -> Any:
         """Read in a thread."""
@@ -60,9 +73,11 @@ class JsonRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """As FastAPI's, with another way to read."""
-        handle = super().get_route_handler()
+        handle, expects_body = super().get_route_handler(), self.body_field is not None
 
         async def read_and_handle(request: Request) -> Response:
+            if expects_body:
+                _check_kind(request.headers.get("content-type", ""))
             return await handle(_Body(request.scope, request.receive))
 
         return read_and_handle

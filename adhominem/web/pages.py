@@ -94,15 +94,19 @@ def error_page(error: RequestError) -> HTMLResponse:
     return HTMLResponse(page, error.status, error.headers)
 
 
-def docs_page(openapi: dict[str, Any]) -> HTMLResponse:
-    """The REST interface for people, from its OpenAPI description."""
+def docs_page(openapi: dict[str, Any], address: str) -> HTMLResponse:
+    """The REST interface for people, from its OpenAPI description; `address` is the server's."""
     sections = []
     for path, methods in openapi["paths"].items():
         for method, operation in methods.items():
             sections.append(_operation(f"{method.upper()} {path}", operation, openapi))
-    return HTMLResponse(
-        fill("docs.html", version=as_html(adhominem.__version__), sections="\n".join(sections))
+    page = fill(
+        "docs.html",
+        address=as_html(address),
+        version=as_html(adhominem.__version__),
+        sections="\n".join(sections),
     )
+    return HTMLResponse(page)
 
 
 def downloads(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import socket
+import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from threading import Thread
 from typing import Any
 
 import uvicorn
@@ -99,6 +101,7 @@ def serve(
     token: str = "",
     names: Sequence[str] = (),
     say: Callable[[str], None],
+    open_page: bool = False,
 ) -> None:
     """Serve until it is interrupted; `say` is told where, and what to beware of."""
     _log_tersely()
@@ -109,8 +112,17 @@ def serve(
                 "--token or ADHOMINEM_TOKEN, and put a proxy with HTTPS before it"
             )
         say(f"AdHominem with {service.verifier.name} at {url_of(listening)} (end it with Ctrl-C)")
+        if open_page:  # beside it, since a browser in a terminal ends when it is closed
+            Thread(target=_open_page, args=(url_of(listening), say), daemon=True).start()
         with suppress(KeyboardInterrupt):  # that is how it ends
             make_server(service, Access.of(host, token, names)).run(sockets=[listening])
+
+
+def _open_page(url: str, say: Callable[[str], None]) -> None:
+    # A server that listens everywhere is reached at the loopback address, too.
+    url = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    if not webbrowser.open(url):
+        say(f"no browser can be opened here; open {url} in one")
 
 
 def _log_tersely() -> None:

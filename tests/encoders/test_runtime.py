@@ -117,20 +117,28 @@ def test_levs_are_those_of_the_network(pairs: list[tuple[list[str], list[str]]],
     np.testing.assert_allclose(runtime_of(network).encode(documents, topics), expected, atol=1e-5)
 
 
-@given(pairs=st.lists(st.tuples(document, topic), min_size=1, max_size=4))
-@settings(max_examples=20)
-def test_the_attention_is_that_of_the_network(
-    pairs: list[tuple[list[str], list[str]]],
-) -> None:
-    pairs = sorted(pairs, key=lambda pair: -len(pair[0]))
+RUNTIMES = {"numpy": runtime_of, "torch": device_runtime_of}
+
+
+@pytest.mark.parametrize("kind", RUNTIMES)
+def test_the_attention_is_that_of_the_network(kind: str) -> None:
     network = network_with(OPTIONS)
-    documents, topics = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    expected = by_torch(network, documents, topics, WINDOWS)
-    found = runtime_of(network).look(documents, topics)
-    np.testing.assert_allclose(found.token_attention, expected.token_attention, atol=1e-5)
-    np.testing.assert_allclose(found.window_attention, expected.window_attention, atol=1e-5)
-    np.testing.assert_allclose(found.token_attention.sum(1), 1, atol=1e-5)
-    np.testing.assert_allclose(found.window_attention.sum(1), 1, atol=1e-5)
+    runtime = RUNTIMES[kind](network)
+
+    @given(pairs=st.lists(st.tuples(document, topic), min_size=1, max_size=4))
+    @settings(max_examples=20)
+    def check(pairs: list[tuple[list[str], list[str]]]) -> None:
+        pairs = sorted(pairs, key=lambda pair: -len(pair[0]))
+        documents, topics = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        expected = by_torch(network, documents, topics, WINDOWS)
+        found = runtime.look(documents, topics)
+        np.testing.assert_allclose(found.levs, expected.levs, atol=1e-5)
+        np.testing.assert_allclose(found.token_attention, expected.token_attention, atol=1e-5)
+        np.testing.assert_allclose(found.window_attention, expected.window_attention, atol=1e-5)
+        np.testing.assert_allclose(found.token_attention.sum(1), 1, atol=1e-5)
+        np.testing.assert_allclose(found.window_attention.sum(1), 1, atol=1e-5)
+
+    check()
 
 
 @pytest.mark.parametrize(
@@ -221,7 +229,6 @@ def test_torch_on_a_device_says_the_same() -> None:
 
 # Passages left out or repeated
 
-RUNTIMES = {"numpy": runtime_of, "torch": device_runtime_of}
 IntArray = npt.NDArray[np.int64]
 
 
@@ -266,6 +273,8 @@ def test_a_window_is_seen_by_the_second_lstm_as_often_as_it_is_there(kind: str) 
         tokens, about, starts, times = drawn
         whole = spread_windows(np.array([len(tokens)]), WINDOWS)
         found = runtime.vary(tokens, about, starts, times)
+        again = runtime.vary(tokens, about, starts, times, runtime.look([tokens], [about]))
+        np.testing.assert_allclose(again, found, atol=1e-6)
         for lev, row in zip(found, times.tolist(), strict=True):
             chosen = [at for at, count in enumerate(row) for _ in range(count)]
             table = WindowTable(

@@ -22,6 +22,7 @@ from adhominem.explain.report import Report, make_report
 from adhominem.explain.report_html import report_in_page, report_page
 from adhominem.runs.calibrate import calibrate_model
 from adhominem.scoring.population import Population
+from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit, read_exhibits
 
 ROWS = made_up_rows(6, 3, "r")
@@ -103,6 +104,19 @@ def test_the_same_texts_model_and_population_give_the_same_report(case: Worked) 
     assert done.stdout.startswith("The same")
     told = json.loads(case.run("--json").stdout)
     assert told == {"same": True, "differences": [], "own_scale": False}
+
+
+def test_it_may_be_computed_anew_on_a_device(case: Worked, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def load_there(model: str, *, device: str) -> Verifier:
+        asked.append(device)
+        return load(model)
+
+    monkeypatch.setattr("adhominem.verifier.load", load_there)
+    done = case.run("--device", "cuda:1")
+    assert done.exit_code == 0, done.output
+    assert asked == ["cuda:1"]
 
 
 def tampered(page: Path, change: Callable[[dict[str, Any]], None], to: Path) -> Path:
@@ -276,14 +290,45 @@ def test_a_text_may_be_renamed_and_the_order_of_a_side_does_not_matter(
     assert found == []
 
 
-def test_a_verbal_scale_of_the_reports_own_is_told(case: Worked, tmp_path: Path) -> None:
+def test_words_that_were_changed_together_with_the_scale_are_found(
+    plain: Plain, case: Worked, tmp_path: Path
+) -> None:
+    verifier, first, second, page = plain
+    reported, _ = report_in_page(page)
+    words = VerbalScale(reported.settings.scale).words(reported.log10_bayes_factor)
     own = tmp_path / "own.html"
-    text = case.page.read_text("utf-8")
-    own.write_text(text.replace("moderate support", "tremendous support"), "utf-8")
-    assert own.read_text("utf-8") != text
-    done = replace(case, page=own).run()
+    own.write_text(page.read_text("utf-8").replace(words, "tremendous support"), "utf-8")
+    assert "tremendous support" in report_in_page(own)[0].verbal
+    found = check_report(own, first, second, verifier=verifier, model=case.model)
+    assert what(found) == {"verbal scale", "verbal"}
+    assert "tremendous support" in found[0].reported
+    assert "tremendous support" not in found[0].found
+
+
+def test_a_verbal_scale_of_the_reports_own_must_be_given(case: Worked, tmp_path: Path) -> None:
+    own, scale, other = (tmp_path / name for name in ("own.html", "scale.json", "other.json"))
+    scale.write_text('[[0, "no support to speak of"], [0.001, "tremendous support"]]', "utf-8")
+    other.write_text('[[0, "no support to speak of"], [0.001, "some support"]]', "utf-8")
+    sides = (case.first, case.second, "--model", case.model, "--population", case.others)
+    made = ("report", *sides, "-o", own, "--draws", "20", "--scale", scale)
+    done = CliRunner().invoke(main, [*map(str, made)])
+    assert done.exit_code == 0, done.output
+    assert "--population POPULATION --scale SCALE" in own.read_text("utf-8")
+    assert "--scale" not in case.page.read_text("utf-8")
+    done = case.run(page=own)
+    assert done.exit_code == 1
+    assert done.stdout.startswith("verbal scale: the report has")
     assert "a verbal scale of its own" in done.stdout
-    assert "a verbal scale of its own" not in case.run().stdout
+    assert "by --scale" in done.stdout
+    told = json.loads(case.run("--json", page=own).stdout)
+    assert (told["same"], told["own_scale"]) == (False, True)
+    assert case.run("--scale", other, page=own).exit_code == 1
+    assert case.run("--scale", scale).exit_code == 1  # which the report was not made with
+    done = case.run("--scale", scale, page=own)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("The same")
+    assert "not the one of AdHominem" in done.stdout
+    assert "not the one of AdHominem" not in case.run().stdout
 
 
 def test_another_model_is_found_by_its_hash(case: Worked, small_run: SmallRun) -> None:

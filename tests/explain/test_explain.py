@@ -8,14 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from conftest import NgramRun, SmallRun, rich_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem import Document, Population, Verifier, load
+from adhominem.encoders.device import DeviceRuntime
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.texts import explain_texts
-from adhominem.models.folder import read_models
+from adhominem.models.folder import Model, read_models
 from adhominem.scoring.fusion import Scale
 from adhominem.scoring.scales import Scales
 from adhominem.text.windows import spread_starts
@@ -175,6 +177,28 @@ def test_without_a_network_there_is_no_attention(name: str, verifiers: dict[str,
     found = explain_texts(verifiers[name], TEXTS[0], TEXTS[1])
     assert not found.has_attention
     assert all(each.attention is None and not each.tokens for each in passages_of(found))
+
+
+def test_on_a_device_of_torchs_the_network_looks_as_well(
+    small_run: SmallRun, verifiers: dict[str, Verifier], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_the_processor(model: Model, device: str) -> DeviceRuntime:
+        weights, data = model.network_weights(), model.config.data
+        place = torch.device("cpu")  # there need be no GPU
+        return DeviceRuntime(weights, model.vocabulary, data.windows, model.config.encoder, place)
+
+    monkeypatch.setattr("adhominem.models.member._device_runtime", on_the_processor)
+    verifier = load(small_run.folder, device="cuda")
+    assert isinstance(verifier.members[0].encoder, DeviceRuntime)
+    found = explain_texts(verifier, TEXTS[0], TEXTS[1])
+    expected = explain_texts(verifiers["network"], TEXTS[0], TEXTS[1])
+    for text, other in zip(found.texts, expected.texts, strict=True):
+        for one, two in zip(text.passages, other.passages, strict=True):
+            assert one.attention == pytest.approx(two.attention, abs=1e-5)
+            assert one.contribution == pytest.approx(two.contribution, abs=1e-4)
+            shares = [token.attention for token in one.tokens]
+            assert shares
+            assert shares == pytest.approx([token.attention for token in two.tokens], abs=1e-5)
 
 
 @pytest.mark.parametrize("tokens", [3, 8, 11, 50, 52, 90])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from adhominem import Population, find_sources, load, make_ensemble, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
+from adhominem.models import shipped
 from adhominem.models.folder import member_folders
 from adhominem.models.styles import read_styles
 from adhominem.runs.ensemble import whole_authors
@@ -121,6 +122,18 @@ def test_members_of_the_same_name_are_numbered_and_ensembles_taken_apart(
     two = load(both).encode(TEXTS)
     np.testing.assert_array_equal(levs[:, : two.shape[1]], two)
     np.testing.assert_array_equal(levs[:, two.shape[1] :], load(ngram_run.folder).encode(TEXTS))
+
+
+def test_a_member_may_be_a_shipped_model_by_its_name(
+    small_run: SmallRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copytree(small_run.folder, tmp_path / "shipped" / "general-small")
+    monkeypatch.setattr(shipped, "_SHIPPED", tmp_path / "shipped")
+    monkeypatch.chdir(tmp_path)  # where no folder is called so
+    told = run("ensemble", "general-small", small_run.folder, "-o", tmp_path / "two", "--json")
+    assert json.loads(told)["members"] == ["general-small", "model"]
+    with pytest.raises(ModelError, match="expected a folder, or one of: general-small"):
+        make_ensemble(["general-none"], tmp_path / "none")
 
 
 def test_what_is_no_ensemble_is_refused_and_leaves_nothing(

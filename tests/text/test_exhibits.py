@@ -227,12 +227,21 @@ def test_a_string_or_a_document_is_an_exhibit_with_the_hash_of_its_text() -> Non
     assert Exhibit.of(exhibit, "first") is exhibit
 
 
-def test_folders_of_several_authors_are_not_taken_for_one_without_a_word(tmp_path: Path) -> None:
+def test_folders_of_several_authors_are_not_taken_for_one(tmp_path: Path) -> None:
     for name in ("austen", "bronte", "burney"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "letter.txt").write_text("It was he.", "utf-8")
-    with pytest.warns(
-        StrayFilesWarning, match=r"3 folders \(austen, bronte, \.\.\.\).*by one author"
-    ):
-        assert len(read_exhibits([tmp_path])) == 3
-    read_exhibits([tmp_path / "austen"])  # and here there is nothing to warn of
+        write(tmp_path / name / "letter.txt")
+    with pytest.raises(InputError, match=r"3 folders \(austen, bronte, \.\.\.\).*predict") as told:
+        read_exhibits([tmp_path])
+    assert told.value.path == str(tmp_path)
+    write(tmp_path / "austen" / "letters" / "1811.txt")  # in a folder of her own
+    read_exhibits([tmp_path / "austen"])
+    read_exhibits([tmp_path / "austen", tmp_path / "bronte"])  # on purpose
+    write(tmp_path / "letter.txt")
+    with pytest.warns(StrayFilesWarning, match=r"3 folders \(austen, .*by one author"):
+        assert len(read_exhibits([tmp_path])) == 5
+
+
+def test_one_folder_in_a_folder_is_that_of_one_author(tmp_path: Path) -> None:
+    write(tmp_path / "austen" / "emma" / "1.txt")
+    (tmp_path / "empty").mkdir()
+    assert len(read_exhibits([tmp_path])) == 1

@@ -202,9 +202,28 @@ class TestVerify:
         headers = {"Content-Type": "application/json"}
         deep = "[" * 100_000
         refusal(client.post("/api/verify", content=deep, headers=headers), 413)
-        refusal(
-            client.post("/api/verify", content="x", headers={"Content-Type": "text/plain"}), 422
+
+    @pytest.mark.parametrize("path", ["/api/verify", "/api/explain", "/api/encode"])
+    @pytest.mark.parametrize(
+        "kind",
+        [None, "", "text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json"],
+    )
+    def test_what_is_not_said_to_be_json_is_refused_in_our_own_words(
+        self, client: TestClient, path: str, kind: str | None
+    ) -> None:
+        headers = {} if kind is None else {"Content-Type": kind}
+        asked = json.dumps({"first": GARDEN, "second": RAILWAY})
+        assert refusal(client.post(path, content=asked, headers=headers), 415) == (
+            "WrongKind",
+            f"the body {'is not said to be JSON' if kind else 'does not say what it is'}; "
+            "send it with Content-Type: application/json",
         )
+
+    def test_json_may_have_a_kind_of_its_own_and_a_charset(self, client: TestClient) -> None:
+        for kind in ("Application/JSON; charset=utf-8", "application/problem+json"):
+            asked = json.dumps({"texts": [GARDEN]})
+            headers = {"Content-Type": kind}
+            assert client.post("/api/encode", content=asked, headers=headers).status_code == 200
 
     def test_a_path_that_is_not_there_and_a_wrong_method(self, client: TestClient) -> None:
         assert refusal(client.get("/api/nothing"), 404)[0] == "NotFound"
@@ -288,8 +307,18 @@ class TestOthers:
         assert page.status_code == 200
         assert "POST /api/verify" in page.text
         assert "src=" not in page.text
-        assert "http://127.0.0.1:8000/api/verify" in page.text
         assert "https://" not in page.text
+
+    def test_the_page_for_people_who_program_shows_the_address_that_it_was_found_at(
+        self, client: TestClient
+    ) -> None:
+        for host in ("127.0.0.1:8123", "localhost:9", "[::1]:8000", "127.0.0.1"):
+            page = client.get("/docs", headers={"Host": host})
+            assert f"curl -s http://{host}/api/verify" in page.text
+            assert host == "[::1]:8000" or ":8000" not in page.text
+        behind = {"Host": "localhost", "X-Forwarded-Proto": "https"}
+        page = client.get("/docs", headers=behind)
+        assert "curl -s https://localhost/api/verify" in page.text
 
 
 class TestLimits:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -184,3 +185,38 @@ def test_an_exception_is_logged_by_its_type() -> None:
     except KeyError:
         record = logging.LogRecord("x", logging.ERROR, "", 1, "it failed", (), sys.exc_info())
     assert formatter.format(record) == "it failed\nKeyError"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_page_is_opened_once_somebody_listens(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    over = Event()
+
+    class Server:
+        def run(self, sockets: list[socket.socket]) -> None:
+            assert over.wait(20)
+
+    def open_browser(url: str) -> bool:
+        port = int(url.removeprefix("http://127.0.0.1:"))
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        opened.append(url)
+        return False  # as where there is none
+
+    def say(message: str) -> None:
+        said.append(message)
+        if "no browser" in message:
+            over.set()
+
+    said: list[str] = []
+    monkeypatch.setattr("webbrowser.open", open_browser)
+    monkeypatch.setattr(server, "make_server", lambda service, access: Server())
+    monkeypatch.setattr(server, "_log_tersely", lambda: None)
+    monkeypatch.setattr("adhominem.terminal.complain", say)
+    done = CliRunner().invoke(main, ["serve", "--open", "--port", "0", "--host", host])
+    assert done.exit_code == 0, done.output
+    assert said[-1] == f"no browser can be opened here; open {opened[0]} in one"
+    over.set()
+    CliRunner().invoke(main, ["serve", "--port", "0", "--host", host])
+    assert len(opened) == 1  # not unless it is asked for
