@@ -204,6 +204,7 @@ def _short(
     side: Sequence[Exhibit], tokens: Sequence[Sequence[str]], reference: Reference | None
 ) -> Iterator[Caution]:
     """Each text counts as a whole one, however short: so it is not the sum that matters."""
+    known = reference is not None and reference.shortest >= _FEWEST_TOKENS
     usual = _SHORT_TOKENS if reference is None else max(_FEWEST_TOKENS, float(reference.shortest))
     short = [
         f"{exhibit.document.id} ({len(words)})"
@@ -219,8 +220,10 @@ def _short(
             f"too few words and marks to say anything: {named}; expected {_FEWEST_TOKENS} or more",
             decides=True,
         )
-    else:
+    elif known:
         yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
+    else:  # how long these were is not known, or they were shorter still
+        yield Caution("short", f"fewer than {usual:g} words and marks, which say little: {named}")
 
 
 def _unlike(

@@ -289,6 +289,18 @@ def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
     assert not caution.decides
 
 
+@pytest.mark.parametrize(("shortest", "limit"), [(None, 500), (20.0, 100)])
+def test_nothing_is_said_of_training_texts_whose_lengths_say_nothing(
+    shortest: float | None, limit: int
+) -> None:
+    reference = None if shortest is None else replace(NO_LIMITS, shortest=np.array(shortest))
+    note = " ".join(WINTER.split()[:50])
+    caution = only(found([note, 4 * GARDEN], VOYAGE * 4, reference=reference)[:1], "short")
+    assert caution.message.startswith(f"fewer than {limit} words and marks")
+    assert "a0.txt (" in caution.message
+    assert "training texts" not in caution.message
+
+
 def test_many_short_texts_do_not_make_a_long_one() -> None:
     words = GARDEN.split()
     notes = [" ".join(words[at : at + 15]) for at in range(0, 150, 15)]  # 150 words in ten notes
