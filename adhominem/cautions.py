@@ -58,6 +58,7 @@ def cautions_of(
     guessed_kind: bool = False,
     population: Population | None = None,
     farther: float = 0.0,
+    kind_names: Mapping[str, str] | None = None,
 ) -> list[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
@@ -66,6 +67,7 @@ def cautions_of(
     found = list(_shared(sides))
     if population is not None:
         found += _of_population(sides, population, farther)
+        found += _mixed(population, kind_names or {}, "the Bayes factor is", "leave the others out")
     for side, its_tokens, its_strangeness in zip(sides, tokens, strangeness, strict=True):
         found += _short(side, its_tokens, reference)
         for exhibit, words, how_strange in zip(side, its_tokens, its_strangeness, strict=True):
@@ -140,6 +142,13 @@ def cautions_of_many(
     if population is None:
         return
     yield from _small(population)
+    yield from _mixed(population, kind_names, "the Bayes factors are", "answer each kind by itself")
+
+
+def _mixed(
+    population: Population, kind_names: Mapping[str, str], numbers_are: str, what_to_do: str
+) -> Iterator[Caution]:
+    """The mean of texts of several kinds is that of none."""
     if max(population.kinds.values(), default=1.0) < _FEWEST_OF_A_KIND:
         shown = ", ".join(
             f"{kind_names.get(kind, kind)} ({share:.0%})"
@@ -148,7 +157,7 @@ def cautions_of_many(
         yield Caution(
             "mixed_population",
             f"the texts of the population are like several kinds of text: {shown}. If they are of "
-            "several kinds, the Bayes factors are too sure; then answer each kind by itself",
+            f"several kinds, {numbers_are} too sure; then {what_to_do}",
         )
 
 

@@ -184,6 +184,7 @@ class Verifier:
             guessed_kind=lead.styles is not None and population is None,
             population=population,
             farther=self._farther(levs, population),
+            kind_names=self.kind_names,
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)

@@ -211,6 +211,17 @@ def test_many_pairs_are_warned_of_a_population_of_several_kinds() -> None:
     assert list(cautions_of_many(True, None, {})) == []
 
 
+def test_a_comparison_is_warned_of_a_population_of_several_kinds() -> None:
+    for share, mixed in ((0.8, False), (0.55, True)):
+        several = replace(population_of(others(20)), kinds={"letters": share, "sermons": 1 - share})
+        cautions = found(GARDEN, VOYAGE, population=several)
+        assert bool(cautions) == mixed
+        if mixed:
+            message = only(cautions, "mixed_population").message
+            assert "letters (55%), sermons (45%)" in message
+            assert "the Bayes factor is too sure; then leave the others out" in message
+
+
 # copies
 
 

@@ -10,7 +10,7 @@ its name. A second run with the same output, at the same time, is refused.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
@@ -73,6 +73,7 @@ def predict(
     jobs: int = 1,
     device: str = "cpu",
     skipped: list[InputError] | None = None,
+    on_population: Callable[[int], None] = lambda count: None,
 ) -> Predicted:
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
@@ -80,7 +81,8 @@ def predict(
     then, and only then, texts should draw on their `companions` in it. They can if the model is
     calibrated for it, and if there are neither too few texts nor too many.
     Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored, or has the id of a case
-    before it, goes to `skipped`; without it, the first such thing is raised.
+    before it, goes to `skipped`; without it, the first such thing is raised. `on_population` hears
+    how many texts of the population were encoded: all of them, before the first case is read.
     """
     output = Path(output)
     if output.suffix.lower() in COMPRESSIONS:
@@ -103,6 +105,7 @@ def predict(
                 verifier=verifier,
                 companions=knows_companions,
                 skipped=unread,
+                on_documents=on_population,
             )
         settings = {
             "model": verifier.sha256,
