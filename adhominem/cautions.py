@@ -59,12 +59,14 @@ def cautions_of(
     population: Population | None = None,
     farther: float = 0.0,
     kind_names: Mapping[str, str] | None = None,
+    copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
 ) -> list[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
     `farther` says how much farther the texts are from the population than from the training texts.
+    `copies` are those of some texts on the same side, which are not in `sides`.
     """
-    found = list(_shared(sides))
+    found = [*_copied(copies), *_shared(sides)]
     if population is not None:
         found += _of_population(sides, population, farther)
         found += _mixed(population, kind_names or {}, "the Bayes factor is", "leave the others out")
@@ -257,6 +259,14 @@ def _other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
     if len(words) < _FEWEST_WORDS or len(vocabulary.words) < _COMMON_WORDS:
         return False
     return sum(word in common for word in words) / len(words) < _FEWEST_COMMON
+
+
+def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Caution]:
+    """Texts that stand on one side several times, word for word."""
+    both = [f"{text.document.id} and {each.document.id}" for text, own in copies for each in own]
+    if both:
+        named = "; ".join(both[:_MOST_NAMED]) + ("; ..." if len(both) > _MOST_NAMED else "")
+        yield Caution("repeated_text", f"the same text on one side, which counts once: {named}")
 
 
 def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:
