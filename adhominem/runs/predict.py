@@ -31,6 +31,7 @@ from adhominem.runs.partial_answers import (
 )
 from adhominem.runs.population import read_population
 from adhominem.runs.workers import Encode, Lev, encoder
+from adhominem.scoring.population import each_once
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS
@@ -237,7 +238,8 @@ class _Levs:
                 skipped.append(wrong[0])
                 continue
             good.append(case)
-            first, second = (np.array(side, dtype=np.float32) for side in found)
+            # A text that a side has several times counts once, as in a single comparison.
+            first, second = (each_once(np.array(side, dtype=np.float32)) for side in found)
             sides.append((first, second))
         return good, sides
 
