@@ -58,14 +58,18 @@ def cautions_of(
     guessed_kind: bool = False,
     population: Population | None = None,
     farther: float = 0.0,
+    kind_names: Mapping[str, str] | None = None,
+    copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
 ) -> list[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
     `farther` says how much farther the texts are from the population than from the training texts.
+    `copies` are those of some texts on the same side, which are not in `sides`.
     """
-    found = list(_shared(sides))
+    found = [*_copied(copies), *_shared(sides)]
     if population is not None:
         found += _of_population(sides, population, farther)
+        found += _mixed(population, kind_names or {}, "the Bayes factor is", "leave the others out")
     for side, its_tokens, its_strangeness in zip(sides, tokens, strangeness, strict=True):
         found += _short(side, its_tokens, reference)
         for exhibit, words, how_strange in zip(side, its_tokens, its_strangeness, strict=True):
@@ -140,6 +144,13 @@ def cautions_of_many(
     if population is None:
         return
     yield from _small(population)
+    yield from _mixed(population, kind_names, "the Bayes factors are", "answer each kind by itself")
+
+
+def _mixed(
+    population: Population, kind_names: Mapping[str, str], numbers_are: str, what_to_do: str
+) -> Iterator[Caution]:
+    """The mean of texts of several kinds is that of none."""
     if max(population.kinds.values(), default=1.0) < _FEWEST_OF_A_KIND:
         shown = ", ".join(
             f"{kind_names.get(kind, kind)} ({share:.0%})"
@@ -148,7 +159,7 @@ def cautions_of_many(
         yield Caution(
             "mixed_population",
             f"the texts of the population are like several kinds of text: {shown}. If they are of "
-            "several kinds, the Bayes factors are too sure; then answer each kind by itself",
+            f"several kinds, {numbers_are} too sure; then {what_to_do}",
         )
 
 
@@ -204,6 +215,7 @@ def _short(
     side: Sequence[Exhibit], tokens: Sequence[Sequence[str]], reference: Reference | None
 ) -> Iterator[Caution]:
     """Each text counts as a whole one, however short: so it is not the sum that matters."""
+    known = reference is not None and reference.shortest >= _FEWEST_TOKENS
     usual = _SHORT_TOKENS if reference is None else max(_FEWEST_TOKENS, float(reference.shortest))
     short = [
         f"{exhibit.document.id} ({len(words)})"
@@ -219,8 +231,10 @@ def _short(
             f"too few words and marks to say anything: {named}; expected {_FEWEST_TOKENS} or more",
             decides=True,
         )
-    else:
+    elif known:
         yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
+    else:  # how long these were is not known, or they were shorter still
+        yield Caution("short", f"fewer than {usual:g} words and marks, which say little: {named}")
 
 
 def _unlike(
@@ -245,6 +259,14 @@ def _other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
     if len(words) < _FEWEST_WORDS or len(vocabulary.words) < _COMMON_WORDS:
         return False
     return sum(word in common for word in words) / len(words) < _FEWEST_COMMON
+
+
+def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Caution]:
+    """Texts that stand on one side several times, word for word."""
+    both = [f"{text.document.id} and {each.document.id}" for text, own in copies for each in own]
+    if both:
+        named = "; ".join(both[:_MOST_NAMED]) + ("; ..." if len(both) > _MOST_NAMED else "")
+        yield Caution("repeated_text", f"the same text on one side, which counts once: {named}")
 
 
 def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:

@@ -38,6 +38,7 @@ class ComparedText:
     tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
     lev: Levs  # (lev_size,)
     looks: tuple[Encoded | None, ...]  # where each member looked; None if it was not asked
+    copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
 
     @property
     def document(self) -> Document:
@@ -51,7 +52,7 @@ class ComparedText:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The texts of both sides, and the population that they are seen against."""
+    """The texts of both sides, each once, and the population that they are seen against."""
 
     members: Sequence[Member]
     scorer: Scorer
@@ -68,6 +69,14 @@ class Comparison:
     def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:
         """Both."""
         return self.first, self.second
+
+    @property
+    def exhibits(self) -> tuple[list[Exhibit], list[Exhibit]]:
+        """All that was given of each side, copies after what they are copies of."""
+        first, second = (
+            [each for text in side for each in (text.exhibit, *text.copies)] for side in self.sides
+        )
+        return first, second
 
     @property
     def texts(self) -> tuple[ComparedText, ...]:

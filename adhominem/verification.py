@@ -21,8 +21,8 @@ class Material:
 class Side:
     """All texts of one side, by one author."""
 
-    documents: tuple[Material, ...]
-    tokens: int
+    documents: tuple[Material, ...]  # also those that are copies of others
+    tokens: int  # of the different texts
 
 
 @dataclass(frozen=True)

@@ -141,19 +141,25 @@ class Verifier:
         *,
         attention: bool = False,
     ) -> Comparison:
-        """Read, tokenize and encode both sides once; with `attention`, see where networks look."""
-        sides = [exhibits_of(first, "first"), exhibits_of(second, "second")]
-        exhibits = [exhibit for side in sides for exhibit in side]
-        documents = [exhibit.document for exhibit in exhibits]
-        tokens = [self._tokenize(document) for document in documents]
+        """Tokenize and encode each text once; with `attention`, see where networks look.
+
+        A text that a side has several times, under whatever names, counts once.
+        """
+        own = self._different(exhibits_of(first, "first"))
+        given = [*own, *self._different(exhibits_of(second, "second"))]
+        documents = [same[0].document for same, _ in given]
+        tokens = [found for _, found in given]
         looks: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(documents)
         if attention:
             levs, looks = self._look(documents, tokens)
         else:
             levs = self.encode(documents, tokens=tokens)
-        texts = tuple(map(ComparedText, exhibits, tokens, levs, looks))
+        texts = tuple(
+            ComparedText(same[0], found, lev, look, tuple(same[1:]))
+            for (same, found), lev, look in zip(given, levs, looks, strict=True)
+        )
         relevant = without_companions(population)
-        count = len(sides[0])
+        count = len(own)
         return Comparison(self.members, self.scorer, relevant, texts[:count], texts[count:])
 
     def judge(
@@ -184,6 +190,8 @@ class Verifier:
             guessed_kind=lead.styles is not None and population is None,
             population=population,
             farther=self._farther(levs, population),
+            kind_names=self.kind_names,
+            copies=[(text.exhibit, text.copies) for text in comparison.texts if text.copies],
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
         decided = decide(probability, delta, obstacles)
@@ -207,8 +215,8 @@ class Verifier:
             model=self.name,
             model_sha256=self.sha256,
             version=adhominem.__version__,
-            first=_side(exhibits[0], tokens[0]),
-            second=_side(exhibits[1], tokens[1]),
+            first=_side(comparison.first, lead),
+            second=_side(comparison.second, lead),
         )
 
     def encode(
@@ -266,6 +274,15 @@ class Verifier:
             read = [look.levs[0] for look in seen if look is not None]
             levs.append(np.array(read) if read else member.encode(documents, own))
         return self._checked(np.concatenate(levs, axis=1)), list(zip(*looks, strict=True))
+
+    def _different(self, exhibits: Sequence[Exhibit]) -> list[tuple[list[Exhibit], TokensBy]]:
+        """The different texts of a side: all exhibits of each, and its tokens."""
+        found: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
+        for exhibit in exhibits:
+            tokens = self._tokenize(exhibit.document)
+            seen = tuple(tuple(tokens[member.tokenizer].tokens) for member in self.members)
+            found.setdefault(seen, ([], tokens))[0].append(exhibit)
+        return list(found.values())
 
     def _tokenize(self, document: Document) -> TokensBy:
         """The tokens of a text, by each tokenizer, with their places."""
@@ -420,12 +437,14 @@ def _named(
     return found
 
 
-def _side(exhibits: Sequence[Exhibit], tokens: Sequence[list[str]]) -> Side:
+def _side(texts: Sequence[ComparedText], lead: Member) -> Side:
+    counts = [len(text.tokens(lead).tokens) for text in texts]
     documents = tuple(
-        Material(exhibit.document.id, len(found), exhibit.sha256)
-        for exhibit, found in zip(exhibits, tokens, strict=True)
+        Material(exhibit.document.id, count, exhibit.sha256)
+        for text, count in zip(texts, counts, strict=True)
+        for exhibit in (text.exhibit, *text.copies)
     )
-    return Side(documents, sum(document.tokens for document in documents))
+    return Side(documents, sum(counts))
 
 
 def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:

@@ -211,6 +211,17 @@ def test_many_pairs_are_warned_of_a_population_of_several_kinds() -> None:
     assert list(cautions_of_many(True, None, {})) == []
 
 
+def test_a_comparison_is_warned_of_a_population_of_several_kinds() -> None:
+    for share, mixed in ((0.8, False), (0.55, True)):
+        several = replace(population_of(others(20)), kinds={"letters": share, "sermons": 1 - share})
+        cautions = found(GARDEN, VOYAGE, population=several)
+        assert bool(cautions) == mixed
+        if mixed:
+            message = only(cautions, "mixed_population").message
+            assert "letters (55%), sermons (45%)" in message
+            assert "the Bayes factor is too sure; then leave the others out" in message
+
+
 # copies
 
 
@@ -287,6 +298,18 @@ def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
     caution = only(found(GARDEN[:800], VOYAGE * 2, reference=reference), "short")
     assert caution.message.startswith("fewer words and marks than in nearly all training texts: a0")
     assert not caution.decides
+
+
+@pytest.mark.parametrize(("shortest", "limit"), [(None, 500), (20.0, 100)])
+def test_nothing_is_said_of_training_texts_whose_lengths_say_nothing(
+    shortest: float | None, limit: int
+) -> None:
+    reference = None if shortest is None else replace(NO_LIMITS, shortest=np.array(shortest))
+    note = " ".join(WINTER.split()[:50])
+    caution = only(found([note, 4 * GARDEN], VOYAGE * 4, reference=reference)[:1], "short")
+    assert caution.message.startswith(f"fewer than {limit} words and marks")
+    assert "a0.txt (" in caution.message
+    assert "training texts" not in caution.message
 
 
 def test_many_short_texts_do_not_make_a_long_one() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from conftest import SmallRun
+from conftest import NgramRun, SmallRun, rich_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,6 +166,26 @@ def test_a_text_that_is_there_several_times_is_encoded_once(
     for number in set(order):  # each of them has the same LEV to the last bit
         assert len(np.unique(found[np.array(order) == number], axis=0)) == 1
     assert sum(counted) == len(order)  # as many as were asked for, to whoever waits
+
+
+def test_many_threads_encode_as_one_does(ngram_run: NgramRun) -> None:
+    texts = [row["text"] for row in rich_rows("letters", 4, 2, "-threads-")]
+    expected = load(ngram_run.folder).encode(texts)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(texts)) as pool:
+            for _ in range(10):
+                fresh, start = load(ngram_run.folder), Barrier(len(texts))
+
+                def encoded(fresh: Verifier = fresh, start: Barrier = start) -> Any:
+                    start.wait(60)
+                    return fresh.encode(texts)
+
+                for each in [pool.submit(encoded) for _ in texts]:
+                    np.testing.assert_allclose(each.result(), expected, rtol=1e-5, atol=1e-6)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_no_documents_give_no_levs(verifier: Verifier) -> None:

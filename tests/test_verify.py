@@ -29,7 +29,7 @@ from adhominem.scoring.fusion import Scale
 from adhominem.scoring.probability import ensemble_probability, probability_same_author
 from adhominem.scoring.scales import Scales
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, read_exhibits
 
 KEYS = {
     *("log_bayes_factor", "log10_bayes_factor", "verbal"),
@@ -239,6 +239,38 @@ def test_several_texts_are_weighed_by_the_two_covariance_model_with_sets(
         assert abs(found - other) > 1e-3
     both = verifier.verify(KNOWN[:2], KNOWN[2:]).log_bayes_factor
     assert both == pytest.approx(model.log_bayes_factor([known[:2]], [known[2:]])[0], abs=1e-5)
+
+
+def test_copies_of_a_text_on_one_side_count_once_and_are_named(
+    verifier: Verifier, tmp_path: Path
+) -> None:
+    import docx
+
+    letter = docx.Document()
+    letter.add_paragraph(KNOWN[0])
+    letter.save(str(tmp_path / "letter.docx"))
+    for name, text in (("letter", KNOWN[0]), ("other", KNOWN[1]), ("z", f"\ufeff{KNOWN[1]}\n\n")):
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    names = [tmp_path / name for name in ("letter.txt", "other.txt", "letter.docx", "z.txt")]
+    given = read_exhibits(names)
+    found = verifier.verify(given, QUESTIONED)
+    once = verifier.verify(given[:2], QUESTIONED)
+    assert found.log_bayes_factor == once.log_bayes_factor
+    assert found.likeness == once.likeness
+    assert found.first.tokens == once.first.tokens
+    (caution,) = [each for each in found.warnings if each.code == "repeated_text"]
+    for one, other in ((0, 2), (1, 3)):
+        assert f"{names[one]} and {names[other]}" in caution.message
+    assert [each for each in found.warnings if each != caution] == list(once.warnings)
+    assert {each.name: each.sha256 for each in found.first.documents} == {
+        str(name): sha256(name.read_bytes()).hexdigest() for name in names
+    }
+    two_of_one = verifier.verify(given[0], [QUESTIONED, QUESTIONED])
+    assert "calibrated_on_single_texts" not in codes(two_of_one)
+    assert two_of_one.log_bayes_factor == verifier.verify(given[0], QUESTIONED).log_bayes_factor
+    across = verifier.verify(given[0], given[2])  # no copy within a side
+    assert "repeated_text" not in codes(across)
+    assert "identical" in codes(across)
 
 
 def test_an_ensemble_weighs_several_texts_by_the_mean_of_its_members_probabilities(

@@ -116,4 +116,6 @@ def population_at(
         encoder(model, verifier, jobs=1) as encode,
         counting("population", None) as on_documents,
     ):
-        return read_population(path, encode, skipped=skipped, on_documents=on_documents)
+        return read_population(
+            path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
+        )

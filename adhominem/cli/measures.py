@@ -10,6 +10,7 @@ import click
 from adhominem import __version__
 from adhominem.cli.shared import (
     all_cores_option,
+    answering,
     check_companions,
     finish,
     force_option,
@@ -171,18 +172,24 @@ def _answers_of(
 ) -> Path:
     """A model's own answers, in a file of its name and of how it came to them."""
     from adhominem.runs.predict import predict
-    from adhominem.terminal import complain, progress
+    from adhominem.terminal import complain
     from adhominem.text.pan import pair_rows
     from adhominem.text.readers import find_sources
 
     output = folder / "answers.jsonl"
-    with progress("answering", sum(source.size() for source in find_sources(pairs))) as on_bytes:
+    size = sum(source.size() for source in find_sources(pairs))
+    with answering(
+        lambda on_bytes: pair_rows(pairs, on_bytes=on_bytes, labelled=False),
+        size,
+        population=population is not None,
+    ) as (cases, on_population):
         done = predict(
             model,
-            pair_rows(pairs, on_bytes=on_bytes, labelled=False),
+            cases,
             output,
             population=pairs if population == "input" else population,
             companions=population == "input" and companions,
+            on_population=on_population,
         )
     for caution in done.warnings:
         complain(f"warning: {caution.message}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -15,6 +17,8 @@ from adhominem.text.limits import DEFAULT_MOST_BYTES, reading_at_most
 if TYPE_CHECKING:
     from adhominem.text.pan import Pair
     from adhominem.text.readers import Source
+
+Row = TypeVar("Row")
 
 SKIPPED_STATUS = 3
 
@@ -119,6 +123,25 @@ no_companions_option = click.option(
     is_flag=True,
     help="With `--population input`, draw on no other texts that look to be by the same author.",
 )
+
+
+@contextmanager
+def answering(
+    read: Callable[[Callable[[int], None]], Iterable[Row]], size: int, *, population: bool
+) -> Iterator[tuple[Iterator[Row], Callable[[int], None]]]:
+    """The cases that are read, and what hears of a population's texts: a bar each, in turn."""
+    from adhominem.terminal import counting, progress
+
+    with ExitStack() as bar:
+
+        def cases() -> Iterator[Row]:
+            bar.close()  # where cases are read, the population is known
+            yield from read(bar.enter_context(progress("answering", size)))
+
+        if population:
+            yield cases(), bar.enter_context(counting("population", None))
+        else:
+            yield cases(), lambda texts: None
 
 
 def check_companions(population: str | None, no_companions: bool) -> None:

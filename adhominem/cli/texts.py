@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from adhominem.cli.case import Case, case_options, delta_option, scale_option
 from adhominem.cli.shared import (
+    answering,
     check_companions,
     device_option,
     find_all,
@@ -22,6 +25,10 @@ from adhominem.cli.shared import (
     sources_argument,
     told_of_companions,
 )
+
+if TYPE_CHECKING:
+    from adhominem.errors import InputError
+    from adhominem.text.pan import Pair, Problem
 
 
 @click.command()
@@ -120,7 +127,7 @@ def predict(
     from dataclasses import asdict
 
     from adhominem.runs.predict import predict as answer_all
-    from adhominem.terminal import complain, print_json, print_table, progress, say
+    from adhominem.terminal import complain, print_json, print_table, say
     from adhominem.text.pan import pair_rows, problem_rows
 
     if (source is None) == (given is None):
@@ -132,12 +139,16 @@ def predict(
         output = output / "answers.jsonl"
     skipped = skip_list()
     _, size = find_all((path,))
-    with progress("answering", size) as on_bytes:
+
+    def read(on_bytes: Callable[[int], None]) -> Iterator[Pair | Problem | InputError]:
+        if input_format == "pan20":
+            return pair_rows(path, on_bytes=on_bytes, labelled=False)
+        return problem_rows(path, on_bytes, labelled=False)
+
+    with answering(read, size, population=population is not None) as (cases, on_population):
         done = answer_all(
             model,
-            pair_rows(path, on_bytes=on_bytes, labelled=False)
-            if input_format == "pan20"
-            else problem_rows(path, on_bytes, labelled=False),
+            cases,
             output,
             population=path if population == "input" else population,
             companions=population == "input" and not no_companions,
@@ -146,6 +157,7 @@ def predict(
             jobs=jobs,
             device=device,
             skipped=skipped,
+            on_population=on_population,
         )
     for caution in done.warnings:
         complain(f"warning: {caution.message}")

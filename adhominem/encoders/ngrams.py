@@ -13,9 +13,10 @@ dictionary: neither torch nor scikit-learn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -231,28 +232,34 @@ class NgramCounter:
     def __init__(self, table: NgramTable) -> None:
         self.table = table
         self._bigrams = table.bigram_columns()
+        self._lock = Lock()
         self._forget()
 
     def _forget(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._types: list[TypeNgrams] = []
+        self._types: dict[str, TypeNgrams] = {}
         self._characters = 0  # that are remembered
 
     def _known(self, tokens: Sequence[str]) -> tuple[list[TypeNgrams], IntArray, IntArray]:
         """The token types of a text, which of them each token is, and how often each occurs."""
-        if len(self._types) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
-            self._forget()
-        numbers, types = self._numbers, self._types
-        row = []
-        for token in tokens:
-            number = numbers.get(token)
-            if number is None:
-                number = numbers[token] = len(types)
-                types.append(self.table.of_type(token))
-                self._characters += len(token)
-            row.append(number)
-        kinds, inverse, times = np.unique(row, return_inverse=True, return_counts=True)
-        return [types[kind] for kind in kinds], inverse, times
+        numbers: dict[str, int] = {}  # of this text's own types: no other thread's
+        row = [numbers.setdefault(token, len(numbers)) for token in tokens]
+        inverse = np.array(row, dtype=np.int64)
+        types = self._types  # it only grows: what others forget meanwhile stays in this one
+        if not types.keys() >= numbers.keys():
+            types = self._remember(numbers)
+        return [types[kind] for kind in numbers], inverse, np.bincount(inverse)
+
+    def _remember(self, tokens: Iterable[str]) -> dict[str, TypeNgrams]:
+        """What these types and others give; a type is in it only once that is worked out."""
+        with self._lock:
+            if len(self._types) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
+                self._forget()
+            types = self._types
+            for token in tokens:
+                if token not in types:
+                    types[token] = self.table.of_type(token)
+                    self._characters += len(token)
+            return types
 
     def count(self, tokens: Sequence[str]) -> Array:
         """(columns,): how often each n-gram occurs in a tokenized text."""

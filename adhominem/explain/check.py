@@ -115,14 +115,18 @@ def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) 
 
     A text is known by its hash: its file may have another name by now.
     """
-    known = {text.sha256: (at, text) for at, text in enumerate(reported)}
+    known: dict[str, list[int]] = {}  # a file and its copies have one hash
+    for at, text in enumerate(reported):
+        known.setdefault(text.sha256, []).append(at)
     found = []
-    for each in sorted(exhibits, key=lambda each: known.get(each.sha256, (len(known), None))[0]):
-        topic, name = "", each.document.id
-        if each.sha256 in known:
-            topic, name = known[each.sha256][1].topic, known[each.sha256][1].name
-        found.append(replace(each, document=replace(each.document, topic=topic, id=name)))
-    return found
+    for each in exhibits:
+        topic, name, at = "", each.document.id, len(reported)
+        if places := known.get(each.sha256):
+            at = places.pop(0)
+            topic, name = reported[at].topic, reported[at].name
+        document = replace(each.document, topic=topic, id=name)
+        found.append((at, replace(each, document=document)))
+    return [each for _, each in sorted(found, key=lambda placed: placed[0])]
 
 
 def _compare_texts(reported: Report, found: Report) -> Iterator[Difference]:

@@ -28,7 +28,7 @@ class WordAttention:
     """A token type."""
 
     word: str
-    tokens: int
+    tokens: int  # of the network that sees most of them
     documents: int  # that it stands in
     ratio: float  # of its attention to what its frequency explains
     low: float  # 95 % interval of the ratio, over documents
@@ -80,18 +80,17 @@ def attention_of(
     documents = tokens = 0
     for source in sources:
         for document in source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes):
-            found = networks[0].tokenizer.tokens(document.text)
-            if not found:
+            looks = []  # the tokens that each network sees, and their weights
+            for member in networks:
+                found = member.tokenizer.tokens(document.text)
+                seen = member.look(document, found) if found else None
+                if seen is not None:
+                    looks.append((found, token_weights(seen, len(found))))
+            if not looks:
                 continue
-            looks = [
-                member.look(document, member.tokenizer.tokens(document.text)) for member in networks
-            ]
-            weights = np.mean(
-                [token_weights(seen, len(found)) for seen in looks if seen is not None], axis=0
-            )
-            _add(sums, found, weights)
+            _add(sums, looks)
             documents += 1
-            tokens += len(found)
+            tokens += max(len(found) for found, _ in looks)
     if not documents:
         raise NotFoundError("no text in the corpus; expected at least one")
     words = [_word(word, each) for word, each in sums.items() if each.documents >= fewest_documents]
@@ -117,13 +116,24 @@ def token_weights(seen: Encoded, tokens: int) -> npt.NDArray[np.float64]:
     return np.asarray(weights / max(float(weights.sum()), 1e-300))
 
 
-def _add(sums: dict[str, _Sums], tokens: list[str], weights: npt.NDArray[np.float64]) -> None:
-    kinds, index, times = np.unique(tokens, return_inverse=True, return_counts=True)
-    attention = np.bincount(index, weights)
-    even = times / len(tokens)
-    for kind, count, got, expected in zip(kinds.tolist(), times, attention, even, strict=True):
+def _add(
+    sums: dict[str, _Sums], looks: Sequence[tuple[list[str], npt.NDArray[np.float64]]]
+) -> None:
+    """A document: what a word gets, and would get by its frequency, is the mean of the networks.
+
+    Networks may normalise texts in different ways, and then do not see the same words.
+    """
+    means: dict[str, tuple[int, float, float]] = {}
+    for tokens, weights in looks:
+        kinds, index, times = np.unique(tokens, return_inverse=True, return_counts=True)
+        attention = np.bincount(index, weights) / len(looks)
+        even = times / len(tokens) / len(looks)
+        for kind, *found in zip(kinds.tolist(), times, attention, even, strict=True):
+            count, got, expected = means.get(kind, (0, 0.0, 0.0))
+            means[kind] = max(count, int(found[0])), got + found[1], expected + found[2]
+    for kind, (count, got, expected) in means.items():
         own = sums[kind]
-        own.tokens += int(count)
+        own.tokens += count
         own.documents += 1
         own.attention += got
         own.even += expected

@@ -42,7 +42,8 @@ def read_population(
     most = MOST if companions else _MOST_TEXTS
     kept: list[tuple[float, int, Document]] = []
     seen: set[bytes] = set()
-    for document in read_documents(path, author_required=False, skipped=skipped):
+    found = read_documents(path, author_required=False, labelled=False, skipped=skipped)
+    for document in found:  # by whomever: what a truth beside them lacks belongs to it, too
         key = blake2b(document.text.encode(), digest_size=16).digest()
         if key in seen:
             continue

@@ -10,7 +10,7 @@ its name. A second run with the same output, at the same time, is refused.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
@@ -31,6 +31,7 @@ from adhominem.runs.partial_answers import (
 )
 from adhominem.runs.population import read_population
 from adhominem.runs.workers import Encode, Lev, encoder
+from adhominem.scoring.population import each_once
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS
@@ -73,6 +74,7 @@ def predict(
     jobs: int = 1,
     device: str = "cpu",
     skipped: list[InputError] | None = None,
+    on_population: Callable[[int], None] = lambda count: None,
 ) -> Predicted:
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
@@ -80,7 +82,8 @@ def predict(
     then, and only then, texts should draw on their `companions` in it. They can if the model is
     calibrated for it, and if there are neither too few texts nor too many.
     Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored, or has the id of a case
-    before it, goes to `skipped`; without it, the first such thing is raised.
+    before it, goes to `skipped`; without it, the first such thing is raised. `on_population` hears
+    how many texts of the population were encoded: all of them, before the first case is read.
     """
     output = Path(output)
     if output.suffix.lower() in COMPRESSIONS:
@@ -103,6 +106,7 @@ def predict(
                 verifier=verifier,
                 companions=knows_companions,
                 skipped=unread,
+                on_documents=on_population,
             )
         settings = {
             "model": verifier.sha256,
@@ -237,7 +241,8 @@ class _Levs:
                 skipped.append(error)
                 continue
             good.append(case)
-            first, second = (np.array(side, dtype=np.float32) for side in found)
+            # A text that a side has several times counts once, as in a single comparison.
+            first, second = (each_once(np.array(side, dtype=np.float32)) for side in found)
             sides.append((first, second))
         return good, sides
 

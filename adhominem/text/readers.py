@@ -97,7 +97,7 @@ class Source:
         return sum(map(_size, self.files()))
 
     def _rows(
-        self, on_bytes: OnBytes | None
+        self, on_bytes: OnBytes | None, *, labelled: bool = True
     ) -> Iterator[tuple[Path, int | None, Document | InputError]]:
         """(file, line, document), and in its place the error for each that cannot be read."""
         match self.layout:
@@ -105,9 +105,9 @@ class Source:
                 lines = _json_documents(read_json_lines(self.path, on_bytes), self.path)
                 return ((self.path, line, row) for line, row in lines)
             case Layout.PAIRS:
-                rows = _pair_documents(pair_rows(self.path, on_bytes=on_bytes))
+                rows = _pair_documents(pair_rows(self.path, on_bytes=on_bytes, labelled=labelled))
             case Layout.PROBLEMS:
-                rows = _problem_documents(self.path, on_bytes)
+                rows = _problem_documents(self.path, on_bytes, labelled=labelled)
             case _:
                 if self.layout is Layout.AUTHOR_FOLDERS:
                     strays = visible_files(self.path, READABLE_SUFFIXES)
@@ -119,15 +119,19 @@ class Source:
         self,
         *,
         author_required: bool = True,
+        labelled: bool = True,
         skipped: list[InputError] | None = None,
         on_bytes: OnBytes | None = None,
     ) -> Iterator[Document]:
-        """The documents; what cannot be read raises, or goes to `skipped` if given."""
+        """The documents; what cannot be read raises, or goes to `skipped` if given.
+
+        Without `labelled`, no truth is looked for: a case that it lacks is read all the same.
+        """
         rows = (
             self._no_author(row, file, line)
             if author_required and isinstance(row, Document) and not row.author.strip()
             else row
-            for file, line, row in self._rows(on_bytes)
+            for file, line, row in self._rows(on_bytes, labelled=labelled)
         )
         return stop_or_skip(rows, skipped)
 
@@ -208,11 +212,17 @@ def check_names(sources: Sequence[Source]) -> None:
 
 
 def read_documents(
-    path: str | Path, *, author_required: bool = True, skipped: list[InputError] | None = None
+    path: str | Path,
+    *,
+    author_required: bool = True,
+    labelled: bool = True,
+    skipped: list[InputError] | None = None,
 ) -> Iterator[Document]:
-    """Every document at a path, whatever its layout."""
+    """Every document at a path, whatever its layout; see `Source.documents`."""
     for source in find_sources(path):
-        yield from source.documents(author_required=author_required, skipped=skipped)
+        yield from source.documents(
+            author_required=author_required, labelled=labelled, skipped=skipped
+        )
 
 
 def documents_in(
@@ -377,9 +387,11 @@ def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
             yield document
 
 
-def _problem_documents(path: Path, on_bytes: OnBytes | None) -> Iterator[Document | InputError]:
+def _problem_documents(
+    path: Path, on_bytes: OnBytes | None, *, labelled: bool = True
+) -> Iterator[Document | InputError]:
     folder = readable_name(path.resolve().name)
-    for problem in problem_rows(path, on_bytes):
+    for problem in problem_rows(path, on_bytes, labelled=labelled):
         if isinstance(problem, InputError):
             yield problem
             continue

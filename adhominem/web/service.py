@@ -81,7 +81,7 @@ class Service:
         relevant = None
         if population is not None:
             with encoder(model, verifier, jobs=1) as encode:
-                relevant = read_population(population, encode)
+                relevant = read_population(population, encode, verifier=verifier)
         return cls(verifier, explainer, population=relevant, limits=limits, model=model)
 
     @property

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -174,6 +177,32 @@ def test_a_counter_that_has_to_forget_counts_the_same(
         found = [counter.count(each) for each in documents]
         np.testing.assert_array_equal(found, expected)
     assert len(counter._types) <= len(set(documents[-1]))
+
+
+def test_many_threads_count_what_one_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [row["text"].split() for row in rich_rows("letters", 4, 2)]
+    table = table_of(documents)
+    expected = [NgramCounter(table).count(each) for each in documents]
+    monkeypatch.setattr(ngrams, "_MOST_TYPES", 60)  # so that it also forgets meanwhile
+    threads = len(documents)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in range(20):
+                counter, start = NgramCounter(table), Barrier(threads)
+
+                def counted(
+                    first: int, counter: NgramCounter = counter, start: Barrier = start
+                ) -> list[Any]:
+                    start.wait(60)
+                    return [counter.count(documents[first - at]) for at in range(threads)]
+
+                for first, found in enumerate(pool.map(counted, range(threads))):
+                    own = [expected[first - at] for at in range(threads)]
+                    np.testing.assert_array_equal(found, own)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @given(some_texts, texts, st.randoms(use_true_random=False))

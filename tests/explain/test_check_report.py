@@ -119,6 +119,21 @@ def test_it_may_be_computed_anew_on_a_device(case: Worked, monkeypatch: pytest.M
     assert asked == ["cuda:1"]
 
 
+def test_a_file_and_its_copy_keep_their_own_names(
+    case: Worked, plain: Plain, tmp_path: Path
+) -> None:
+    verifier, first, second, _ = plain
+    copy = replace(first[0], document=replace(first[0].document, id="copy.txt"))
+    made = make_report(
+        verifier, [*first, copy], second, draws=20, date="2026-05-31", model=case.model
+    )
+    assert [text.name for text in made.first] == [first[0].document.id, "copy.txt"]
+    assert "repeated_text" in [each.code for each in made.warnings]
+    (page := tmp_path / "copies.html").write_text(report_page(made), "utf-8")
+    for given in ([*first, copy], [copy, *first]):
+        assert check_report(page, given, second, verifier=verifier, model=case.model) == []
+
+
 def tampered(page: Path, change: Callable[[dict[str, Any]], None], to: Path) -> Path:
     """A page whose data, and all that is shown of them, were changed."""
     reported, text = report_in_page(page)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
 import scipy.stats
-from conftest import SmallRun
+from conftest import SmallRun, write_rows
 
 from adhominem import Document, find_sources, load, read_documents
 from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.models.folder import write_ensemble
 from adhominem.runs.attention import attention_of, student_95, token_weights
 
 
@@ -105,6 +108,36 @@ def test_words_of_few_documents_are_left_out(small_run: SmallRun) -> None:
         word.word for word in every.words if word.documents >= 30
     }
     assert len(some.words) < len(every.words)
+
+
+def test_each_network_has_its_own_tokens(small_run: SmallRun, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        copytree(small_run.folder, tmp_path / name)
+    config = tmp_path / "two" / "config.json"
+    settings = json.loads(config.read_text("utf-8"))
+    settings["config"]["data"]["normaliser"]["steps"] = []
+    config.write_text(json.dumps(settings), "utf-8")
+    write_ensemble(tmp_path, ["one", "two"], {}, "", "0")
+    # a soft hyphen and curly quotes, which the first network alone does away with
+    texts = [f"it was \u201cthe\u201d a\u00adnd of {'he ' * at}in" for at in range(1, 4)]
+    corpus = write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in texts])
+    attention, even = defaultdict[str, float](float), defaultdict[str, float](float)
+    lengths = []
+    for text in texts:
+        for name in ("one", "two"):
+            (member,) = load(tmp_path / name).members
+            tokens = member.tokenizer.tokens(text)
+            weights = slow_weights(tmp_path / name, Document(text=text))
+            for token, weight in zip(tokens, weights, strict=True):
+                attention[token] += weight / 2
+                even[token] += 1 / len(tokens) / 2
+            lengths.append(len(tokens))
+    assert lengths[0] != lengths[1]
+    found = attention_of(tmp_path, find_sources(corpus), fewest_documents=1)
+    assert {each.word for each in found.words} == set(even)
+    for each in found.words:
+        expected = attention[each.word] / even[each.word]
+        assert each.ratio == pytest.approx(expected, rel=1e-5)
 
 
 def test_only_networks_have_attention(profile_folder: Path, small_run: SmallRun) -> None:

@@ -232,6 +232,17 @@ def test_problems_with_several_known_texts_are_scored_as_sets(
         assert row["log_bayes_factor"] == pytest.approx(expected, abs=1e-5)
 
 
+def test_copies_of_a_known_text_count_once(model: Path, tmp_path: Path) -> None:
+    for id, known in (("EN001", [0, 1]), ("EN002", [0, 1, 0, 0])):
+        (problem := tmp_path / "pan15" / id).mkdir(parents=True)
+        for at, text in enumerate(known, start=1):
+            (problem / f"known{at:02}.txt").write_text(TEXTS[text], "utf-8")
+        (problem / "unknown.txt").write_text(TEXTS[20], "utf-8")
+    predict(model, problem_rows(tmp_path / "pan15"), tmp_path / "answers.jsonl")
+    one, other = (row["log_bayes_factor"] for row in read(tmp_path / "answers.jsonl"))
+    assert one == other
+
+
 def test_an_ensemble_predicts(model: Path, tmp_path: Path, pairs: Path) -> None:
     from adhominem.models.folder import write_ensemble
 

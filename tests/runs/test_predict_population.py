@@ -7,6 +7,8 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from adhominem import (
     make_ensemble,
     predict,
     read_pairs,
+    terminal,
     write_pair_set,
 )
 from adhominem.cli import main
@@ -32,6 +35,7 @@ from adhominem.runs import predict as module
 from adhominem.scoring import scorer as scorer_module
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.pan import pair_rows
+from adhominem.web.service import Service
 
 TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
 OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
@@ -124,6 +128,28 @@ def test_verify_with_a_population_says_what_python_says(model: Path, tmp_path: P
     assert expected.log_bayes_factor == pytest.approx(by_hand[0], abs=1e-6)
 
 
+def test_verify_and_serve_are_warned_of_a_population_of_several_kinds(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    kinds = [rich_rows(kind, 12, 1, "-both-") for kind in ("letters", "notes")]
+    rows = [row for both in zip(*kinds, strict=True) for row in both]
+    others = write_rows(tmp_path / "others.jsonl", rows)
+    for name, text in (("one", TEXTS[0]), ("two", TEXTS[1])):
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    model, known = ngram_run.folder, load(ngram_run.folder)
+    by_hand = known.population([row["text"] for row in rows])
+    assert 0 < max(by_hand.kinds.values()) < 0.75
+    both = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    told = run("verify", *both, "--model", model, "--population", others, "--json").stdout
+    assert "mixed_population" in [each["code"] for each in json.loads(told)["warnings"]]
+    service = Service.open(model, others)
+    try:
+        assert service.population is not None
+        assert service.population.kinds == by_hand.kinds
+    finally:
+        service.close()
+
+
 def test_a_population_of_another_model_is_refused(model: Path, ngram_run: NgramRun) -> None:
     population = load(ngram_run.folder).population(OTHERS)
     with pytest.raises(OptionError, match="encoded by another model"):
@@ -131,6 +157,28 @@ def test_a_population_of_another_model_is_refused(model: Path, ngram_run: NgramR
 
 
 # predict
+
+
+def test_the_population_has_a_bar_before_that_of_the_answers(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+        counts: list[int] = []
+        yield counts.append
+        told.append(f"{what} {sum(counts)}")
+
+    monkeypatch.setattr(terminal, "counting", bar)
+    monkeypatch.setattr(terminal, "progress", bar)
+    size, texts = pairs.stat().st_size, len(used(pairs))
+    predicted = ["predict", pairs, "--model", model, "-o"]
+    run(*predicted, tmp_path / "one.jsonl", "--population", "input")
+    assert told == [f"population {texts}", f"answering {size}"]
+    told.clear()
+    run(*predicted, tmp_path / "two.jsonl")
+    assert told == [f"answering {size}"]
 
 
 def test_predict_with_the_input_as_population_says_what_python_says(

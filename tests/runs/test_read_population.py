@@ -87,6 +87,30 @@ def test_whatever_the_layout_the_mean_is_that_of_every_text_once(
     np.testing.assert_allclose(expected.lev_mean, by_hand, rtol=1e-9)
 
 
+def test_what_a_truth_beside_the_texts_lacks_is_of_the_population_all_the_same(
+    tmp_path: Path,
+) -> None:
+    pairs = [
+        {"id": str(at), "fandoms": ["", ""], "pair": [str(at), str(10 + at)]} for at in range(6)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)), "utf-8")
+    truth = {"id": "3", "same": True, "authors": ["x", "x"]}
+    (tmp_path / "truth.jsonl").write_text(json.dumps(truth) + "\n{ no line", "utf-8")
+    for path in (tmp_path, tmp_path / "pairs.jsonl"):
+        found = read_population(path, Numbered())  # without a list of what is skipped
+        assert (found.texts, found.lev_mean[0]) == (12, 7.5)
+
+
+def test_problems_without_a_line_in_the_truth_are_of_the_population(tmp_path: Path) -> None:
+    for at in range(6):
+        (folder := tmp_path / f"EN00{at}").mkdir()
+        (folder / "known01.txt").write_text(str(at), "utf-8")
+        (folder / "unknown.txt").write_text(str(10 + at), "utf-8")
+    (tmp_path / "truth.txt").write_text("EN003 Y\n", "utf-8")
+    found = read_population(tmp_path, Numbered())
+    assert (found.texts, found.lev_mean[0]) == (12, 7.5)
+
+
 def test_texts_are_encoded_some_at_a_time_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
