@@ -25,6 +25,7 @@ from adhominem.errors import InputError
 from adhominem.explain.report import Report, ReportedPopulation
 from adhominem.explain.report_html import report_in_page, report_page
 from adhominem.explain.typed_json import as_json
+from adhominem.harmless import spelt_out
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -122,8 +123,7 @@ def test_whatever_things_are_called_the_page_keeps_its_shape_and_says_it(
     page = report_page(given)
     found = read(page)
     assert found.tags == tags_of(usual)
-    readable = given.case.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    assert readable in found.words
+    assert spelt_out(given.case) in found.words
     assert json.loads(found.data) == given.to_json()
     assert page.count("</script>") == 2
 
