@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,6 +40,7 @@ else:
 
 
 _HELD_BY_ANOTHER = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+_LOOKS, _BETWEEN_LOOKS = 20, 0.05  # times, seconds: for a name in a lock
 _LONGEST_COMMAND = 200  # characters of it that are told
 
 _held: dict[Path, int] = {}  # the locks of this process, and the threads that hold them
@@ -89,7 +91,7 @@ def _take(lock: Path, path: Path) -> int | None:
                 return file
         except OSError as error:
             if error.errno in _HELD_BY_ANOTHER:
-                told = _told(_holder_in(file, lock))
+                told = _told(_at_work(file, lock))
                 os.close(file)
                 raise LockedError(
                     f"{path} is being written by {told}; wait for it to finish, or choose "
@@ -170,6 +172,15 @@ def _holder_in(file: int, lock: Path) -> dict[str, Any]:
             f"{lock} is no lock of AdHominem, but has the name of one; move it elsewhere"
         ) from None
     return holder
+
+
+def _at_work(file: int, lock: Path) -> dict[str, Any]:
+    """Who holds this lock; whoever has only just taken it gets a moment to sign it."""
+    for _ in range(_LOOKS):
+        if holder := _holder_in(file, lock):
+            return holder
+        time.sleep(_BETWEEN_LOOKS)
+    return {}
 
 
 def _told(holder: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from typing import Any
 import pytest
 
 from adhominem.errors import LockedError, OptionError
+from adhominem.text import locks
 from adhominem.text.locks import locked
 
 HOLD = """
 import sys
+import time
+from adhominem.text import locks
 from adhominem.text.locks import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
@@ -28,6 +32,7 @@ COUNT = """
 import sys, time
 from pathlib import Path
 from adhominem.errors import LockedError
+from adhominem.text import locks
 from adhominem.text.locks import locked
 name, counter, times = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 done = 0
@@ -176,3 +181,36 @@ def test_whatever_lies_under_the_name_of_a_lock_is_an_error_that_names_it(
     with pytest.raises(OptionError, match=r"out\.lock is no lock"), locked(tmp_path / "out"):
         pass
     assert lock.read_text("utf-8") == content
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are of another sort there")
+def test_whoever_has_only_just_taken_it_gets_a_moment_to_say_so(tmp_path: Path) -> None:
+    import fcntl
+
+    lock = tmp_path / ".output.lock"
+    with open(lock, "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+        def sign() -> None:
+            time.sleep(0.2)
+            json.dump({"process": 4711, "host": "h", "since": "s", "command": "c"}, file)
+            file.flush()
+
+        with ThreadPoolExecutor(1) as pool:
+            signing = pool.submit(sign)
+            with pytest.raises(LockedError, match="process 4711"), locked(tmp_path / "output"):
+                pass
+            signing.result()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are of another sort there")
+def test_one_that_nobody_signs_is_somebodys_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    monkeypatch.setattr(locks, "_LOOKS", 2)
+    with open(tmp_path / ".output.lock", "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(LockedError, match="by another process"), locked(tmp_path / "output"):
+            pass
