@@ -21,8 +21,6 @@ from adhominem.text.locks import locked
 
 HOLD = """
 import sys
-import time
-from adhominem.text import locks
 from adhominem.text.locks import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
@@ -32,7 +30,6 @@ COUNT = """
 import sys, time
 from pathlib import Path
 from adhominem.errors import LockedError
-from adhominem.text import locks
 from adhominem.text.locks import locked
 name, counter, times = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 done = 0
