@@ -14,7 +14,7 @@ import adhominem
 from adhominem.cautions import cautions_of
 from adhominem.comparison import ComparedText, Comparison
 from adhominem.encoders.runtime import Encoded
-from adhominem.errors import EmptyTextError, InputError, ModelError, OptionError
+from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.calibration import read_scales
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import AnyModel, model_hash, read_models
@@ -27,7 +27,7 @@ from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.population import Population, each_once, without_companions
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.scales import Scales
-from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.scorer import Scorer, check_numbers
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
@@ -45,7 +45,6 @@ TokensBy = Mapping[Tokenizer, Tokens]
 Result = TypeVar("Result")
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
-_LARGEST = 1e30  # no LEV comes near; numbers much larger would end as infinite
 
 
 class Verifier:
@@ -292,12 +291,7 @@ class Verifier:
         }
 
     def _checked(self, levs: Levs) -> Levs:
-        """Weights may all be numbers, and what is computed with them may not."""
-        if levs.size and not -_LARGEST < levs.min() <= levs.max() < _LARGEST:
-            raise ModelError(
-                f"the model {self.name} gives LEVs that are no numbers, or beyond all bounds: it "
-                "is damaged; fetch or train it again"
-            )
+        check_numbers(levs, f"the model {self.name} gives LEVs")
         return levs
 
     def encode_pairs(

@@ -27,7 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Levs = npt.NDArray[np.float32]
 
-_LARGEST = 1e30  # no score comes near
+_LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
@@ -154,12 +154,7 @@ class Scorer:
         ]
         scores = Scores(np.array(said), self.members[0].context(*sides[0], centres[0]))
         for values in (scores.members, scores.context):
-            # Weights may all be numbers, and what is computed with them may not.
-            if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
-                raise ModelError(
-                    "the model gives scores that are no numbers, or beyond all bounds: it is "
-                    "damaged; fetch or train it again"
-                )
+            check_numbers(values, "the model gives scores")
         return scores
 
     def _no_scores(self, pairs: int) -> Scores:
@@ -204,6 +199,15 @@ class Scorer:
         usual = self.scales.usual_clearness or companions.clearness
         heard = hearing(companions.clearness, usual)  # (members,)
         return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * heard[:, None]
+
+
+def check_numbers(values: AnyFloats, given: str) -> None:
+    """A ModelError if these left the range of numbers: weights that are numbers all may do that."""
+    if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
+        raise ModelError(
+            f"{given} that are not numbers, or out of all bounds: it is damaged; fetch or train "
+            "it again"
+        )
 
 
 def _table(sides: Sides) -> AnyFloats | None:

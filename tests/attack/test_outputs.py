@@ -213,32 +213,18 @@ def test_who_holds_the_lock_and_is_killed_lets_go_of_it(
     attack.tried("kills", attack.rounds(1, 5))
 
 
-def train_on(corpus: Path, dev: Path, output: Path, config: Any) -> None:
-    import torch
-
-    from adhominem import PackedCorpus, train
-
-    torch.set_num_threads(1)
-    train(
-        PackedCorpus.open(corpus),
-        {"dev": PackedCorpus.open(dev)},
-        output,
-        config=config,
-        device="cpu",
-        resume=True,
-    )
-
-
 def test_training_killed_at_random_moments_ends_with_the_bytes_of_one_that_was_not(
     ngram_run: NgramRun, tmp_path: Path, attack: Attack
 ) -> None:
+    from killed_runs import train_until
+
     context = get_context("forkserver")
     context.set_forkserver_preload(["torch", "adhominem.runs.ngrams"])
     output = tmp_path / "model"
     places = (ngram_run.data.corpus_folder, ngram_run.data.dev_folder, output, ngram_run.config)
 
     def start() -> Any:
-        process = context.Process(target=train_on, args=places)
+        process = context.Process(target=train_until, args=(None, *places))
         process.start()
         return process
 
