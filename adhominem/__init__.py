@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from adhominem.evaluation.answers import load_answers, load_truth, write_answers
     from adhominem.evaluation.leaks import check_leaks
     from adhominem.evaluation.measures import evaluate
-    from adhominem.explain.check import check_report
     from adhominem.explain.explanation import Explanation
-    from adhominem.explain.html import explanation_page
-    from adhominem.explain.report import Report, make_report
-    from adhominem.explain.report_html import report_page
     from adhominem.explain.texts import explain_texts
+    from adhominem.jobs.attention import attention_of
+    from adhominem.jobs.calibrate import calibrate_model
+    from adhominem.jobs.encode import encode
+    from adhominem.jobs.ensemble import make_ensemble
+    from adhominem.jobs.map import map_corpus
+    from adhominem.jobs.predict import predict
+    from adhominem.jobs.table import table
+    from adhominem.jobs.train import train
     from adhominem.models.shipped import shipped_models
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
     from adhominem.pairs.split import SplitOptions, split
-    from adhominem.runs.attention import attention_of
-    from adhominem.runs.calibrate import calibrate_model
-    from adhominem.runs.encode import encode
-    from adhominem.runs.ensemble import make_ensemble
-    from adhominem.runs.map import map_corpus
-    from adhominem.runs.predict import predict
-    from adhominem.runs.table import table
-    from adhominem.runs.train import train
+    from adhominem.render.html import explanation_page
+    from adhominem.report.check import check_report
+    from adhominem.report.html import report_page
+    from adhominem.report.report import Report, make_report
     from adhominem.scoring.calibration import Calibration, calibrate
     from adhominem.scoring.population import Population
     from adhominem.scoring.two_covariance import TwoCovariance
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from adhominem.text.tokenizer import Tokenizer
     from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
     from adhominem.text.windows import WindowOptions
-    from adhominem.verification import Verification
-    from adhominem.verifier import Verifier, load
+    from adhominem.verify.verification import Verification
+    from adhominem.verify.verifier import Verifier, load
 
 _HOMES = {
     "AdHominemError": "errors",
@@ -65,35 +65,35 @@ _HOMES = {
     "PackedCorpus": "text.corpus",
     "PairOptions": "pairs.epochs",
     "Population": "scoring.population",
-    "Report": "explain.report",
+    "Report": "report.report",
     "SplitOptions": "pairs.split",
     "Tokenizer": "text.tokenizer",
     "TwoCovariance": "scoring.two_covariance",
     "VerbalScale": "scoring.verbal",
-    "Verification": "verification",
-    "Verifier": "verifier",
+    "Verification": "verify.verification",
+    "Verifier": "verify.verifier",
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",
     "WindowOptions": "text.windows",
-    "attention_of": "runs.attention",
+    "attention_of": "jobs.attention",
     "batches": "pairs.epochs",
     "calibrate": "scoring.calibration",
-    "calibrate_model": "runs.calibrate",
+    "calibrate_model": "jobs.calibrate",
     "check_leaks": "evaluation.leaks",
-    "check_report": "explain.check",
+    "check_report": "report.check",
     "draw_epoch": "pairs.epochs",
-    "encode": "runs.encode",
+    "encode": "jobs.encode",
     "evaluate": "evaluation.measures",
     "explain_texts": "explain.texts",
-    "explanation_page": "explain.html",
+    "explanation_page": "render.html",
     "find_sources": "text.readers",
-    "load": "verifier",
+    "load": "verify.verifier",
     "load_answers": "evaluation.answers",
     "load_truth": "evaluation.answers",
-    "make_ensemble": "runs.ensemble",
-    "make_report": "explain.report",
-    "map_corpus": "runs.map",
-    "predict": "runs.predict",
+    "make_ensemble": "jobs.ensemble",
+    "make_report": "report.report",
+    "map_corpus": "jobs.map",
+    "predict": "jobs.predict",
     "prepare": "text.prepare",
     "prepare_pairs": "text.prepare",
     "preset": "config",
@@ -101,11 +101,11 @@ _HOMES = {
     "read_exhibits": "text.exhibits",
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
-    "report_page": "explain.report_html",
+    "report_page": "report.html",
     "shipped_models": "models.shipped",
     "split": "pairs.split",
-    "table": "runs.table",
-    "train": "runs.train",
+    "table": "jobs.table",
+    "train": "jobs.train",
     "write_answers": "evaluation.answers",
     "write_pair_set": "pairs.pair_set",
 }

@@ -27,14 +27,14 @@ import adhominem
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.measures import measure
+from adhominem.jobs.calibrate import shortened
 from adhominem.models.card import card_with
 from adhominem.models.folder import member_folders
 from adhominem.models.shipped import model_folder
-from adhominem.runs.calibrate import shortened
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
-from adhominem.verifier import Verifier
+from adhominem.verify.verifier import Verifier
 
 MEASURES = {
     "auc": "AUC",

@@ -30,7 +30,7 @@ from adhominem.scoring.companions import FEWEST
 from adhominem.scoring.population import Population
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
-from adhominem.verifier import Verifier
+from adhominem.verify.verifier import Verifier
 
 
 def costs(verifier: Verifier, pairs: list[Pair]) -> tuple[list[float], int]:

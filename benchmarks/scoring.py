@@ -22,7 +22,7 @@ from measure import DEFAULT_CORPORA
 import adhominem
 from adhominem.scoring.population import Population
 from adhominem.text.readers import read_pairs
-from adhominem.verifier import Levs, Verifier
+from adhominem.verify.verifier import Levs, Verifier
 
 
 def best_of_three(work: Callable[[], object]) -> float:

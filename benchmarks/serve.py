@@ -283,7 +283,7 @@ def attack(texts: list[str], seconds: float) -> None:
 
 def serve(jobs_at_once: int) -> None:
     """The server itself; its address goes to stderr, its log nowhere."""
-    from adhominem.terminal import complain
+    from adhominem.cli.terminal import complain
     from adhominem.web import server
     from adhominem.web.limits import Limits
     from adhominem.web.service import Service

@@ -26,14 +26,14 @@ from safetensors.torch import save_file
 
 from adhominem.config import Config, preset
 from adhominem.evaluation.ranking import auc
-from adhominem.runs.dev import DevSet, encode_documents
 from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.training.checkpoint import weights_of
 from adhominem.training.data import DeviceCorpus
-from adhominem.training.loop import Trainer
-from adhominem.training.model import SiameseModel
+from adhominem.training.dev import DevSet, encode_documents
+from adhominem.training.network_loop import Trainer
+from adhominem.training.siamese import SiameseModel
 
 
 def fit(model: SiameseModel, data: DeviceCorpus, most: int = 6_000) -> TwoCovariance:

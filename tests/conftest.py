@@ -14,7 +14,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from adhominem.config import Config, NgramConfig
     from adhominem.models.folder import Model
-    from adhominem.models.ngrams import NgramModel
+    from adhominem.models.ngram_model import NgramModel
     from adhominem.text.corpus import PackedCorpus
 
 # A busy machine is no reason to fail: what takes long shows in `pytest --durations`.
@@ -150,7 +150,7 @@ def small_run(
 @pytest.fixture
 def quick_export(monkeypatch: pytest.MonkeyPatch) -> None:
     """For runs whose graph no test looks at."""
-    from adhominem.runs import member
+    from adhominem.training import train_network as member
 
     monkeypatch.setattr(
         member, "export_onnx", lambda network, example, path: path.write_bytes(b"no graph")
@@ -263,7 +263,7 @@ def ngram_run(
     import torch
 
     from adhominem import train
-    from adhominem.models.ngrams import NgramModel
+    from adhominem.models.ngram_model import NgramModel
 
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("ngrams") / "ngrams"
@@ -315,7 +315,7 @@ def mixed_folder(
 ) -> Path:
     """An n-gram model, a network and a profile as one, calibrated on other authors."""
     from adhominem import find_sources, make_ensemble, read_pairs, write_pair_set
-    from adhominem.runs.calibrate import calibrate_model
+    from adhominem.jobs.calibrate import calibrate_model
 
     folder = tmp_path_factory.mktemp("mixed")
     members = (ngram_run.folder, small_run.folder, profile_folder)

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from adhominem import Config, PackedCorpus, train
-from adhominem.runs import member
-from adhominem.runs import train as whole
+from adhominem.jobs import train as whole
 from adhominem.training import checkpoint
+from adhominem.training import train_network as member
 
 # What is being done when the kill comes, and at which call (or event) of it.
 MOMENTS = [

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 
 from adhominem import Config, PackedCorpus, Vocabulary, train
-from adhominem.runs import member
 from adhominem.training import distributed
+from adhominem.training import train_network as member
 from adhominem.training.data import DeviceCorpus
-from adhominem.training.loop import Trainer
-from adhominem.training.model import SiameseModel
+from adhominem.training.network_loop import Trainer
+from adhominem.training.siamese import SiameseModel
 
 CPU = torch.device("cpu")
 

@@ -10,11 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.config import NGRAM_PRESETS, PRESETS, Config, any_preset, preset
-from adhominem.encoders.options import EncoderOptions
+from adhominem.config import (
+    NGRAM_PRESETS,
+    PRESETS,
+    Config,
+    DataOptions,
+    LossOptions,
+    TrainingOptions,
+    any_preset,
+    preset,
+)
+from adhominem.encoders.network.options import EncoderOptions
 from adhominem.errors import OptionError
 from adhominem.text.normalisation import STEPS, Normaliser
-from adhominem.training.options import DataOptions, LossOptions, TrainingOptions
 
 configs = st.builds(
     Config,

@@ -40,7 +40,7 @@ class _Commands(click.Group):
             return super().make_context(*details, **options)
 
     def invoke(self, context: click.Context) -> Any:
-        from adhominem.terminal import complain, short_warnings
+        from adhominem.cli.terminal import complain, short_warnings
         from adhominem.text.inputs import noting_inputs
 
         try:

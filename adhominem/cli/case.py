@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from adhominem.errors import InputError
     from adhominem.scoring.population import Population
     from adhominem.text.exhibits import Exhibit
-    from adhominem.verifier import Verifier
+    from adhominem.verify.verifier import Verifier
 
 also_first_option = click.option(
     "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
@@ -78,7 +78,7 @@ def case_options(command: Callable[..., None]) -> Callable[..., None]:
         from adhominem.models.shipped import model_folder
         from adhominem.text.exhibits import read_exhibits
         from adhominem.text.inputs import note_input
-        from adhominem.verifier import load
+        from adhominem.verify.verifier import load
 
         verifier = load(model, device=device)
         for file in model_folder(model).rglob("*"):
@@ -108,9 +108,9 @@ def population_at(
     path: str, model: str, verifier: Verifier, skipped: list[InputError]
 ) -> Population:
     """The relevant population of the texts at a path."""
-    from adhominem.runs.population import read_population
-    from adhominem.runs.workers import encoder
-    from adhominem.terminal import counting
+    from adhominem.cli.terminal import counting
+    from adhominem.jobs.population import read_population
+    from adhominem.jobs.workers import encoder
 
     with (
         encoder(model, verifier, jobs=1) as encode,

@@ -36,7 +36,7 @@ def prepare(
     \b
         adhominem prepare novels/ letters.jsonl.xz -o corpus
     """
-    from adhominem.terminal import print_json, print_table, progress
+    from adhominem.cli.terminal import print_json, print_table, progress
     from adhominem.text.normalisation import STEPS, Normaliser
     from adhominem.text.prepare import prepare
 
@@ -93,8 +93,8 @@ def split(
     """
     from dataclasses import asdict
 
+    from adhominem.cli.terminal import print_json, print_table, progress, say
     from adhominem.pairs.split import SplitOptions, split
-    from adhominem.terminal import print_json, print_table, progress, say
 
     chosen, size = find_all(sources)
     skipped = skip_list()
@@ -147,10 +147,10 @@ def pairs(
     \b
         adhominem pairs split/dev -o dev --balanced --same-author-across work
     """
+    from adhominem.cli.terminal import print_json, print_table, progress
     from adhominem.evaluation.leaks import check_leaks
     from adhominem.pairs.epochs import PairOptions
     from adhominem.pairs.pair_set import write_pair_set
-    from adhominem.terminal import print_json, print_table, progress
 
     chosen, size = find_all(sources)
     skipped = skip_list()

@@ -25,7 +25,7 @@ def _known_ending(
     context: click.Context, parameter: click.Parameter, output: Path | None
 ) -> Path | None:
     """Refuse what cannot be written before anything is computed."""
-    from adhominem.explain.output import kind_of
+    from adhominem.render.output import kind_of
 
     if output is not None:
         kind_of(output, context.params.get("chosen"))
@@ -70,10 +70,10 @@ def explain(
         adhominem explain letter.txt email.txt -o report.html
         adhominem explain letter.txt email.txt
     """
-    from adhominem.explain.output import explanation_text, write_explanation
+    from adhominem.cli.terminal import complain, percent, print_json, say, show
     from adhominem.explain.texts import explain_texts
+    from adhominem.render.output import explanation_text, write_explanation
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import complain, percent, print_json, say, show
     from adhominem.text.inputs import check_not_read
 
     verbal_scale = VerbalScale.read(scale) if scale else None
@@ -126,8 +126,8 @@ def attention(sources: tuple[Path, ...], model: str, fewest: int, top: int, as_j
     \b
         adhominem attention novels/
     """
-    from adhominem.runs.attention import attention_of
-    from adhominem.terminal import complain, print_json, print_table, progress
+    from adhominem.cli.terminal import complain, print_json, print_table, progress
+    from adhominem.jobs.attention import attention_of
 
     found, size = find_all(sources)
     skipped = skip_list()

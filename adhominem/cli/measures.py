@@ -92,11 +92,11 @@ def evaluate(
     from dataclasses import asdict
     from tempfile import TemporaryDirectory
 
+    from adhominem.cli.terminal import counting, print_json, print_table, say
     from adhominem.evaluation.answers import load_systems, load_truth
     from adhominem.evaluation.groups import read_groups
     from adhominem.evaluation.measures import MEASURES
     from adhominem.evaluation.measures import evaluate as evaluate_answers
-    from adhominem.terminal import counting, print_json, print_table, say
     from adhominem.text.writing import check_output
 
     if output is not None:
@@ -171,8 +171,8 @@ def _answers_of(
     model: str, pairs: Path, population: str | None, companions: bool, folder: Path
 ) -> Path:
     """A model's own answers, in a file of its name and of how it came to them."""
-    from adhominem.runs.predict import predict
-    from adhominem.terminal import complain
+    from adhominem.cli.terminal import complain
+    from adhominem.jobs.predict import predict
     from adhominem.text.pan import pair_rows
     from adhominem.text.readers import find_sources
 
@@ -227,8 +227,8 @@ def table(
     """
     from dataclasses import asdict
 
-    from adhominem.runs.table import table as score_all
-    from adhominem.terminal import counting, print_json, print_table, say
+    from adhominem.cli.terminal import counting, print_json, print_table, say
+    from adhominem.jobs.table import table as score_all
 
     skipped = skip_list()
     found = read_pair_sets(sets, skipped)
@@ -293,9 +293,9 @@ def baseline(
     \b
         adhominem baseline naive dev --train train-pairs -o answers.jsonl
     """
+    from adhominem.cli.terminal import print_json
     from adhominem.evaluation.answers import write_answers
     from adhominem.evaluation.baselines import run_baseline
-    from adhominem.terminal import print_json
     from adhominem.text.inputs import check_not_read
 
     skipped = skip_list()

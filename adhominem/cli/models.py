@@ -71,10 +71,10 @@ def train(
     """
     from contextlib import nullcontext
 
+    from adhominem.cli.terminal import TrainingBar, print_json, print_table, silence
     from adhominem.config import NgramConfig, any_preset
+    from adhominem.jobs.train import open_inputs, train
     from adhominem.models.folder import read_scores
-    from adhominem.runs.train import open_inputs, train
-    from adhominem.terminal import TrainingBar, print_json, print_table, silence
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
@@ -143,8 +143,8 @@ def ensemble(
     \b
         adhominem ensemble network ngrams -o both --corpus corpus
     """
-    from adhominem.runs.ensemble import make_ensemble
-    from adhominem.terminal import counting, print_json, print_table
+    from adhominem.cli.terminal import counting, print_json, print_table
+    from adhominem.jobs.ensemble import make_ensemble
     from adhominem.text.corpus import PackedCorpus
 
     packed = PackedCorpus.open(corpus) if corpus else None
@@ -195,8 +195,8 @@ def calibrate(
     from dataclasses import asdict
     from math import log
 
-    from adhominem.runs.calibrate import LENGTHS, calibrate_model
-    from adhominem.terminal import counting, print_json, print_table, say
+    from adhominem.cli.terminal import counting, print_json, print_table, say
+    from adhominem.jobs.calibrate import LENGTHS, calibrate_model
 
     skipped = skip_list()
     sets = read_pair_sets(pairs, skipped)

@@ -70,8 +70,8 @@ def map_command(
         adhominem map novels/ -o map.html
         adhominem map novels/ -o map.html --population other-novels/ --linkage complete
     """
-    from adhominem.runs.map import map_corpus
-    from adhominem.terminal import complain, counting, print_json, print_table
+    from adhominem.cli.terminal import complain, counting, print_json, print_table
+    from adhominem.jobs.map import map_corpus
 
     skipped = skip_list()
     drawn = map_corpus(

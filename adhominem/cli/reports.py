@@ -30,7 +30,7 @@ def _known_endings(
     context: click.Context, parameter: click.Parameter, outputs: tuple[Path, ...]
 ) -> tuple[Path, ...]:
     """Refuse what cannot be written before anything is computed."""
-    from adhominem.explain.report_pdf import check_pdf
+    from adhominem.report.pdf import check_pdf
 
     for output in outputs:
         if output.suffix.lower() not in (".html", ".htm", ".pdf"):
@@ -100,12 +100,12 @@ def report(
         adhominem report letter.txt known-letters/ -o report.html
         adhominem report letter.txt known-letters/ -o report.pdf --population other-letters/
     """
-    from adhominem.explain.report import file_dates, make_report, report_date
-    from adhominem.explain.report_html import report_page
-    from adhominem.explain.report_pdf import write_report_pdf
-    from adhominem.explain.summary import signed
+    from adhominem.cli.terminal import complain, percent, print_json, say
+    from adhominem.render.summary import signed
+    from adhominem.report.html import report_page
+    from adhominem.report.pdf import write_report_pdf
+    from adhominem.report.report import file_dates, make_report, report_date
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import complain, percent, print_json, say
     from adhominem.text.inputs import check_not_read
     from adhominem.text.writing import write_whole
 
@@ -186,12 +186,12 @@ def check_report_command(
     \b
         adhominem check-report report.html letter.txt known-letters/
     """
-    from adhominem.explain.check import check_report
-    from adhominem.explain.report_html import report_in_page
+    from adhominem.cli.terminal import percent, print_json, say
+    from adhominem.report.check import check_report
+    from adhominem.report.html import report_in_page
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import percent, print_json, say
     from adhominem.text.exhibits import read_exhibits
-    from adhominem.verifier import load
+    from adhominem.verify.verifier import load
 
     check_sides(first, second)
     verbal_scale = VerbalScale.read(scale) if scale else None

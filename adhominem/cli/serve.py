@@ -68,8 +68,8 @@ def serve(
         adhominem serve --open
         ADHOMINEM_TOKEN=secret adhominem serve --host 0.0.0.0 --population similar-texts
     """
+    from adhominem.cli.terminal import complain
     from adhominem.errors import MissingExtraError
-    from adhominem.terminal import complain
 
     try:
         import fastapi  # noqa: F401

@@ -76,7 +76,7 @@ def find_all(paths: tuple[Path, ...]) -> tuple[list[Source], int]:
 
 def skip_list() -> list[InputError]:
     """Where bad rows go; they are shown when the command ends, be it by an error."""
-    from adhominem.terminal import list_skipped
+    from adhominem.cli.terminal import list_skipped
 
     skipped: list[InputError] = []
     click.get_current_context().call_on_close(lambda: list_skipped(skipped))
@@ -130,7 +130,7 @@ def answering(
     read: Callable[[Callable[[int], None]], Iterable[Row]], size: int, *, population: bool
 ) -> Iterator[tuple[Iterator[Row], Callable[[int], None]]]:
     """The cases that are read, and what hears of a population's texts: a bar each, in turn."""
-    from adhominem.terminal import counting, progress
+    from adhominem.cli.terminal import counting, progress
 
     with ExitStack() as bar:
 

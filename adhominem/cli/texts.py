@@ -47,8 +47,8 @@ def verify(case: Case, prior: float, delta: float, scale: Path | None, as_json: 
         adhominem verify letter.txt email.txt
         adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
+    from adhominem.cli.terminal import print_json, print_verification
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.terminal import print_json, print_verification
 
     result = case.verifier.verify(
         case.first,
@@ -126,8 +126,8 @@ def predict(
     """
     from dataclasses import asdict
 
-    from adhominem.runs.predict import predict as answer_all
-    from adhominem.terminal import complain, print_json, print_table, say
+    from adhominem.cli.terminal import complain, print_json, print_table, say
+    from adhominem.jobs.predict import predict as answer_all
     from adhominem.text.pan import pair_rows, problem_rows
 
     if (source is None) == (given is None):
@@ -210,8 +210,8 @@ def encode(
     \b
         adhominem encode novels/ -o levs.parquet
     """
-    from adhominem.runs.encode import encode as encode_all
-    from adhominem.terminal import print_json, print_table, progress
+    from adhominem.cli.terminal import print_json, print_table, progress
+    from adhominem.jobs.encode import encode as encode_all
 
     chosen, size = find_all(sources)
     skipped = skip_list()

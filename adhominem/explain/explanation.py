@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adhominem.verification import Verification
+from adhominem.verify.verification import Verification
 
 
 @dataclass(frozen=True)

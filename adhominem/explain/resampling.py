@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.comparison import Comparison
+from adhominem.verify.comparison import Comparison
 
 FloatArray = npt.NDArray[np.float64]
 

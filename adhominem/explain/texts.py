@@ -15,18 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.comparison import ComparedText, Comparison
 from adhominem.explain.explanation import (
     ExplainedText,
     Explanation,
     Passage,
     TokenAttention,
 )
-from adhominem.explain.ngrams import explain_ngrams
+from adhominem.explain.ngram_contributions import explain_ngrams
 from adhominem.scoring.population import Population
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.verification import Verification
-from adhominem.verifier import SideTexts, Verifier
+from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import SideTexts, Verifier
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

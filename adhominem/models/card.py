@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adhominem.config import Config, NgramConfig
-from adhominem.encoders.ngrams import CHANNELS, NgramTable
+from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
 from adhominem.models.calibration import CalibrationReport
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import CARD

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.config import Config
-from adhominem.encoders.runtime import Runtime
+from adhominem.encoders.network.runtime import Runtime
 from adhominem.errors import ModelError
 from adhominem.models.files import ModelFiles, damaged, reading
 from adhominem.models.layout import (
@@ -34,10 +34,10 @@ from adhominem.models.layout import (
     ModelFile,
     required_files,
 )
-from adhominem.models.ngrams import NgramModel, read_ngram_model
-from adhominem.models.reference import Reference, read_reference
+from adhominem.models.ngram_model import NgramModel, read_ngram_model
 from adhominem.models.styles import read_styles
 from adhominem.models.tensors import Shapes, check_shapes
+from adhominem.models.typicality import Reference, read_reference
 from adhominem.models.validation import validation_file
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import TwoCovariance

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.encoders.network.runtime import Encoded, NetworkEncoder
 from adhominem.encoders.protocol import Encoder
-from adhominem.encoders.runtime import Encoded, NetworkEncoder
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.models.files import reading
 from adhominem.models.folder import AnyModel, Model
@@ -94,7 +94,7 @@ def _device_runtime(model: Model, device: str) -> Encoder:
         import torch
     except ImportError:
         raise MissingExtraError("torch", "train", f"the device '{device}'") from None
-    from adhominem.encoders.device import DeviceRuntime
+    from adhominem.encoders.network.device import DeviceRuntime
 
     if device.partition(":")[0] != "cuda" or not torch.cuda.is_available():
         raise OptionError(

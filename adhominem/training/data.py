@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adhominem.encoders.network import Batch
+from adhominem.encoders.network.network import Batch
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import UNKNOWN_LABEL
 from adhominem.text.vocabulary import PADDING, UNKNOWN, Vocabulary

@@ -11,11 +11,11 @@ from fastapi.responses import Response, StreamingResponse
 
 import adhominem
 from adhominem.explain.explanation import Explanation
-from adhominem.runs.workers import Lev
+from adhominem.jobs.workers import Lev
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
-from adhominem.verification import Verification
-from adhominem.verifier import Levs
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Levs
 from adhominem.web.failures import RequestError, json_bytes, json_response
 from adhominem.web.json_body import JsonRoute
 from adhominem.web.schemas import (

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 import adhominem
 from adhominem.errors import AdHominemError
-from adhominem.explain.html import SCRIPT, STYLE
+from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.access import Access
 from adhominem.web.api import api_router
 from adhominem.web.assets import STATIC, example, read_asset

@@ -21,9 +21,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from adhominem.errors import InputError
-from adhominem.runs.workers import Encode, Lev, encoder
+from adhominem.jobs.workers import Encode, Lev, encoder
 from adhominem.text.document import Document
-from adhominem.verifier import Levs, TokensBy, Verifier
+from adhominem.verify.verifier import Levs, TokensBy, Verifier
 from adhominem.web.failures import BrokenOffError, busy
 from adhominem.web.guard import logger, place_of
 from adhominem.web.limits import Limits

@@ -16,14 +16,14 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from adhominem.errors import AdHominemError
 from adhominem.explain.explanation import Explanation
-from adhominem.explain.html import explanation_fragment
-from adhominem.explain.html_text import as_html
-from adhominem.explain.report import Report
-from adhominem.explain.report_html import report_page
+from adhominem.render.html import explanation_fragment
+from adhominem.render.html_text import as_html
+from adhominem.report.html import report_page
+from adhominem.report.report import Report
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
-from adhominem.verifier import exhibits_of
+from adhominem.verify.verifier import exhibits_of
 from adhominem.web.access import Access
 from adhominem.web.asked import Asked, read_asked
 from adhominem.web.batching import Progress

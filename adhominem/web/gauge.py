@@ -6,7 +6,7 @@ from html import escape
 from itertools import pairwise
 from math import isfinite
 
-from adhominem.explain.summary import signed
+from adhominem.render.summary import signed
 from adhominem.scoring.verbal import NONE, VerbalScale
 
 _END = 6.0  # decades on either side

@@ -14,7 +14,7 @@ from pydantic import (
 
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
-from adhominem.verifier import exhibits_of
+from adhominem.verify.verifier import exhibits_of
 from adhominem.web.service import Case
 
 _FIRST = "I have not yet had an answer to my last, and so I write again; the roads are poor."

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from adhominem.explain.explanation import Explanation
-from adhominem.explain.report import Report, make_report
 from adhominem.explain.texts import explain_texts
-from adhominem.runs.population import read_population
-from adhominem.runs.workers import encoder
+from adhominem.jobs.population import read_population
+from adhominem.jobs.workers import encoder
+from adhominem.report.report import Report, make_report
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
-from adhominem.verification import Verification
-from adhominem.verifier import Levs, Verifier, load
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Levs, Verifier, load
 from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost
 from adhominem.web.failures import RequestError, too_large, too_slow
 from adhominem.web.limits import Limits
@@ -160,7 +160,7 @@ class Service:
         heading: Heading,
         on_progress: Progress = lambda share: None,
     ) -> Report:
-        """As `adhominem.explain.report.make_report`."""
+        """As `adhominem.report.report.make_report`."""
         self._check(case.documents, self.limits.explained_characters, "texts to explain")
 
         def finish(verifier: WithLevs, on_progress: Progress) -> Report:

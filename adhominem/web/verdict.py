@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adhominem.explain.summary import NOT_A_VERDICT, background, in_numbers, signed
 from adhominem.harmless import on_page
+from adhominem.render.summary import NOT_A_VERDICT, background, in_numbers, signed
 from adhominem.scoring.decision import show_probability
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.verification import Side, Verification
+from adhominem.verify.verification import Side, Verification
 from adhominem.web.gauge import gauge
 
 _OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)

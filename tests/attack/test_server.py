@@ -27,7 +27,7 @@ pytest.importorskip("fastapi")
 sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
 from serving import BICYCLE, GARDEN, RAILWAY, SECRET, docx, open_service, running  # noqa: E402
 
-from adhominem.verifier import Verifier  # noqa: E402
+from adhominem.verify.verifier import Verifier  # noqa: E402
 from adhominem.web.access import Access  # noqa: E402
 from adhominem.web.limits import Limits  # noqa: E402
 from adhominem.web.service import Service  # noqa: E402

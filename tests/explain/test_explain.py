@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem import Document, Population, Verifier, load
-from adhominem.encoders.device import DeviceRuntime
+from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.texts import explain_texts
 from adhominem.models.folder import Model, read_models

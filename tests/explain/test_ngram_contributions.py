@@ -12,16 +12,16 @@ import pytest
 from conftest import rich_rows
 
 from adhominem import Document, Population, Verifier, load
-from adhominem.comparison import Comparison
-from adhominem.encoders.ngram_encoder import NgramEncoder
-from adhominem.encoders.ngrams import CHANNELS, END, MASK, START, Ngram, shape
-from adhominem.explain import ngrams as module
+from adhominem.encoders.ngrams.counter import CHANNELS, END, MASK, START, Ngram, shape
+from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.explain import ngram_contributions as module
 from adhominem.explain.explanation import NgramContribution
-from adhominem.explain.ngrams import explain_ngrams, shown
+from adhominem.explain.ngram_contributions import explain_ngrams, shown
 from adhominem.explain.texts import explain_texts
 from adhominem.models.member import Member
 from adhominem.scoring.styles import unit
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.verify.comparison import Comparison
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]

@@ -16,10 +16,10 @@ from safetensors.numpy import load_file, save_file
 from test_folder import change, halve
 
 from adhominem import load
-from adhominem.encoders.ngrams import CHANNELS
+from adhominem.encoders.ngrams.counter import CHANNELS
 from adhominem.errors import ModelError
 from adhominem.models.folder import FORMAT, model_hash, read_models, read_scores
-from adhominem.models.ngrams import NgramModel, write_ngram_model
+from adhominem.models.ngram_model import NgramModel, write_ngram_model
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-new-")]
 

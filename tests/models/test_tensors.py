@@ -129,8 +129,8 @@ def test_sizes_are_checked_before_the_data_are_read() -> None:
 
 
 def test_the_network_has_the_weights_that_its_options_say(small_run: SmallRun) -> None:
-    from adhominem.encoders.network import Network
-    from adhominem.encoders.options import EncoderOptions
+    from adhominem.encoders.network.network import Network
+    from adhominem.encoders.network.options import EncoderOptions
     from adhominem.text.vocabulary import SPECIAL
 
     for options in (small_run.config.encoder, EncoderOptions(window_lstm_size=7, lev_size=3)):

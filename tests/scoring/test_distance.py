@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from adhominem.config import LossOptions
 from adhominem.scoring.distance import decide_by_distance, squared_distance
-from adhominem.training.options import LossOptions
 
 shapes = st.tuples(st.integers(0, 5), st.integers(1, 6))
 levs = shapes.flatmap(

@@ -22,7 +22,7 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.model import SiameseModel
+from adhominem.training.siamese import SiameseModel
 
 RUN = {"config": "abc"}
 

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.encoders.network import Batch
+from adhominem.encoders.network.network import Batch
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import UNKNOWN_LABEL, Labels
 from adhominem.text.vocabulary import PADDING, SPECIAL, UNKNOWN, Vocabulary

@@ -33,7 +33,9 @@ def free_port() -> int:
 def run_together(target: Any, *arguments: Any, world: int = 2) -> list[int | None]:
     """Exit codes; when one process dies, the others are ended, as `torchrun` does."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.utils.tensorboard", "adhominem.runs.member"])
+    context.set_forkserver_preload(
+        ["torch", "torch.utils.tensorboard", "adhominem.training.train_network"]
+    )
     port = free_port()
     processes = [
         context.Process(target=target, args=(rank, world, port, *arguments))

@@ -15,14 +15,14 @@ import torch
 from conftest import SmallData
 
 from adhominem import Config, Vocabulary, draw_epoch, train
-from adhominem.encoders.network import Batch
+from adhominem.config import TrainingOptions
+from adhominem.encoders.network.network import Batch
 from adhominem.errors import DivergedError, OptionError
 from adhominem.pairs.epochs import PairOptions, batches
 from adhominem.text.vocabulary import PADDING, UNKNOWN
 from adhominem.training.data import DeviceCorpus
-from adhominem.training.loop import Trainer
-from adhominem.training.model import PairLabels, SiameseModel
-from adhominem.training.options import TrainingOptions
+from adhominem.training.network_loop import Trainer
+from adhominem.training.siamese import PairLabels, SiameseModel
 
 CPU = torch.device("cpu")
 

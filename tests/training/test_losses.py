@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from adhominem.encoders.network import Masks
-from adhominem.encoders.options import EncoderOptions
+from adhominem.config import LossOptions
+from adhominem.encoders.network.network import Masks
+from adhominem.encoders.network.options import EncoderOptions
 from adhominem.training.losses import (
     CosineSoftmax,
     KernelSimilarity,
@@ -22,8 +23,7 @@ from adhominem.training.losses import (
     kernel_loss,
     squared_distance,
 )
-from adhominem.training.model import PairLabels, SiameseModel
-from adhominem.training.options import LossOptions
+from adhominem.training.siamese import PairLabels, SiameseModel
 
 ENCODER = EncoderOptions(
     character_size=2,

@@ -15,13 +15,13 @@ from conftest import NgramRun
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adhominem.encoders.ngrams import NgramCounter
+from adhominem.config import NgramTrainingOptions
+from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.errors import OptionError
 from adhominem.evaluation.ranking import auc
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import Labels
-from adhominem.training.ngrams import DeviceNgrams, NgramTrainer, weigh
-from adhominem.training.options import NgramTrainingOptions
+from adhominem.training.ngram_loop import DeviceNgrams, NgramTrainer, weigh
 
 CPU = torch.device("cpu")
 FEW_STEPS = NgramTrainingOptions(

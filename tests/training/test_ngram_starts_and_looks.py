@@ -13,10 +13,10 @@ from conftest import NgramRun
 from sklearn.metrics import roc_auc_score
 from test_ngram_learning import FEW_STEPS, trainer_of
 
-from adhominem.encoders.ngrams import NgramCounter
+from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.errors import OptionError
 from adhominem.text.corpus import PackedCorpus
-from adhominem.training import ngrams
+from adhominem.training import ngram_loop as ngrams
 
 Array = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, open_service, running
 
 from adhominem.errors import EmptyTextError
 from adhominem.text.document import Document
-from adhominem.verifier import Levs, Verifier
+from adhominem.verify.verifier import Levs, Verifier
 from adhominem.web import batching
 from adhominem.web.app import create_app
 from adhominem.web.batching import Job, WithLevs, Worker, cost

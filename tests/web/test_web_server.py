@@ -213,7 +213,7 @@ def test_the_page_is_opened_once_somebody_listens(
     monkeypatch.setattr("webbrowser.open", open_browser)
     monkeypatch.setattr(server, "make_server", lambda service, access: Server())
     monkeypatch.setattr(server, "_log_tersely", lambda: None)
-    monkeypatch.setattr("adhominem.terminal.complain", say)
+    monkeypatch.setattr("adhominem.cli.terminal.complain", say)
     done = CliRunner().invoke(main, ["serve", "--open", "--port", "0", "--host", host])
     assert done.exit_code == 0, done.output
     assert said[-1] == f"no browser can be opened here; open {opened[0]} in one"

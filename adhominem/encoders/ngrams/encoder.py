@@ -1,0 +1,191 @@
+"""The n-gram encoder at inference: counts, weights, a projection; in NumPy.
+
+The same computation as in `training.ngrams` (a test compares them). The projection is either a
+matrix, kept as whole numbers of eight bits with a scale for each n-gram, or a *profile*: each
+n-gram has one dimension, its own if it is important, or one that many rare ones share with random
+signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.encoders.ngrams.counter import NgramCounter, NgramTable
+
+Array = npt.NDArray[np.float32]
+FloatArray = npt.NDArray[np.float64]
+Weights = Mapping[str, npt.NDArray[np.generic]]
+
+_STEPS = 127  # of eight bits, on each side of zero
+
+
+class NgramEncoder:
+    """The n-gram encoder of one model, ready to run."""
+
+    def __init__(self, table: NgramTable, weights: Weights, lev_size: int, longest: int) -> None:
+        """A text of more than `longest` tokens is read in parts, whose LEVs are averaged."""
+        self.lev_size, self._longest = lev_size, longest
+        self.counter = NgramCounter(table)
+        self._starts = [channel.start for channel in table.channels]
+        self._weights = weights["weights"].astype(np.float32)  # (columns,)
+        self._projection = weights.get("projection")  # (columns, lev_size), eight bits
+        if self._projection is not None:
+            self._scale = weights["projection_scale"].astype(np.float32)  # (columns,)
+        else:
+            self._dimension = weights["dimension"].astype(np.int64)  # (columns,)
+            self._sign = weights["sign"].astype(np.float32)  # (columns,)
+
+    def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Array:
+        """(documents, lev_size): the LEVs of tokenized documents; topics are not used."""
+        levs = np.zeros((len(documents), self.lev_size), dtype=np.float32)
+        for at, tokens in enumerate(documents):
+            parts = self._parts(len(tokens))
+            for begin, end in parts:
+                columns, values = self.weigh(tokens[begin:end])
+                levs[at] += self._levs(columns, values[None])[0] / len(parts)
+        return levs
+
+    def vary(
+        self,
+        tokens: Sequence[str],
+        topic: Sequence[str],
+        starts: npt.NDArray[np.int64],
+        times: npt.NDArray[np.int64],
+    ) -> Array:
+        """(variants, lev_size): the LEVs of a document with passages left out or repeated.
+
+        The n-grams of each passage are counted once; a bigram belongs to where it begins.
+        """
+        levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
+        parts = np.zeros((len(times), 1), dtype=np.float32)  # that have anything left
+        ends = np.append(starts[1:], len(tokens))
+        for begin, end in self._parts(len(tokens)):
+            found, places = self.counter.occurrences(tokens[begin:end])
+            columns, column = np.unique(found, return_inverse=True)
+            passage = np.searchsorted(starts, places + begin, side="right") - 1
+            shape = (len(starts), len(columns))
+            cells = np.bincount(passage * shape[1] + column, minlength=shape[0] * shape[1])
+            # As floats, which are exact here: NumPy has no fast product of whole numbers.
+            counts = times.astype(np.float64) @ cells.reshape(shape)  # (variants, columns)
+            values = np.zeros(counts.shape, dtype=np.float32)
+            for row, count in zip(values, counts, strict=True):
+                left = count > 0
+                row[left] = self._weighed(columns[left], count[left])
+            levs += self._levs(columns, values)
+            inside = (starts < end) & (ends > begin)
+            parts += times[:, inside].any(axis=1, keepdims=True)
+        return np.asarray(levs / np.maximum(parts, 1))
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether n-grams have dimensions, and not a projection."""
+        return self._projection is None
+
+    def has_own_dimension(self, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """(columns,): whether each of these n-grams of a profile shares its dimension with none."""
+        times = np.bincount(self._dimension, minlength=self.lev_size)
+        return np.asarray(times[self._dimension[columns]] == 1)
+
+    def values(self, tokens: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Twice (columns,): what a document's LEV has of each n-gram, and of one that occurs once.
+
+        The LEV is the sum of the n-grams' rows, each times its value.
+        """
+        parts = self._parts(len(tokens))
+        values, units = np.zeros(len(self._weights)), np.zeros(len(self._weights))
+        for begin, end in parts:
+            counts = self.counter.count(tokens[begin:end])
+            columns = np.flatnonzero(counts)
+            values[columns] += self._weighed(columns, counts[columns]) / len(parts)
+            lengths = self._lengths(columns, self._sublinear(columns, counts[columns]))
+            sizes = np.diff([*self._starts, len(self._weights)])
+            there = np.diff([*np.searchsorted(columns, self._starts), len(columns)]) > 0
+            alone = 1 / np.sqrt(len(self._starts))  # what the only one of its channel has
+            unit = np.where(
+                np.repeat(there, sizes),
+                self._weights / np.repeat(lengths, sizes).astype(np.float64),
+                alone,
+            )
+            units += unit / len(parts)
+        return values, units
+
+    def rows(self, columns: npt.NDArray[np.int64]) -> Array:
+        """(columns, lev_size): what one unit of each of these n-grams adds to a LEV."""
+        if self._projection is not None:
+            rows = self._projection[columns].astype(np.float32)
+            return np.asarray(rows * self._scale[columns, None])
+        found = np.zeros((len(columns), self.lev_size), dtype=np.float32)
+        found[np.arange(len(columns)), self._dimension[columns]] = self._sign[columns]
+        return found
+
+    def project_back(self, columns: npt.NDArray[np.int64], lev: FloatArray) -> FloatArray:
+        """(columns,): the products of the n-grams' rows with a LEV (lev_size,)."""
+        if self._projection is not None:
+            rows = self._projection[columns].astype(np.float64)
+            return np.asarray(rows @ lev * self._scale[columns])
+        return np.asarray(self._sign[columns] * lev[self._dimension[columns]])
+
+    def _parts(self, length: int) -> list[tuple[int, int]]:
+        """Where the parts begin and end that a document of so many tokens is read in."""
+        parts = max(1, -(-length // self._longest))
+        return list(pairwise(np.linspace(0, length, parts + 1).astype(int).tolist()))
+
+    def weigh(self, tokens: Sequence[str]) -> tuple[npt.NDArray[np.int64], Array]:
+        """The n-grams of a text, by their columns, and the weighted value of each."""
+        counts = self.counter.count(tokens)
+        columns = np.flatnonzero(counts)
+        return columns, self._weighed(columns, counts[columns])
+
+    def _weighed(self, columns: npt.NDArray[np.int64], counts: npt.NDArray[np.generic]) -> Array:
+        """(columns,): sublinear, weighted, each channel of the same length, one in all."""
+        values = self._sublinear(columns, counts)
+        sizes = np.diff([*np.searchsorted(columns, self._starts), len(columns)])
+        return np.asarray(values / np.repeat(self._lengths(columns, values), sizes), np.float32)
+
+    def _sublinear(self, columns: npt.NDArray[np.int64], counts: npt.NDArray[np.generic]) -> Array:
+        """(columns,): the log of each count and one, weighted."""
+        return np.asarray((1 + np.log(counts.astype(np.float32))) * self._weights[columns])
+
+    def _lengths(self, columns: npt.NDArray[np.int64], values: Array) -> Array:
+        """(channels,): what the values of each channel are divided by."""
+        firsts = np.searchsorted(columns, self._starts)
+        squares = np.add.reduceat(np.append(values**2, 0), firsts)
+        squares[np.diff([*firsts, len(columns)]) == 0] = 0  # `reduceat` gives an empty one the next
+        return np.asarray(np.sqrt(np.maximum(squares, 1e-24) * len(self._starts)))
+
+    def _levs(self, columns: npt.NDArray[np.int64], values: Array) -> Array:
+        """(documents, lev_size): the LEVs of documents with these n-grams (documents, columns)."""
+        if self._projection is not None:
+            rows = self._projection[columns].astype(np.float32)  # (columns, lev_size)
+            return np.asarray((values * self._scale[columns]) @ rows)
+        signed = values * self._sign[columns]
+        dimension = self._dimension[columns]
+        levs = [np.bincount(dimension, row, self.lev_size) for row in signed]
+        return np.array(levs, dtype=np.float32)
+
+
+def eight_bits(projection: Array) -> tuple[npt.NDArray[np.int8], Array]:
+    """A projection (columns, lev_size) as whole numbers, and the scale (columns,) of each row."""
+    scale = np.maximum(np.abs(projection).max(axis=1) / _STEPS, 1e-30).astype(np.float32)
+    return np.rint(projection / scale[:, None]).astype(np.int8), scale
+
+
+def shared_dimensions(
+    importance: npt.NDArray[np.floating], lev_size: int, seed: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    """The dimension and the sign of each n-gram: the most important ones have their own."""
+    rng = np.random.default_rng(seed)
+    own = len(importance) if len(importance) <= lev_size else lev_size * 3 // 4
+    order = np.argsort(-importance, kind="stable")
+    dimension = np.empty(len(importance), dtype=np.int32)
+    sign = np.ones(len(importance), dtype=np.int8)
+    dimension[order[:own]] = np.arange(own)
+    rest = len(importance) - own
+    if rest:
+        dimension[order[own:]] = rng.integers(own, lev_size, rest)
+        sign[order[own:]] = rng.choice(np.array([-1, 1], np.int8), rest)
+    return dimension, sign

@@ -1,0 +1,401 @@
+"""Calibrate a model on pairs of authors it has never seen."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations_with_replacement, islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import adhominem
+from adhominem.errors import AdHominemWarning, OptionError
+from adhominem.evaluation.answers import answers_from
+from adhominem.evaluation.measures import measure
+from adhominem.models.authors import trained_on
+from adhominem.models.calibration import CalibrationReport, write_calibration
+from adhominem.models.card import calibrated_card, read_card
+from adhominem.models.folder import member_folders
+from adhominem.models.layout import CARD
+from adhominem.models.shipped import is_shipped, model_folder
+from adhominem.models.validation import Validation
+from adhominem.scoring.calibration import calibrate, empirical_bounds
+from adhominem.scoring.companions import MOST, hearing
+from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
+from adhominem.scoring.population import Population
+from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.scales import Scales
+from adhominem.text.locks import locked
+from adhominem.text.pan import Pair
+from adhominem.text.writing import write_whole
+from adhominem.verify.verifier import load
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+LENGTHS = (300,)  # words that the model is calibrated for, beside whole texts
+_FOLDS = 5
+_FEWEST = 30  # pairs of each kind: fewer fix no map
+_FEWEST_SHORTENED = 10  # pairs of a set with long texts: fewer are left out
+
+
+def calibrate_model(
+    folder: str | Path,
+    sets: Mapping[str, Sequence[Pair]],
+    *,
+    kind: str = "logistic",
+    fusion: str = "",
+    lengths: Sequence[int] = LENGTHS,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> CalibrationReports:
+    """Fit the way from the members' scores to a log Bayes factor, and save it in the folder.
+
+    Once for scores without a population, once for those with each set's own texts as one, and once
+    for those that draw on companions among them. Beside the whole texts, their first so many words
+    are used: short texts must not make the model surer than it may be. Without a population, each
+    set is also scored as if its kind of text (the training corpus of its name) were unknown, once
+    with all other kinds, once with the farthest alone. All these parts count by the root of their
+    pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities;
+    unless given, what LOG.md found to be better: the mean without a population, since it stands up
+    better to unknown kinds, else logistic.
+    """
+    folder = model_folder(folder)
+    if is_shipped(folder):
+        raise OptionError(
+            f"{folder.name} comes with the package, and all that use it rely on its calibration; "
+            f"copy it first (cp -r {folder} my-model) and calibrate the copy"
+        )
+    with locked(folder):
+        return _calibrate(folder, sets, kind, fusion, lengths, on_documents)
+
+
+def _calibrate(
+    folder: Path,
+    sets: Mapping[str, Sequence[Pair]],
+    kind: str,
+    fusion: str,
+    lengths: Sequence[int],
+    on_documents: Callable[[int], None],
+) -> CalibrationReports:
+    card = read_card(folder)
+    verifier = load(folder)
+    verifier.scales = Scales()  # as if it had never been calibrated
+    everything = [pair for each in sets.values() for pair in each]
+    _labels(everything)
+    authors = _authors(everything)
+    _check_authors(folder, set(authors.ravel().tolist()))
+    alone, population, companions = [], [], []
+    clearness: dict[str, tuple[float, ...]] = {}  # of the members, by set
+    begin = 0
+    for name, pairs in sets.items():
+        own = authors[begin : begin + len(pairs)]
+        begin += len(pairs)
+        for words in (None, *lengths):
+            chosen = [at for at, pair in enumerate(pairs) if words is None or _is_long(pair, words)]
+            if len(chosen) < _FEWEST_SHORTENED and words is not None:
+                continue
+            part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
+            first, second = verifier.encode_pairs(part, on_documents=on_documents)
+            relevant = Population.of(np.concatenate([first, second]))
+            scores = verifier.scorer.scores(first, second, relevant)
+            condition = _condition(part, tuple(sets), name)
+            whole = words is None
+            population.append(
+                _Part(scores, own[chosen], whole, replace(condition, population=condition.known))
+            )
+            alone.append(
+                _Part(verifier.scorer.scores(first, second), own[chosen], whole, condition)
+            )
+            few = _few(len(part))  # companions are not looked for among more texts
+            levs = np.concatenate([first[few], second[few]])
+            relevant = verifier.scorer.with_companions(Population.of(levs), levs)
+            if relevant.companions is not None:
+                scores = verifier.scorer.scores(first[few], second[few], relevant)
+                # By shortened texts no member shall seem less clear for this kind than it is.
+                clearness.setdefault(name, relevant.companions.clearness)
+                companions.append(_Part(scores, own[chosen][few], whole, condition[few]))
+            if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
+                unknown = replace(condition, known=~condition.known)
+                for nearest in (0, len(verifier.kinds) - 2):
+                    scores = verifier.scorer.without(name, nearest).scores(first, second)
+                    told = nearest == 0  # in the validation a pair is of an unknown kind once
+                    alone.append(_Part(scores, own[chosen], False, unknown, told))
+    if not _suffice(companions):  # or they would not let the rest be calibrated
+        companions, clearness = [], {}
+    usual = _usual_clearness(clearness, {name: len(pairs) for name, pairs in sets.items()})
+    companions = [part.heard(hearing(clearness[part.set], usual)) for part in companions]
+    data = [
+        _Data(parts, kind, fusion or better)
+        for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
+        if parts
+    ]
+    reports = CalibrationReports(*(each.report(tuple(sets)) for each in data))
+    write_calibration(
+        folder,
+        reports.alone,
+        reports.population,
+        reports.companions,
+        usual,
+        adhominem.__version__,
+        Validation.joined([each.validation() for each in data[:2]]),
+    )
+    if card is not None:
+        with write_whole(folder / CARD.name) as file:
+            file.write(calibrated_card(card, reports.modes))
+    return reports
+
+
+def _few(pairs: int) -> BoolArray:
+    """(pairs,): some of them at random, of no more texts than can be looked through."""
+    chosen = np.zeros(pairs, dtype=bool)
+    chosen[np.random.default_rng(0).permutation(pairs)[: MOST // 2]] = True
+    return chosen
+
+
+def _suffice(parts: Sequence[_Part]) -> bool:
+    """Whether there are pairs enough of both kinds, whole ones."""
+    same = np.concatenate([np.zeros(0, bool), *(part.same_author for part in parts if part.whole)])
+    return min(int(same.sum()), int((~same).sum())) >= _FEWEST
+
+
+def _usual_clearness(
+    clearness: Mapping[str, tuple[float, ...]], pairs: Mapping[str, int]
+) -> tuple[float, ...]:
+    """Of each member: the mean of the sets' logarithms, each by the root of its pairs."""
+    if not clearness:
+        return ()
+    logs = np.log(list(clearness.values()))  # (sets, members)
+    weight = [pairs[name] ** 0.5 for name in clearness]
+    return tuple(np.exp(np.average(logs, axis=0, weights=weight)).tolist())
+
+
+def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
+    """The pairs of a set, not scored yet: without a population, and of a known kind."""
+    same = _labels(pairs, fewest=0)
+    lengths = [min(len(each.text.split()) for each in (pair.first, pair.second)) for pair in pairs]
+    return Validation(
+        kinds=sets,
+        log_bayes_factor=np.zeros(len(pairs), np.float32),
+        same_author=same,
+        kind=np.full(len(pairs), sets.index(name), np.int32),
+        words=np.array(lengths, np.int32),
+        population=np.zeros(len(pairs), dtype=bool),
+        known=np.ones(len(pairs), dtype=bool),
+    )
+
+
+def shortened(pair: Pair, words: int) -> Pair:
+    """The same pair with the first so many words of each text."""
+    return replace(
+        pair,
+        first=replace(pair.first, text=first_words(pair.first.text, words)),
+        second=replace(pair.second, text=first_words(pair.second.text, words)),
+    )
+
+
+def _is_long(pair: Pair, words: int) -> bool:
+    return all(len(each.text.split()) > words for each in (pair.first, pair.second))
+
+
+def first_words(text: str, words: int) -> str:
+    """The beginning of a text, up to so many words."""
+    ends = islice(re.finditer(r"\S+", text), words - 1, words)
+    return next((text[: found.end()] for found in ends), text)
+
+
+@dataclass(frozen=True)
+class CalibrationReports:
+    """What came of it: without a population, with each set's own texts as one, and with companions.
+
+    Where no set has texts enough to look for companions among, there is no such scale.
+    """
+
+    alone: CalibrationReport
+    population: CalibrationReport
+    companions: CalibrationReport | None = None
+
+    @property
+    def modes(self) -> dict[str, CalibrationReport]:
+        """By what they are called."""
+        found = {"without a population": self.alone, "with one": self.population}
+        return found if self.companions is None else {**found, "with companions": self.companions}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Pairs that were scored under one condition."""
+
+    scores: Scores
+    authors: npt.NDArray[np.str_]  # (pairs, 2)
+    whole: bool  # as the model is used, not shortened and not as if of an unknown kind
+    condition: Validation
+    told: bool = True  # whether it goes into the validation
+
+    @property
+    def same_author(self) -> BoolArray:
+        """(pairs,)."""
+        return self.condition.same_author
+
+    @property
+    def set(self) -> str:
+        """The name of the pair set."""
+        return self.condition.kinds[int(self.condition.kind[0])]
+
+    def heard(self, weights: FloatArray) -> _Part:
+        """The same, each member's scores by its weight (members,)."""
+        scores = replace(self.scores, members=self.scores.members * weights[:, None])
+        return replace(self, scores=scores)
+
+
+class _Data:
+    """All that a scale is fitted to."""
+
+    def __init__(self, parts: Sequence[_Part], kind: str, fusion: str) -> None:
+        sizes = [len(part.same_author) for part in parts]
+        groups = np.repeat(np.arange(len(parts)), sizes)
+        self.kind, self.fusion = kind, fusion
+        self.same_author = np.concatenate([part.same_author for part in parts])
+        self.authors = np.concatenate([part.authors for part in parts])  # (pairs, 2)
+        self.weight = group_weights(groups, self.same_author)
+        self.scores = Scores.joined([part.scores for part in parts])
+        self.whole = np.repeat([part.whole for part in parts], sizes)
+        self._conditions = [part.condition for part in parts]
+        self._told = np.repeat([part.told for part in parts], sizes)
+
+    def report(self, sets: tuple[str, ...]) -> CalibrationReport:
+        """The scale, and what it is worth for authors it has not seen."""
+        same = self.same_author[self.whole]
+        assert self.scale.calibration is not None
+        return CalibrationReport(
+            fusion=self.scale.fusion,
+            calibration=self.scale.calibration,
+            sets=sets,
+            same_author=int(same.sum()),
+            authors=len(np.unique(self.authors)),
+            before=_measures(Fusion()(self.scores[self.whole]), same),
+            after=_measures(self.bounded[self.whole], same),
+        )
+
+    def validation(self) -> Validation:
+        """The pairs, each by a map that has seen neither it nor its authors."""
+        found = Validation.joined(self._conditions)
+        found = replace(found, log_bayes_factor=self.bounded.astype(np.float32))
+        return found[self._told]
+
+    @cached_property
+    def scale(self) -> Scale:
+        """That of all pairs: the model's."""
+        return self.fit(np.ones(len(self.scores), dtype=bool))
+
+    def fit(self, chosen: BoolArray) -> Scale:
+        """The scale of some of the pairs."""
+        scores, same, weight = self.scores[chosen], self.same_author[chosen], self.weight[chosen]
+        if len(scores.members) == 1 and not len(scores.context):  # then there is nothing to fuse
+            fused = Fusion()
+        else:
+            fused = fit_fusion(scores, same, self.fusion, weight)
+        values = fused(scores)
+        map_ = calibrate(values, same, self.kind, weight)
+        # A pair is there several times, shortened; the bounds are what the pairs support, once.
+        whole = self.whole[chosen]
+        lower, upper = empirical_bounds(map_.unbounded(values[whole]), same[whole])
+        pairs = int(whole.sum())
+        return Scale(fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs))
+
+    @cached_property
+    def crossed(self) -> FloatArray:
+        """(pairs,): each by a map that has seen neither the pair nor its authors, without bounds.
+
+        The authors are dealt into folds; the map for a pair is fitted to all pairs that have no
+        author in the folds of its own two.
+        """
+        names, numbers = np.unique(self.authors, return_inverse=True)
+        fold = np.random.default_rng(0).permutation(len(names)) % _FOLDS
+        folds = fold[numbers.reshape(self.authors.shape)]  # (pairs, 2)
+        found = np.zeros(len(self.scores))
+        for two in combinations_with_replacement(range(_FOLDS), 2):
+            tested = np.asarray((np.sort(folds, axis=1) == two).all(axis=1))
+            others = np.asarray(~np.isin(folds, two).any(axis=1))
+            if tested.any():
+                scale = self.fit(others)
+                assert scale.calibration is not None
+                found[tested] = scale.calibration.unbounded(scale.raw(self.scores[tested]))
+        return found
+
+    @cached_property
+    def bounded(self) -> FloatArray:
+        """(pairs,): the same within the bounds of the model.
+
+        A fold has fewer pairs, and bounds of its own. A pair that stops at these could not be
+        counted among those as great as a result that the model's bounds let through.
+        """
+        calibration = self.scale.calibration
+        assert calibration is not None
+        return np.clip(self.crossed, calibration.lower_bound, calibration.upper_bound)
+
+
+def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
+    value = probability_same_author(log_bayes_factor)
+    return measure(answers_from("", value, log_bayes_factor, same_author))
+
+
+def _labels(pairs: Sequence[Pair], fewest: int = _FEWEST) -> BoolArray:
+    unlabelled = sum(pair.same_author is None for pair in pairs)
+    if unlabelled:
+        raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
+    same = np.array([pair.same_author for pair in pairs], dtype=bool)
+    counts = int(same.sum()), int((~same).sum())
+    if min(counts) < fewest:
+        raise OptionError(
+            f"{counts[0]:,} pairs by the same author and {counts[1]:,} by different authors; "
+            f"expected {fewest} of each or more"
+        )
+    return same
+
+
+def _authors(pairs: Sequence[Pair]) -> npt.NDArray[np.str_]:
+    """(pairs, 2): who wrote them; where the truth does not say, every pair has its own."""
+    unnamed = 0
+    names = []
+    for at, pair in enumerate(pairs):
+        if pair.first.author and pair.second.author:
+            names.append((pair.first.author, pair.second.author))
+        else:
+            unnamed += 1
+            other = at if pair.same_author else -1 - at
+            names.append((f"\0{at}", f"\0{other}"))
+    if unnamed:
+        warnings.warn(
+            f"the truth names no authors for {unnamed:,} of {len(pairs):,} pairs: whether the "
+            "model was trained on them cannot be checked",
+            AdHominemWarning,
+            stacklevel=3,
+        )
+    return np.array(names)
+
+
+def _check_authors(folder: Path, names: set[str]) -> None:
+    silent = False
+    for member in member_folders(folder):
+        known = trained_on(member, names)
+        if known is None:
+            silent = True
+        elif known:
+            some = ", ".join(sorted(known)[:5])
+            raise OptionError(
+                f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
+                f"pairs ({some}{', ...' if len(known) > 5 else ''}), where it is surer than it may "
+                "be elsewhere; expected pairs of other authors"
+            )
+    if silent:
+        warnings.warn(
+            f"{folder} does not say whom it was trained on: make sure that none of these authors "
+            "was among them",
+            AdHominemWarning,
+            stacklevel=3,
+        )

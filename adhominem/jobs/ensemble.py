@@ -1,0 +1,56 @@
+"""Several models to one: an ensemble whose members may be of different kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import adhominem
+from adhominem.errors import OptionError
+from adhominem.models.card import ensemble_card
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.folder import read_models, write_ensemble
+from adhominem.models.layout import LAYOUT
+from adhominem.models.shipped import model_folder
+from adhominem.models.styles import write_styles
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.writing import check_output, write_folder
+from adhominem.training.fit_styles import fit_styles
+
+
+def make_ensemble(
+    members: Sequence[str | Path],
+    output: str | Path,
+    *,
+    corpus: PackedCorpus | None = None,
+    about: str = "",
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> Path:
+    """Copy the members, folders of models or names of shipped ones, into one folder.
+
+    With the training `corpus`, each gets the kinds of text as it sees them, and a two-covariance
+    model of what is left without the kind. `about` is the beginning of the model card.
+    """
+    output = check_output(Path(output))
+    models = [model for member in members for model in read_models(model_folder(member))]
+    if not models:
+        raise OptionError("an ensemble without members; expected at least one")
+    names = _names([model.folder for model in models])
+    with write_folder(output) as folder:
+        for model, name in zip(models, names, strict=True):
+            (folder / name).mkdir()
+            files = ModelFiles.at(model.folder)
+            for file in (file for file in LAYOUT if file.kept and files.has(file.name)):
+                with reading(model.folder, file.name):
+                    files.copy(file, folder / name)
+            if corpus is not None:
+                write_styles(folder / name, fit_styles(model, corpus, on_documents))
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
+    return output
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) == len(names):
+        return names
+    return [f"member-{number}" for number in range(1, len(names) + 1)]

@@ -1,0 +1,155 @@
+"""The map of a corpus as one HTML file: read, encode, compare, draw."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.jobs.population import read_population
+from adhominem.jobs.workers import Encode, encoder
+from adhominem.map.corpus_map import CorpusMap, Watch, map_documents, unwatched
+from adhominem.map.page import write_map_page
+from adhominem.map.tree import LINKAGES
+from adhominem.scoring.population import Population
+from adhominem.text.document import Document
+from adhominem.text.files import bare_stem
+from adhominem.text.inputs import check_not_read, noting_inputs
+from adhominem.text.readers import read_documents
+from adhominem.verify.verifier import load
+
+Levs = npt.NDArray[np.float32]
+
+MOST_DOCUMENTS = 1_000
+_AT_ONCE = 16  # documents that each worker gets at a time
+_SUFFIXES = (".html", ".htm")
+
+
+def map_corpus(
+    model: str | Path,
+    corpus: str | Path,
+    output: str | Path,
+    *,
+    population: str | Path | None = None,
+    linkage: str = "average",
+    limit: int = MOST_DOCUMENTS,
+    seed: int = 0,
+    jobs: int = 1,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> CorpusMap:
+    """Write the map of all documents of a corpus, or of `limit` of them drawn at random.
+
+    `population` is where a relevant population lies; `input` stands for the corpus itself, `none`
+    for none. If it is not given, it is `input` where the corpus has texts enough. What cannot be
+    read goes to `skipped`; without it, the first such thing is raised.
+    """
+    corpus, output = Path(corpus), Path(output)
+    if output.suffix.lower() not in _SUFFIXES:
+        raise OptionError(f"the output is {output.name!r}; expected a name like map.html")
+    if limit < 1 or linkage not in LINKAGES:  # before the work, not after it
+        raise OptionError(
+            f"limit {limit}, linkage {linkage!r}; expected a positive number, and one of "
+            f"{', '.join(LINKAGES)}"
+        )
+    verifier = load(model)
+    remarks: list[str] = []
+    before = len(skipped or ())
+    with noting_inputs(), encoder(model, verifier, jobs) as encode:
+        with watch("reading", None) as count:
+            drawn, found = _draw(corpus, limit, seed, skipped, count)
+        check_not_read(output)
+        if found > len(drawn):
+            remarks.append(
+                f"the corpus has {found:,} documents; {len(drawn):,} of them were drawn at random"
+            )
+        with watch("encoding", len(drawn)) as count:
+            documents, levs = _encode(drawn, encode, _AT_ONCE * jobs, skipped, count)
+        if not documents:
+            raise NotFoundError("no document can be read here; expected one or more", corpus)
+        if unread := len(skipped or ()) - before:
+            remarks.append(f"{unread:,} of the inputs could not be read, and are left out")
+        relevant: Population | None = None
+        name = str(population or "input")
+        if name == "input":
+            relevant = _own_population(levs, required=population is not None)
+            if relevant is None:
+                name = "none"
+                remarks.append("the corpus has too few texts to be its own population")
+        elif name != "none":
+            with watch("population", None) as count:
+                relevant = read_population(
+                    name, encode, seed=seed, skipped=skipped, on_documents=count
+                )
+    result = map_documents(
+        verifier,
+        documents,
+        levs,
+        corpus=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
+        population=relevant,
+        population_name=name,
+        linkage=linkage,
+        seed=seed,
+        remarks=remarks,
+        watch=watch,
+    )
+    write_map_page(result, output)
+    return result
+
+
+def _draw(
+    corpus: Path,
+    limit: int,
+    seed: int,
+    skipped: list[InputError] | None,
+    on_documents: Callable[[int], None],
+) -> tuple[list[Document], int]:
+    """So many documents at random, in the order of the corpus; and how many there are in it."""
+    rng = np.random.default_rng(seed)
+    kept: list[tuple[float, int, Document]] = []
+    found = 0
+    for document in read_documents(corpus, author_required=False, skipped=skipped):
+        heapq.heappush(kept, (rng.random(), found, document))
+        if len(kept) > limit:
+            heapq.heappop(kept)
+        found += 1
+        on_documents(1)
+    return [document for _, _, document in sorted(kept, key=lambda each: each[1])], found
+
+
+def _encode(
+    documents: Sequence[Document],
+    encode: Encode,
+    at_once: int,
+    skipped: list[InputError] | None,
+    on_documents: Callable[[int], None],
+) -> tuple[list[Document], Levs]:
+    """The documents that can be encoded, and their LEVs (documents, lev_size)."""
+    good: list[Document] = []
+    levs: list[npt.NDArray[np.float32]] = []
+    for at in range(0, len(documents), at_once):
+        some = documents[at : at + at_once]
+        for document, lev in zip(some, encode(some), strict=True):
+            if not isinstance(lev, InputError):
+                good.append(document)
+                levs.append(lev)
+            elif skipped is None:
+                raise lev
+            else:
+                skipped.append(lev)
+        on_documents(len(some))
+    return good, np.array(levs)
+
+
+def _own_population(levs: Levs, *, required: bool) -> Population | None:
+    """The corpus as its own population; None where it has too few texts, unless it must be."""
+    try:
+        return Population.of(levs)
+    except OptionError:
+        if required:
+            raise
+        return None

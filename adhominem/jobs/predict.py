@@ -1,0 +1,252 @@
+"""Answers for a whole file of pairs, or for PAN's problem folders: PAN's main job.
+
+The pairs are streamed: but for what tells double ids, and repeated texts of a population, memory
+does not grow with the file. Each distinct text is encoded once, as long as it is remembered, in
+worker processes if asked for. Answers go to OUTPUT.partial as they are found; a run that was killed
+reads them back, and answers what is new or has been changed since. At the end the file is moved to
+its name. A second run with the same output, at the same time, is refused.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import InputError, OptionError
+from adhominem.jobs.partial_answers import (
+    Case,
+    PartialAnswers,
+    digest_of,
+    documents_of,
+    remove_rest,
+)
+from adhominem.jobs.population import read_population
+from adhominem.jobs.workers import Encode, Lev, encoder
+from adhominem.scoring.population import each_once
+from adhominem.scoring.probability import probability_same_author, without_weak_answers
+from adhominem.text.document import Document
+from adhominem.text.files import COMPRESSIONS
+from adhominem.text.inputs import noting_inputs
+from adhominem.text.locks import locked
+from adhominem.text.pan import Pair, each_id_once
+from adhominem.text.readers import stop_or_skip
+from adhominem.verify.cautions import Caution, cautions_of_many
+from adhominem.verify.verifier import load
+
+FloatArray = npt.NDArray[np.float64]
+Levs = npt.NDArray[np.float32]
+
+_CASES_AT_ONCE = 256
+_MOST_BYTES = 400_000_000  # of LEVs that are kept, the latest ones
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a run came to."""
+
+    answers: int  # in the file now
+    scored: int  # by this run
+    encoded: int  # distinct texts that this run encoded
+    output: Path
+    calibrated: bool
+    population_texts: int  # 0: no population was used
+    companions: bool  # whether texts could draw on them
+    warnings: tuple[Caution, ...]  # of the model and of the population
+
+
+def predict(
+    model: str | Path,
+    cases: Iterable[Case | InputError],
+    output: str | Path,
+    *,
+    population: str | Path | None = None,
+    companions: bool = False,
+    prior_same_author: float = 0.5,
+    delta: float = 0.0,
+    jobs: int = 1,
+    device: str = "cpu",
+    skipped: list[InputError] | None = None,
+    on_population: Callable[[int], None] = lambda count: None,
+) -> Predicted:
+    """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
+
+    `population` is where the texts of a relevant population lie: it may be the pairs' own file, and
+    then, and only then, texts should draw on their `companions` in it. They can if the model is
+    calibrated for it, and if there are neither too few texts nor too many.
+    Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored, or has the id of a case
+    before it, goes to `skipped`; without it, the first such thing is raised. `on_population` hears
+    how many texts of the population were encoded: all of them, before the first case is read.
+    """
+    output = Path(output)
+    if output.suffix.lower() in COMPRESSIONS:
+        raise OptionError(f"answers are not packed; expected a name like {output.stem}")
+    _check_new(output)
+    verifier = load(model, device=device)
+    with ExitStack() as stack:
+        stack.enter_context(noting_inputs())
+        stack.enter_context(locked(output))
+        _check_new(output)  # again: another run may have ended in between
+        levs = _Levs(stack.enter_context(encoder(model, verifier, jobs, device)))
+        knows_companions = companions and verifier.scales.companions is not None
+        relevant = None
+        if population is not None:
+            unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
+            texts = _Listener(levs.encode)
+            relevant = read_population(
+                population,
+                texts.encode,
+                verifier=verifier,
+                companions=knows_companions,
+                skipped=unread,
+                on_documents=on_population,
+            )
+        settings = {
+            "model": verifier.sha256,
+            "prior_same_author": prior_same_author,
+            "delta": delta,
+            "population": None if relevant is None else texts.digest(),
+            "companions": relevant is not None and relevant.companions is not None,
+        }
+        calibrated = verifier.scales.of(relevant).calibration is not None
+        cases = iter(cases)
+        first_case = list(islice(cases, 1))  # that the input is known before anything is written
+        partial = stack.enter_context(closing(PartialAnswers(output, settings)))
+        for some in _batches(stop_or_skip(each_id_once(chain(first_case, cases)), skipped)):
+            digests = [digest_of(case) for case in some]
+            answered = [
+                case for case, digest in zip(some, digests, strict=True) if digest in partial
+            ]
+            new = [
+                case for case, digest in zip(some, digests, strict=True) if digest not in partial
+            ]
+            good, sides = levs.of(new, skipped)
+            partial.recognise([*answered, *good])
+            found: dict[str, tuple[float, float]] = {}
+            if good:
+                first, second = [side for side, _ in sides], [side for _, side in sides]
+                factors = verifier.score(first, second, relevant)
+                values = without_weak_answers(
+                    probability_same_author(factors, prior_same_author), delta
+                )
+                both = zip(values.tolist(), factors.tolist(), strict=True)
+                found = {case.id: answer for case, answer in zip(good, both, strict=True)}
+            partial.add(some, digests, found)
+        partial.finish()
+    return Predicted(
+        partial.answers,
+        partial.scored,
+        levs.encoded,
+        output,
+        calibrated,
+        0 if relevant is None else relevant.texts,
+        relevant is not None and relevant.companions is not None,
+        tuple(cautions_of_many(calibrated, relevant, verifier.kind_names)),
+    )
+
+
+def _check_new(output: Path) -> None:
+    if output.exists():
+        remove_rest(output)
+        raise OptionError(f"{output} exists already; remove it, or choose another name")
+
+
+def _batches(cases: Iterator[Case]) -> Iterator[list[Case]]:
+    while some := list(islice(cases, _CASES_AT_ONCE)):
+        yield some
+
+
+@contextmanager
+def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
+    """For what cannot be read of a population, which may be the input itself."""
+    unread: list[InputError] = []
+    try:
+        yield unread
+    finally:
+        # Of a pair the file and line are known besides; of a text in it, the name alone.
+        listed = {told for error in skipped for told in (str(error), error.problem)}
+        skipped += [error for error in unread if str(error) not in listed]
+
+
+class _Listener:
+    """Encodes, and tells the texts that went by from others."""
+
+    def __init__(self, encode: Encode) -> None:
+        self._encode = encode
+        self._hash = sha256()
+
+    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+        for document in documents:
+            self._hash.update(_key(document))
+        return self._encode(documents)
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+class _Levs:
+    """The LEVs of texts, each encoded once as long as it is remembered."""
+
+    def __init__(self, encode: Encode) -> None:
+        self._encode = encode
+        self._kept: OrderedDict[bytes, Lev | InputError] = OrderedDict()
+        self.encoded = 0
+
+    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+        """Of each document its LEV, or why it has none."""
+        keys = [_key(document) for document in documents]
+        new = {
+            key: document
+            for key, document in zip(keys, documents, strict=True)
+            if key not in self._kept
+        }
+        for key, lev in zip(new, self._encode(list(new.values())), strict=True):
+            # As the network gave it: half the memory, and no hold on the batch it came in.
+            self._kept[key] = lev if isinstance(lev, InputError) else lev.astype(np.float32)
+        self.encoded += len(new)
+        found = [self._kept[key] for key in keys]
+        for key in keys:
+            self._kept.move_to_end(key)
+        size = next((lev.nbytes for lev in found if not isinstance(lev, InputError)), 1)
+        while len(self._kept) * size > _MOST_BYTES:
+            self._kept.popitem(last=False)
+        return iter(found)
+
+    def of(
+        self, cases: Sequence[Case], skipped: list[InputError] | None
+    ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
+        """The cases whose texts all could be encoded, and the LEVs of their two sides."""
+        documents = {id(each): each for case in cases for each in chain(*documents_of(case))}
+        levs = dict(zip(documents, self.encode(list(documents.values())), strict=True))
+        good, sides = [], []
+        for case in cases:
+            found = [[levs[id(each)] for each in side] for side in documents_of(case)]
+            wrong = [
+                lev.at(document.id)
+                for document, lev in zip(chain(*documents_of(case)), chain(*found), strict=True)
+                if isinstance(lev, InputError)
+            ]
+            if wrong:
+                place = case.place if isinstance(case, Pair) else None
+                error = type(wrong[0])(str(wrong[0]), *place) if place else wrong[0]
+                if skipped is None:
+                    raise error
+                skipped.append(error)
+                continue
+            good.append(case)
+            # A text that a side has several times counts once, as in a single comparison.
+            first, second = (each_once(np.array(side, dtype=np.float32)) for side in found)
+            sides.append((first, second))
+        return good, sides
+
+
+def _key(document: Document) -> bytes:
+    text = f"{document.topic}\0{document.text}".encode()
+    return blake2b(text, digest_size=16).digest()

@@ -1,0 +1,64 @@
+"""The paper's Table 2 for any models and pair sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adhominem.errors import OptionError
+from adhominem.evaluation.dev import PairScores, summarise
+from adhominem.text.pan import Pair
+from adhominem.verify.verifier import load
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A model on a pair set."""
+
+    model: str
+    pair_set: str
+    pairs: int
+    scores: dict[str, float]
+    calibrated: bool
+
+
+def table(
+    models: Sequence[str | Path],
+    sets: Mapping[str, Sequence[Pair]],
+    *,
+    with_topics: bool = True,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> list[TableRow]:
+    """Score every pair set with every model; AUC, c@1, F0.5u, F1 and overall as in the paper."""
+    if not with_topics:
+        sets = {name: [pair.without_topics() for pair in pairs] for name, pairs in sets.items()}
+    labels = {name: _labels(name, pairs) for name, pairs in sets.items()}
+    names = [Path(model).resolve().name for model in models]
+    short = len(set(names)) == len(names)
+    called = {str(m): n if short else str(m) for m, n in zip(models, names, strict=True)}
+    rows = []
+    for model in models:
+        verifier = load(model)
+        calibrated = verifier.calibration is not None
+        for name, pairs in sets.items():
+            first, second = verifier.encode_pairs(pairs, on_documents=on_documents)
+            found = PairScores(
+                verifier.score(first, second), verifier.distance(first, second), labels[name]
+            )
+            rows.append(
+                TableRow(called[str(model)], name, len(pairs), summarise(found), calibrated)
+            )
+    return rows
+
+
+def _labels(name: str, pairs: Sequence[Pair]) -> np.ndarray:
+    same = [pair.same_author for pair in pairs]
+    if None in same or len(set(same)) < 2:
+        raise OptionError(
+            f"the pair set '{name}' has no truth, or pairs of one kind only; expected a truth "
+            "with pairs by the same author and by different authors"
+        )
+    return np.array(same, dtype=bool)

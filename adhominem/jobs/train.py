@@ -1,0 +1,231 @@
+"""Training as one call: from packed texts to a model folder.
+
+While it runs, everything is in OUTPUT.training: for each member its checkpoints and its log. At
+the end the model moves to OUTPUT. A run that was killed goes on with `resume`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import adhominem
+from adhominem.config import Config, NgramConfig
+from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
+from adhominem.evaluation.dev import table_row
+from adhominem.models.card import ensemble_card
+from adhominem.models.folder import AnyModel, read_models, write_ensemble
+from adhominem.scoring.probability import ensemble_probability, probability_same_author
+from adhominem.text.corpus import PackedCorpus, is_packed
+from adhominem.text.inputs import check_none_read_in
+from adhominem.text.locks import locked
+from adhominem.text.normalisation import Normaliser
+from adhominem.text.writing import check_output, write_folder
+
+# Looked for before the first step: the last ones are needed when all the work is done.
+_LIBRARIES = ("torch", "safetensors", "onnx", "matplotlib")
+
+
+def train(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: str | Path,
+    *,
+    config: Config | NgramConfig | None = None,
+    members: int = 1,
+    device: str = "auto",
+    resume: bool = False,
+    on_event: Callable[[dict[str, Any]], None] = lambda event: None,
+) -> list[AnyModel]:
+    """Train a model, or an ensemble of several, and write its folder.
+
+    `corpus` comes from `prepare`, each dev set from `prepare_pairs`. `on_event` hears of each
+    step and each epoch. Started by `torchrun`, all processes share each batch.
+    """
+    for library in _LIBRARIES:
+        if find_spec(library) is None:
+            raise MissingExtraError(library, "train", "training")
+    config = config or Config()
+    if members < 1:
+        raise OptionError(f"members is {members}; expected 1 or more")
+    _check_data(corpus, dev, config.normaliser)
+    first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
+    with locked(output) if first else nullcontext():
+        if isinstance(config, NgramConfig):
+            if members > 1:
+                raise OptionError(
+                    f"members is {members}; expected 1, since n-gram models differ little"
+                )
+            return _train_ngrams(corpus, dev, Path(output), config, device, resume, on_event)
+        return _train_networks(corpus, dev, Path(output), config, members, device, resume, on_event)
+
+
+def _train_networks(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: Path,
+    config: Config,
+    members: int,
+    device: str,
+    resume: bool,
+    on_event: Callable[[dict[str, Any]], None],
+) -> list[AnyModel]:
+    from adhominem.training import distributed
+    from adhominem.training.train_network import Task, pick_device, train_member
+
+    configs = [
+        replace(config, training=replace(config.training, seed=config.training.seed + member))
+        for member in range(members)
+    ]
+    picked = pick_device(device)
+    with distributed.together(picked):
+        finished, output, work = _places(output, configs, resume)
+        distributed.wait()  # until all have looked; from here on the first one writes
+        if not finished:
+            tasks = [
+                Task(corpus, dev, each, work / f"member-{number}", number - 1, picked, on_event)
+                for number, each in enumerate(configs, start=1)
+            ]
+            folders = [train_member(task) for task in tasks]
+            if distributed.rank() == 0:
+                _gather(folders, dev, output)
+        if distributed.rank() == 0:
+            shutil.rmtree(work, ignore_errors=True)
+        distributed.wait()
+    return read_models(output)
+
+
+def _train_ngrams(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: Path,
+    config: NgramConfig,
+    device: str,
+    resume: bool,
+    on_event: Callable[[dict[str, Any]], None],
+) -> list[AnyModel]:
+    from adhominem.training.train_network import pick_device
+    from adhominem.training.train_ngrams import train_ngrams
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise OptionError("n-gram models are trained by one process; start it without torchrun")
+    finished, output, work = _places(output, [config], resume)
+    if not finished:
+        train_ngrams(corpus, dev, output, work, config, pick_device(device), on_event)
+    shutil.rmtree(work, ignore_errors=True)
+    return read_models(output)
+
+
+def _places(
+    output: Path, configs: Sequence[Config | NgramConfig], resume: bool
+) -> tuple[bool, Path, Path]:
+    """Whether the run was finished before, where its model goes, and where its work lies."""
+    finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
+    output = output.resolve() if finished else check_output(output)
+    work = output.with_name(f"{output.name}.training")
+    check_none_read_in(work)  # it is removed at the end
+    if work.exists() and not resume:
+        raise OptionError(
+            f"{work} holds an unfinished run; go on with it by --resume, or remove it"
+        )
+    return finished, output, work
+
+
+def _is_of(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
+    """A run that was killed at the very end has left its model, whole, and some of its work."""
+    try:
+        return [model.config for model in read_models(output)] == list(configs)
+    except ModelError:
+        return False
+
+
+def _check_data(
+    corpus: PackedCorpus, dev: Mapping[str, PackedCorpus], normaliser: Normaliser
+) -> None:
+    steps = list(normaliser.steps)
+    for name, packed in {"the corpus": corpus, **dev}.items():
+        used = packed.description.get("normalisation", steps)
+        if used != steps:
+            raise OptionError(
+                f"{name} was prepared with other normalisation steps than the config's; "
+                f"expected {', '.join(steps)}, found {', '.join(used)}"
+            )
+    for name, pairs in dev.items():
+        if pairs.same_author is None:
+            raise OptionError(f"the dev set '{name}' is no pair set; make it with prepare_pairs")
+        if pairs.same_author.all() or not pairs.same_author.any():
+            raise OptionError(
+                f"the dev set '{name}' has pairs of one kind only, which no score can rank; "
+                "expected some by the same author and some by different authors"
+            )
+
+
+def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) -> None:
+    """Make the members' folders one."""
+    with write_folder(output) as folder:
+        if len(folders) == 1:
+            shutil.copytree(folders[0], folder, dirs_exist_ok=True)
+            return
+        names = [f"member-{number}" for number in range(1, len(folders) + 1)]
+        for source, name in zip(folders, names, strict=True):
+            shutil.copytree(source, folder / name)
+        scores = _ensemble_scores(folders, dev)
+        card = ensemble_card(names, scores)
+        write_ensemble(folder, names, scores, card, adhominem.__version__)
+
+
+def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> dict[str, Any]:
+    """The dev scores of the members' mean probability."""
+    scores = {}
+    members = []
+    for folder in folders:
+        with np.load(folder.parent / "dev.npz", allow_pickle=False) as found:
+            members.append({name: found[name] for name in dev})
+    for name, pairs in dev.items():
+        assert pairs.same_author is not None
+        probability = ensemble_probability(
+            [probability_same_author(found[name]) for found in members]
+        )
+        scores[name] = table_row(probability, pairs.same_author)
+    return scores
+
+
+@contextmanager
+def open_inputs(
+    sources: Sequence[Path], dev: Sequence[Path], normaliser: Normaliser, skipped: list[InputError]
+) -> Iterator[tuple[PackedCorpus, dict[str, PackedCorpus]]]:
+    """The corpus and the dev pairs to train with; what is not packed yet is packed for the run."""
+    from adhominem.text.prepare import prepare, prepare_pairs
+    from adhominem.text.readers import find_sources
+
+    with TemporaryDirectory() as scratch:
+        if len(sources) == 1 and is_packed(sources[0]):
+            corpus = PackedCorpus.open(sources[0])
+        elif any(is_packed(path) for path in sources):
+            raise OptionError("several inputs, one of them prepared; prepare all of them together")
+        else:
+            found = [source for path in sources for source in find_sources(path)]
+            corpus = prepare(
+                found, Path(scratch) / "corpus", normaliser=normaliser, skipped=skipped
+            )
+        pairs: dict[str, PackedCorpus] = {}
+        for path in dev:
+            name = path.resolve().name
+            if name in pairs:
+                raise OptionError(f"two dev sets are named '{name}'; rename one")
+            if is_packed(path):
+                pairs[name] = PackedCorpus.open(path)
+            else:
+                pairs[name] = prepare_pairs(
+                    path, Path(scratch) / f"dev-{name}", normaliser=normaliser, skipped=skipped
+                )
+        yield corpus, pairs

@@ -1,0 +1,79 @@
+"""Encoding in worker processes, or in this one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import AdHominemError, InputError
+from adhominem.processes import worker_pool
+from adhominem.text.document import Document
+from adhominem.verify.verifier import Verifier, load
+
+Lev = npt.NDArray[np.float32]
+
+# Documents to their LEVs, in order; or to why one has none.
+Encode = Callable[[Sequence[Document]], Iterator[Lev | InputError]]
+
+
+@contextmanager
+def encoder(
+    model: str | Path, verifier: Verifier, jobs: int, device: str = "cpu"
+) -> Iterator[Encode]:
+    """Encode here, or in so many worker processes."""
+    if jobs == 1:
+        yield lambda documents: iter(_encode_all(verifier, documents))
+        return
+    # Read by each worker's BLAS when it is loaded: with several threads each, they would wait for
+    # one another most of the time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with worker_pool(jobs, _start_worker, str(model), device) as pool:
+
+        def encode(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+            # Long ones first, dealt out: the shares take about equally long.
+            order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
+            shares = [order[first::jobs] for first in range(jobs)]
+            found: dict[int, Lev | InputError] = {}
+            dealt = [share for share in shares if share]
+            try:
+                futures = [pool.submit(_work, [documents[at] for at in share]) for share in dealt]
+                for share, future in zip(dealt, futures, strict=True):
+                    found.update(zip(share, future.result(), strict=True))
+            except BrokenProcessPool:
+                raise AdHominemError(
+                    "a worker process was killed, perhaps for want of memory; try fewer --jobs"
+                ) from None
+            return (found[at] for at in range(len(documents)))
+
+        yield encode
+
+
+def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Lev | InputError]:
+    """The LEV of each document, or why it has none."""
+    if not documents:
+        return []
+    try:
+        return list(verifier.encode(documents))
+    except InputError as error:
+        if len(documents) == 1:
+            return [error]
+    middle = len(documents) // 2  # one of them is at fault: look in each half
+    return _encode_all(verifier, documents[:middle]) + _encode_all(verifier, documents[middle:])
+
+
+_worker: Verifier
+
+
+def _start_worker(model: str, device: str) -> None:
+    global _worker
+    _worker = load(model, device=device)
+
+
+def _work(documents: Sequence[Document]) -> list[Lev | InputError]:
+    return _encode_all(_worker, documents)

@@ -1,0 +1,383 @@
+"""A corpus as a map: each document a point, and a tree of those that are alike.
+
+Two measures are drawn, and they are not the same:
+
+    points  the LEVs of the members of the model, each moved to the mean of the population (or of
+            the corpus) and brought to unit length. Two dimensions hold a part of what is in them.
+    tree    the log10 Bayes factor of each pair of documents, as `adhominem verify` reports it
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import adhominem
+from adhominem.errors import OptionError
+from adhominem.map.tree import Join, join_all, leaf_order
+from adhominem.scoring.many_pairs import products
+from adhominem.scoring.population import Population
+from adhominem.text.document import Document
+from adhominem.verify.cautions import UNCALIBRATED
+from adhominem.verify.verifier import Levs, Verifier
+
+FloatArray = npt.NDArray[np.float64]
+
+_NEAREST = 5  # documents that are named beside each
+_FEWEST_NEIGHBOURS = 10  # documents: of fewer, there are no neighbourhoods to draw
+_SHORT_WORDS = 500  # of a text: below, there is little evidence in it
+_LONG_WORDS = 4_000  # of a text: above, its kind is louder than its author, without a population
+_MOST_NAMED = 5  # documents in one remark
+_DIGITS = 4  # of places and Bayes factors that are written
+_TIES = 1e-6
+_LOG_10 = float(np.log(10))
+
+
+# Shows how far a piece of work is: what it is, and how much there is of it if that is known.
+Watch = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
+
+
+@contextmanager
+def unwatched(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Shows nothing."""
+    yield lambda count: None
+
+
+@dataclass(frozen=True)
+class MappedDocument:
+    """A point of the map."""
+
+    name: str
+    author: str  # empty where unknown
+    words: int
+    unlike_training: bool  # farther from the training texts than nearly all of them
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The documents in two dimensions."""
+
+    name: str  # PCA, t-SNE or UMAP
+    places: FloatArray  # (documents, 2)
+    shares: tuple[float, float] | None = None  # of the variance, that each axis of a PCA holds
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far Bayes factors and the authors' names agree, in pairs of documents."""
+
+    one_name: int  # pairs under one name
+    one_name_above: int  # of them, with a Bayes factor above 1
+    two_names: int
+    two_names_below: int  # of them, with a Bayes factor below 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CorpusMap:
+    """All that the pictures of a corpus are drawn from."""
+
+    corpus: str
+    documents: tuple[MappedDocument, ...]
+    log10_bayes_factors: FloatArray  # (documents, documents); NaN on the diagonal
+    nearest: tuple[tuple[int, ...], ...]  # to each document: the highest Bayes factors first
+    projections: tuple[Projection, ...]  # PCA first
+    joins: tuple[Join, ...]  # by log10 Bayes factor
+    order: tuple[int, ...]  # of the documents beside the tree
+    linkage: str
+    population: str  # `input`: the documents themselves; `none`; or where it was read
+    population_texts: int  # 0: none
+    bounds: tuple[float, float] | None  # log10 Bayes factors beyond are not reported
+    calibrated: bool
+    remarks: tuple[str, ...]
+    seed: int
+    model: str
+    model_sha256: str
+    version: str
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """Over all pairs of documents whose authors are named."""
+        first, second = np.triu_indices(len(self.documents), 1)
+        names = np.array([document.author for document in self.documents])
+        known = (names[first] != "") & (names[second] != "")
+        first, second = first[known], second[known]
+        one = names[first] == names[second]
+        found = self.log10_bayes_factors[first, second]
+        return Agreement(
+            int(one.sum()),
+            int((found[one] > 0).sum()),
+            int((~one).sum()),
+            int((found[~one] < 0).sum()),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings; of the Bayes factors, those below the diagonal."""
+        table = self.log10_bayes_factors.round(_DIGITS)
+        documents = [
+            {
+                **asdict(document),
+                "nearest": [
+                    {"document": other, "log10_bayes_factor": float(table[at, other])}
+                    for other in self.nearest[at]
+                ],
+            }
+            for at, document in enumerate(self.documents)
+        ]
+        joins = [
+            {
+                "first": join.first,
+                "second": join.second,
+                "log10_bayes_factor": round(join.likeness, _DIGITS),
+                "documents": join.size,
+            }
+            for join in self.joins
+        ]
+        return {
+            "corpus": self.corpus,
+            "documents": documents,
+            "projections": [
+                {
+                    "name": each.name,
+                    "places": each.places.round(_DIGITS).tolist(),
+                    "shares_of_variance": each.shares,
+                }
+                for each in self.projections
+            ],
+            "linkage": self.linkage,
+            "joins": joins,
+            "order": list(self.order),
+            "log10_bayes_factors": [row[:at].tolist() for at, row in enumerate(table)],
+            "agreement": asdict(self.agreement),
+            "population": self.population,
+            "population_texts": self.population_texts,
+            "calibrated": self.calibrated,
+            "bounds": self.bounds,
+            "remarks": list(self.remarks),
+            "seed": self.seed,
+            "model": self.model,
+            "model_sha256": self.model_sha256,
+            "version": self.version,
+        }
+
+
+def map_documents(
+    verifier: Verifier,
+    documents: Sequence[Document],
+    levs: Levs,
+    *,
+    corpus: str = "",
+    population: Population | None = None,
+    population_name: str = "",
+    linkage: str = "average",
+    seed: int = 0,
+    remarks: Sequence[str] = (),
+    watch: Watch = unwatched,
+) -> CorpusMap:
+    """Draw up the map of documents from their LEVs (documents, lev_size).
+
+    `remarks` go before those that are made here. t-SNE and UMAP are added where scikit-learn and
+    umap-learn are installed.
+    """
+    if not documents:
+        raise OptionError("there is no document to draw; expected one or more")
+    if len(documents) != len(levs):
+        raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
+    parts = verifier.scorer.columns(levs)
+    lead = verifier.members[0]
+    strange = lead.strangeness(parts[0].astype(np.float64)) > 1
+    mapped = tuple(
+        MappedDocument(
+            each.id or f"document {at}", each.author.strip(), len(each.text.split()), bool(unlike)
+        )
+        for at, (each, unlike) in enumerate(zip(documents, strange, strict=True), start=1)
+    )
+    pairs = len(documents) * (len(documents) - 1) // 2
+    with watch("comparing", pairs * len(verifier.members)) as on_pairs:
+        scored = verifier.scorer.all_pairs(levs, population, on_pairs=on_pairs)
+    raw, log10 = _square(scored.raw), _square(scored.log_bayes_factor) / _LOG_10
+    # Bounds make strong Bayes factors equal. Which of them come first, the scores before decide:
+    # they count for a millionth, too little to be seen in a number.
+    ranked = log10 + _TIES * raw / max(float(np.nanmax(np.abs(raw), initial=0)), 1.0)
+    joins = join_all(ranked, linkage)
+    calibration = verifier.scales.of(population).calibration
+    bounds = None
+    if calibration is not None:
+        bounds = (calibration.lower_bound / _LOG_10, calibration.upper_bound / _LOG_10)
+    with watch("drawing", None) as on_picture:
+        pictures = projections(style_products(parts, population), seed, on_picture)
+    cautions = [*remarks, *_remarks(mapped, documents, population is not None)]
+    if calibration is None:
+        cautions.append(UNCALIBRATED)
+    return CorpusMap(
+        corpus=corpus,
+        documents=mapped,
+        log10_bayes_factors=log10,
+        nearest=_nearest(ranked),
+        projections=pictures,
+        joins=joins,
+        order=tuple(leaf_order(joins, ranked)),
+        linkage=linkage,
+        population=population_name or ("none" if population is None else "given"),
+        population_texts=0 if population is None else population.texts,
+        bounds=bounds,
+        calibrated=calibration is not None,
+        remarks=tuple(cautions),
+        seed=seed,
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+    )
+
+
+def _square(pairs: FloatArray) -> FloatArray:
+    """(documents, documents): of all pairs (pairs,); NaN for a text and itself."""
+    documents = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
+    found = np.full((documents, documents), np.nan)
+    first, second = np.triu_indices(documents, 1)
+    found[first, second] = found[second, first] = pairs
+    return found
+
+
+def style_products(parts: Sequence[Levs], population: Population | None) -> FloatArray:
+    """(documents, documents): scalar products of what the points stand for.
+
+    `parts` are the LEVs (documents, lev_size) of each member. Each is centred and of unit length,
+    so that no member outweighs another by the size of its numbers. A score does much the same, but
+    beside a population it hears the guess of the kind, and it does not stretch what is short.
+    """
+    found = np.zeros((len(parts[0]), len(parts[0])))
+    at = 0
+    for part in parts:
+        size = part.shape[1]
+        mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
+        origin = mean if population is None else population.lev_mean[at : at + size]
+        own = products(part, origin=origin)
+        lengths = np.sqrt(np.maximum(np.diag(own), 1e-24))
+        found += own / lengths / lengths[:, None] / len(parts)
+        at += size
+    return found
+
+
+def projections(
+    table: FloatArray, seed: int, on_picture: Callable[[int], None] = lambda count: None
+) -> tuple[Projection, ...]:
+    """All that can be drawn of documents with these scalar products (documents, documents)."""
+    pca = principal_components(table)
+    found = [pca]
+    on_picture(1)
+    if len(table) < _FEWEST_NEIGHBOURS:
+        return (pca,)
+    squares = np.diag(table)
+    distances = np.sqrt(np.maximum(squares + squares[:, None] - 2 * table, 0))
+    np.fill_diagonal(distances, 0)
+    start = pca.places / max(float(pca.places[:, 0].std()), 1e-12)
+    for name, draw in (("t-SNE", _t_sne), ("UMAP", _umap)):
+        with warnings.catch_warnings(action="ignore"):  # of things that we want just so
+            places = draw(distances, start, seed)
+        if places is not None and np.isfinite(places).all():
+            found.append(Projection(name, places))
+            on_picture(1)
+    return tuple(found)
+
+
+def principal_components(table: FloatArray) -> Projection:
+    """The first two principal components of rows with these scalar products (rows, rows)."""
+    means = table.mean(axis=0)
+    centred = table - means - means[:, None] + means.mean()
+    variances, directions = np.linalg.eigh(centred)
+    total = max(float(np.trace(centred)), 0.0)
+    if total < 1e-12 * len(table):  # one document, or copies of one
+        return Projection("PCA", np.zeros((len(table), 2)), (0.0, 0.0))
+    places = np.zeros((len(table), 2))
+    shares = [0.0, 0.0]
+    for axis in range(min(2, len(table) - 1)):
+        variance = max(float(variances[-1 - axis]), 0.0)
+        direction = directions[:, -1 - axis]
+        # Either sign would do: that of the largest is positive.
+        direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
+        places[:, axis] = direction * np.sqrt(variance)
+        shares[axis] = variance / total
+    return Projection("PCA", places, (shares[0], shares[1]))
+
+
+def _t_sne(distances: FloatArray, start: FloatArray, seed: int) -> FloatArray | None:
+    try:
+        from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return None
+    model = TSNE(
+        metric="precomputed",
+        init=1e-4 * start,  # what is far apart in the PCA tends to stay so
+        perplexity=min(30.0, (len(distances) - 1) / 3),
+        random_state=seed,
+    )
+    with threadpool_limits(1):  # its threads wait for each other: on a busy machine, for minutes
+        return np.asarray(model.fit_transform(distances), dtype=np.float64)
+
+
+def _umap(distances: FloatArray, start: FloatArray, seed: int) -> FloatArray | None:
+    try:
+        umap: Any = import_module("umap").UMAP
+    except (ImportError, AttributeError):  # a mere folder of that name is no library
+        return None
+    model = umap(
+        metric="precomputed",
+        init=10 * start,
+        n_neighbors=min(15, len(distances) - 1),
+        random_state=seed,
+    )
+    return np.asarray(model.fit_transform(distances), dtype=np.float64)
+
+
+def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:
+    table = np.where(np.isnan(ranked), -np.inf, ranked)
+    most = min(_NEAREST, len(table) - 1)
+    return tuple(tuple(np.argsort(-row, kind="stable")[:most].tolist()) for row in table)
+
+
+def _remarks(
+    mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
+) -> list[str]:
+    """What to beware of when the map is read."""
+    found = []
+    if short := [each.name for each in mapped if each.words < _SHORT_WORDS]:
+        found.append(
+            f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {_some(short)}"
+        )
+    if strange := [each.name for each in mapped if each.unlike_training]:
+        found.append(
+            f"the Bayes factors may not hold for texts unlike the training texts: {_some(strange)}"
+        )
+    long = sum(each.words > _LONG_WORDS for each in mapped)
+    if long and not has_population:
+        found.append(
+            f"{long:,} texts of more than {_LONG_WORDS:,} words without a population: what such "
+            "texts of a kind have in common speaks louder than who wrote them"
+        )
+    seen: dict[bytes, int] = {}
+    copies = []
+    for at, document in enumerate(documents):
+        words = " ".join(document.text.split())
+        before = seen.setdefault(blake2b(words.encode()).digest(), at)
+        if before != at:
+            copies.append(f"{mapped[at].name} = {mapped[before].name}")
+    if copies:
+        found.append(f"copies of one text show nothing of who wrote it: {_some(copies)}")
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names of a list, and how many there are."""
+    named = ", ".join(names[:_MOST_NAMED])
+    rest = len(names) - _MOST_NAMED
+    return f"{named}, and {rest:,} more" if rest > 0 else named

@@ -1,0 +1,174 @@
+r"""A heat map as a LaTeX document: \colorbox around each token, as in the paper's figure.
+
+It runs through pdfLaTeX, XeLaTeX and LuaLaTeX. What pdfLaTeX's fonts lack is shown there by its
+number; nothing of the user's text is read as a command, and no two letters become a third.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from adhominem.explain.explanation import ExplainedText, Explanation
+from adhominem.harmless import harmless
+from adhominem.render.colours import (
+    DIFFERENT_COLOURS,
+    PASSAGE_COLOURS,
+    SAME_COLOURS,
+    TOKEN_COLOURS,
+    attention_level,
+    contribution_class,
+    contribution_level,
+    strongest_of,
+)
+from adhominem.render.pieces import passage_weights, pieces, token_weights
+from adhominem.render.summary import (
+    NOT_A_VERDICT,
+    caption,
+    contributed,
+    probability,
+    signed,
+    title,
+)
+
+_ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    # In LaTeX two of these in a row are a dash or a quotation mark, and a single one is another.
+    "-": "-{}",
+    ",": ",{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\textquotedbl{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "\N{NO-BREAK SPACE}": "~",
+    "\N{MINUS SIGN}": r"\textminus{}",
+}
+_KNOWN = frozenset(  # to pdfLaTeX's fonts, beside ASCII
+    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ"
+    "ĂăĄąĆćČčĎďĐđĘęĚěĞğİıŁłŃńŇňŐőŒœŘřŚśŞşŠšŤťŮůŰűŸŹźŻżŽž"
+    "¡¿§°£«»©®–—‘’‚“”„†‡•…€™"
+)
+_CHUNK = 24  # letters: a longer token may be broken there, or it would leave the page
+_SPACES = re.compile(r"\s+")
+_EMPTY_LINES = re.compile(r"\n\s+")  # which would end a paragraph
+_PREAMBLE = r"""\documentclass[a4paper]{article}
+\usepackage{iftex}
+\ifPDFTeX
+  \usepackage[T1]{fontenc}
+  \usepackage[utf8]{inputenc}
+  \usepackage{textcomp}
+  \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
+  \newcommand{\other}[2]{{\tiny U+#2}}
+\else
+  \usepackage{fontspec}
+  \newcommand{\other}[2]{#1}
+\fi
+\usepackage[margin=22mm]{geometry}
+\usepackage{xcolor}
+\setlength{\parindent}{0pt}
+\setlength{\fboxsep}{0pt}
+\setlength{\emergencystretch}{3em}
+\raggedright
+\hyphenpenalty=10000  % a hyphen that the author did not write would be a false trace
+\newcommand{\passage}[2]{\colorbox{#1}{\strut~~~}{\tiny\,#2}~}
+\newcommand{\token}[2]{\colorbox{#1}{\strut #2}}
+\newcommand{\lineend}{\leavevmode\par}
+"""
+
+
+def latex_heat_map(explanation: Explanation) -> str:
+    """A whole document, with the number, all texts, and how to read them."""
+    strongest = strongest_of(
+        passage.contribution for text in explanation.texts for passage in text.passages
+    )
+    found = explanation.verification
+    texts = "\n\n".join(_text(each, strongest) for each in explanation.texts)
+    return f"""{_PREAMBLE}{_colours()}
+\\begin{{document}}
+\\section*{{{_line(title(found))}}}
+log10 Bayes factor \\textbf{{{_line(signed(found.log10_bayes_factor))}}}.
+{_line(found.verbal)}
+
+{_line(NOT_A_VERDICT)} {_line(probability(found))}
+
+{texts}
+
+\\bigskip
+{{\\footnotesize {_line(caption(explanation))}
+Model {_line(found.model)}, AdHominem {_line(found.version)}.\\par}}
+\\end{{document}}
+"""
+
+
+def _escaped(text: str) -> str:
+    """Characters that LaTeX shows as they are."""
+    return "".join(map(_escaped_letter, harmless(text)))
+
+
+def _escaped_letter(letter: str) -> str:
+    if letter in _ESCAPED:
+        return _ESCAPED[letter]
+    if letter in _KNOWN or letter.isascii():
+        return letter
+    return f"\\other{{{letter}}}{{{ord(letter):04X}}}"
+
+
+def _line(text: str) -> str:
+    return " ".join(map(_escaped, text.split()))
+
+
+def _colours() -> str:
+    named = {f"w{at}": each for at, each in enumerate(PASSAGE_COLOURS)}
+    named |= {f"t{at}": each for at, each in enumerate(TOKEN_COLOURS)}
+    named |= {f"same{at}": each for at, each in enumerate(SAME_COLOURS, 1)}
+    named |= {f"diff{at}": each for at, each in enumerate(DIFFERENT_COLOURS, 1)}
+    return "\n".join(
+        f"\\definecolor{{{name}}}{{HTML}}{{{colour[1:].upper()}}}" for name, colour in named.items()
+    )
+
+
+def _text(text: ExplainedText, strongest: float) -> str:
+    weights = passage_weights(text)
+    parts = [f"\\subsection*{{{_line(text.name)} ({_line(text.side)} side)}}\n"]
+    for number, group in groupby(pieces(text), key=lambda piece: piece.passage):
+        colour, levels = "", [0]
+        if number is not None:
+            passage, weight = text.passages[number], weights[number]
+            levels = [attention_level(each) for each in token_weights(passage)]
+            side = contribution_class(contribution_level(passage.contribution, strongest))
+            bar = (side or "white") if weight is None else f"w{attention_level(weight)}"
+            colour = side if weight is None else ""
+            amount = _line(contributed(passage.contribution))
+            parts.append(f"\\par\\passage{{{bar}}}{{{amount}}}%\n")
+        for piece in group:
+            shown = text.text[piece.start : piece.end]
+            level = 0 if piece.token is None else levels[piece.token]
+            parts += _boxed(shown, f"t{level}" if level else colour)
+    return _EMPTY_LINES.sub("\n", "".join(parts))
+
+
+def _boxed(text: str, colour: str) -> Iterator[str]:
+    """Words in boxes, with the white space and the line ends between them."""
+    for at, row in enumerate(harmless(text).split("\n")):
+        if at:
+            yield "\\lineend\n"
+        for order, word in enumerate(_SPACES.split(row)):
+            if order:
+                yield "\n"  # which is a space; TeX does not read lines of any length
+            for start in range(0, len(word), _CHUNK):
+                chunk = _escaped(word[start : start + _CHUNK])
+                if start:
+                    yield "\\allowbreak{}"
+                yield f"\\token{{{colour}}}{{{chunk}}}" if colour else chunk

@@ -1,0 +1,57 @@
+"""An explanation to a file, or as text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from adhominem.errors import OptionError
+from adhominem.explain.explanation import Explanation
+from adhominem.text.writing import write_whole
+
+_BY_ENDING = {".html": "html", ".htm": "html", ".png": "png", ".tex": "latex", ".txt": "terminal"}
+
+
+def kind_of(output: Path, chosen: str | None = None) -> str:
+    """What is written to a file: as `chosen`, or as its ending says."""
+    kind = chosen or _BY_ENDING.get(output.suffix.lower(), "")
+    if not kind:
+        raise OptionError(
+            f"{output} has no known ending; expected {', '.join(_BY_ENDING)}, or --format"
+        )
+    return kind
+
+
+def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
+    """Write it as `chosen`, or as the ending of the file says."""
+    kind = kind_of(output, chosen)
+    if kind == "png":
+        from adhominem.render.png import png_heat_map
+
+        png_heat_map(explanation, output)
+        return
+    with write_whole(output) as file:
+        file.write(explanation_text(explanation, kind))
+
+
+def explanation_text(
+    explanation: Explanation,
+    kind: str,
+    environment: Mapping[str, str] | None = None,
+    width: int = 80,
+) -> str:
+    """An explanation as html, latex, or for a terminal of some environment and width."""
+    if kind == "png":
+        raise OptionError("a picture goes to a file; expected -o picture.png")
+    if kind == "html":
+        from adhominem.render.html import explanation_page
+
+        return explanation_page(explanation)
+    if kind == "latex":
+        from adhominem.render.latex import latex_heat_map
+
+        return latex_heat_map(explanation)
+    from adhominem.render.terminal import terminal_colours, terminal_heat_map
+
+    colours = terminal_colours(environment or {}, environment is not None)
+    return terminal_heat_map(explanation, colours, width)

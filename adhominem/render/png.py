@@ -1,0 +1,199 @@
+"""A heat map as a picture. matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adhominem.errors import MissingExtraError
+from adhominem.evaluation.plot_style import house_style
+from adhominem.explain.explanation import ExplainedText, Explanation
+from adhominem.render.colours import (
+    INK,
+    PASSAGE_COLOURS,
+    TOKEN_COLOURS,
+    attention_level,
+    contribution_colour,
+    contribution_level,
+    strongest_of,
+)
+from adhominem.render.lines import Line, lines
+from adhominem.render.pieces import passage_weights, token_weights
+from adhominem.render.summary import (
+    NOT_A_VERDICT,
+    caption,
+    contributed,
+    probability,
+    signed,
+    title,
+)
+from adhominem.text.writing import replaced_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# In points, 72 an inch.
+_WIDTH, _EDGE = 620.0, 28.0
+_BAR, _MARGIN = 9.0, 52.0  # a passage's bar, and where its text begins
+_LEADING = 1.65  # of a line, as a multiple of its letters
+_BODY, _SMALL, _HEAD, _NUMBER = 9.0, 7.5, 10.5, 17.0
+_GREY, _DPI = "#555555", 150
+_MOST_LINES = 160  # of all texts together: the picture ends somewhere
+
+
+def png_heat_map(explanation: Explanation, path: Path) -> None:
+    """Write the picture: the number, the texts, or their beginnings, and how to read them."""
+    try:
+        from matplotlib import rc_context
+    except ImportError:
+        raise MissingExtraError("matplotlib", "evaluate", "a PNG picture") from None
+    # In the house style, letters that the font lacks are boxes, without a warning; with hinting,
+    # letters would not be as wide as they are said to be.
+    with house_style(), rc_context({"text.hinting": "none"}):
+        sheet = _Sheet()
+        _draw(explanation, sheet)
+        with replaced_file(path) as partial:
+            sheet.figure().savefig(partial, format="png", dpi=_DPI, metadata={"Software": None})
+
+
+@cache
+def _measure(size: float, bold: bool = False) -> Callable[[str], float]:
+    """How wide letters are, in points."""
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
+
+    weight = "bold" if bold else "normal"
+    font = FT2Font(findfont(FontProperties(family="DejaVu Sans", weight=weight)))
+    font.set_size(size, 72)
+
+    @cache
+    def width(letter: str) -> float:
+        glyph = font.load_glyph(font.get_char_index(ord(letter)))  # 0, a box, if there is none
+        return float(glyph.linearHoriAdvance) / 65_536
+
+    return lambda text: sum(map(width, text))
+
+
+@dataclass
+class _Sheet:
+    """Text and boxes, from the top down; how high it is shows when all are there."""
+
+    y: float = _EDGE
+    texts: list[tuple[float, float, str, float, str, bool]] = field(default_factory=list)
+    boxes: list[tuple[float, float, float, float, str]] = field(default_factory=list)
+
+    def write(
+        self, x: float, text: str, size: float, colour: str = INK, bold: bool = False
+    ) -> None:
+        """On the present line."""
+        if text.strip():
+            self.texts.append((x, self.y, text, size, colour, bold))
+
+    def box(self, x: float, width: float, colour: str, height: float, gap: float = 0) -> None:
+        """Behind the present line; a gap at its top."""
+        self.boxes.append((x, self.y - height * 0.73 + gap, width, height - gap, colour))
+
+    def prose(self, text: str, size: float, colour: str = INK, bold: bool = False) -> None:
+        """A paragraph."""
+        whole = ExplainedText("", "", text, ())
+        for line in lines(whole, _WIDTH - 2 * _EDGE, _measure(size, bold)):
+            self.y += size * 1.35
+            self.write(_EDGE, line.text, size, colour, bold)
+        self.y += 0.4 * size
+
+    def figure(self) -> Figure:
+        """All of it, drawn."""
+        from matplotlib.collections import PatchCollection
+        from matplotlib.figure import Figure
+        from matplotlib.patches import Rectangle
+
+        height = self.y + _EDGE
+        figure = Figure(figsize=(_WIDTH / 72, height / 72), facecolor="white")
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set_xlim(0, _WIDTH)
+        axes.set_ylim(height, 0)
+        colours = [colour for *_, colour in self.boxes]
+        patches = [Rectangle((x, y), width, high) for x, y, width, high, _ in self.boxes]
+        axes.add_collection(PatchCollection(patches, facecolor=colours, edgecolor="none"))
+        for x, y, text, size, colour, bold in self.texts:
+            axes.text(
+                x,
+                y,
+                text,
+                fontsize=size,
+                color=colour,
+                fontweight="bold" if bold else "normal",
+                verticalalignment="baseline",
+                parse_math=False,  # a dollar sign is one
+            )
+        return figure
+
+
+def _draw(explanation: Explanation, sheet: _Sheet) -> None:
+    found = explanation.verification
+    sheet.prose(title(found), _HEAD, bold=True)
+    sheet.prose(f"log10 Bayes factor {signed(found.log10_bayes_factor)}", _NUMBER, bold=True)
+    sheet.prose(found.verbal, _BODY)
+    sheet.prose(NOT_A_VERDICT, _BODY)
+    sheet.prose(probability(found), _BODY)
+    strongest = strongest_of(
+        passage.contribution for text in explanation.texts for passage in text.passages
+    )
+    width = _WIDTH - _EDGE - _MARGIN - _EDGE
+    laid_out = [list(lines(text, width, _measure(_BODY))) for text in explanation.texts]
+    for text, its_lines, most in zip(
+        explanation.texts, laid_out, _quotas([len(each) for each in laid_out]), strict=True
+    ):
+        sheet.y += 8
+        sheet.prose(f"{text.name} ({text.side} side)", _BODY, bold=True)
+        _draw_text(text, its_lines[:most], strongest, sheet)
+        if most < len(its_lines):
+            sheet.y += 4
+            note = f"Shown are {most:,} of {len(its_lines):,} lines; the page (HTML) has them all."
+            sheet.prose(note, _SMALL, _GREY)
+    sheet.y += 8
+    sheet.prose(caption(explanation), _SMALL, _GREY)
+    sheet.prose(f"Model {found.model}, AdHominem {found.version}.", _SMALL, _GREY)
+
+
+def _draw_text(
+    text: ExplainedText, its_lines: Sequence[Line], strongest: float, sheet: _Sheet
+) -> None:
+    measure = _measure(_BODY)
+    weights = passage_weights(text)
+    row = _BODY * _LEADING
+    for line in its_lines:
+        sheet.y += row
+        levels: list[int] = []
+        x = _EDGE + _MARGIN
+        if line.passage is not None:
+            passage, weight = text.passages[line.passage], weights[line.passage]
+            levels = [attention_level(each) for each in token_weights(passage)]
+            side = contribution_colour(contribution_level(passage.contribution, strongest))
+            bar = side if weight is None else PASSAGE_COLOURS[attention_level(weight)]
+            sheet.box(_EDGE, _BAR, bar, row, 1.5 if line.begins else 0)
+            if line.begins:
+                amount = contributed(passage.contribution)
+                right = x - 6 - _measure(_SMALL)(amount)
+                sheet.write(right, amount, _SMALL, _GREY)
+        for run in line.runs:
+            wide = measure(run.text)
+            if run.token is not None and levels[run.token]:
+                sheet.box(x, wide, TOKEN_COLOURS[levels[run.token]], row * 0.9)
+            sheet.write(x, run.text, _BODY)
+            x += wide
+
+
+def _quotas(wanted: Sequence[int]) -> list[int]:
+    """How many lines of each text are shown: what short texts leave goes to long ones."""
+    quotas = [0] * len(wanted)
+    left = _MOST_LINES
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    for done, at in enumerate(order):
+        quotas[at] = min(wanted[at], max(1, left // (len(wanted) - done)))
+        left -= quotas[at]
+    return quotas

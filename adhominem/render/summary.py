@@ -1,0 +1,135 @@
+"""What stands beside every heat map: the number, and what it does and does not say."""
+
+from __future__ import annotations
+
+from math import isfinite, log
+
+from adhominem.explain.explanation import Explanation
+from adhominem.scoring.verbal import DIFFERENT, SAME
+from adhominem.verify.verification import Likeness, Material, Verification
+
+NOT_A_VERDICT = (
+    "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "
+    "wrote both sides than if a different person wrote each."
+)
+EVEN = "about 1 times"  # what `times` says of a Bayes factor that is next to nothing
+NOT_WHY = "Attention shows where the network looked, not why it decided."
+NGRAM_CONTRIBUTION = (
+    "An n-gram contributes by how far its frequency is from usual on both sides: its contribution "
+    "is the log10 Bayes factor, less that with the n-gram as frequent as usual in all texts."
+)
+NO_ATTENTION = "No network looked at these texts: there is no attention to show."
+
+CHANNELS = {  # of n-grams, in plain words
+    "characters": "letters within a word",
+    "tokens": "a word or mark",
+    "bigrams": "two words in a row",
+    "shaped_bigrams": "two words in a row, rare ones by their shape",
+}
+
+
+def title(verification: Verification) -> str:
+    """What was compared with what."""
+    sides = (verification.first.documents, verification.second.documents)
+    return f"Comparison of {' and '.join(_named(side) for side in sides)}"
+
+
+def _named(documents: tuple[Material, ...]) -> str:
+    more = len(documents) - 1
+    others = f" and {more} more {'text' if more == 1 else 'texts'}" if more else ""
+    name = documents[0].name if documents else "no text"
+    return f"{name}{others}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number whose sign matters."""
+    if not isfinite(value):
+        return "–" if value != value else "+∞" if value > 0 else "−∞"
+    shown = f"{value:+.{digits}f}"
+    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
+
+
+def times(log10: float) -> str:
+    """A Bayes factor as people say it: so many times, whichever way it points."""
+    size = abs(log10)
+    if size >= 6:
+        return f"about 10 to the power of {size:.0f} times"
+    factor = 10**size
+    digits = len(str(int(factor)))
+    rounded = f"{round(factor, 2 - digits):,.{1 if digits < 2 else 0}f}"
+    return f"about {rounded.removesuffix('.0')} times"
+
+
+def in_numbers(log10: float) -> str:
+    """A log10 Bayes factor as a sentence."""
+    if not isfinite(log10):
+        return ""
+    if times(log10) == EVEN:
+        return "What the model sees of the texts is about as probable by one as by the other."
+    more, less = (SAME, DIFFERENT) if log10 > 0 else (DIFFERENT, SAME)
+    return f"What the model sees of the texts is {times(log10)} as probable if {more} as if {less}."
+
+
+def contributed(nats: float) -> str:
+    """A contribution as people read it: in base 10, to a thousandth."""
+    return signed(nats / log(10), 3)
+
+
+def probability(verification: Verification) -> str:
+    """The probability of one author, together with the prior that it rests on."""
+    value = verification.probability_same_author
+    # Never 0 or 1, which no evidence makes it.
+    shown = "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
+    return (
+        f"Probability of one author {shown}, if it was {verification.prior_same_author:g} before "
+        "the texts; the prior belongs to the case and does not come from the texts."
+    )
+
+
+def background(verification: Verification) -> str:
+    """What the texts were compared against: a population, or what they look like."""
+    if population := verification.population:
+        return (
+            f"Population of {population.texts:,} texts; without it the log10 Bayes factor would be "
+            f"{signed(population.log10_bayes_factor_without)}."
+        )
+    likeness = verification.likeness
+    if likeness is None or not likeness.kinds:
+        return ""
+    kind, share = next(iter(likeness.kinds.items()))
+    return (
+        "No population was given: of the training texts these are most like "
+        f"{likeness.name(kind)} ({share:.0%}), and {how_far(likeness)}."
+    )
+
+
+def how_far(likeness: Likeness) -> str:
+    """How far the texts are from those of training, in words."""
+    if likeness.unlikeness > 1:
+        return f"{likeness.unlikeness:.1f} times as far from them as nearly all training texts"
+    share = f"{likeness.unlikeness:.1f} of the limit"
+    return f"not farther from them than nearly all training texts ({share})"
+
+
+def speaks_for(contribution: float) -> str:
+    """The proposition that a contribution is for."""
+    if not isfinite(contribution) or contributed(contribution) == "0.000":
+        return "neither"
+    return "one author" if contribution > 0 else "different authors"
+
+
+def caption(explanation: Explanation) -> str:
+    """How to read a heat map that has no views to choose from."""
+    if explanation.has_attention:
+        said = (
+            "Blue bars: how much of the attention a passage got. Red: how much of its passage's "
+            f"attention a token got. {NOT_WHY}"
+        )
+    else:
+        said = (
+            f"{NO_ATTENTION} Teal: the passage speaks for one author. Orange: for different "
+            "authors."
+        )
+    return (
+        f"{said} The number beside a passage is what the log10 Bayes factor would lose without it."
+    )

@@ -1,0 +1,199 @@
+"""A heat map for the terminal: on white, as in print, whatever the terminal's own colours are.
+
+Before each passage stands a blue bar for its attention and its contribution; tokens have red
+backgrounds. Where there are no colours, bars of another height and brackets say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from textwrap import wrap
+from typing import Literal
+
+from rich.cells import cell_len
+
+from adhominem.explain.explanation import ExplainedText, Explanation
+from adhominem.harmless import harmless
+from adhominem.render.colours import (
+    INK,
+    PAPER,
+    PASSAGE_COLOURS,
+    TOKEN_COLOURS,
+    attention_level,
+    colour_of_256,
+    contribution_colour,
+    contribution_level,
+    rgb,
+    strongest_of,
+)
+from adhominem.render.lines import Line, lines
+from adhominem.render.pieces import Piece, passage_weights, token_weights
+from adhominem.render.summary import (
+    CHANNELS,
+    NO_ATTENTION,
+    NOT_A_VERDICT,
+    NOT_WHY,
+    background,
+    contributed,
+    probability,
+    signed,
+)
+
+Colours = Literal["truecolor", "256", "none"]
+
+_BARS = " ▁▂▃▄▅▆▇██"  # by level
+_BRACKETS = ((7, "[[", "]]"), (4, "[", "]"))  # from which level of a token on
+_MARGIN = 10  # cells: bar, contribution, and a space after each
+_NARROWEST = 24  # cells of text
+_NGRAMS = 10  # that are listed
+_RESET = "\x1b[0m"
+
+
+def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colours:
+    """What a terminal can show, as far as its environment tells (see no-color.org)."""
+    if environment.get("NO_COLOR") or not (is_terminal or environment.get("FORCE_COLOR")):
+        return "none"
+    kind = environment.get("TERM", "").lower()
+    if kind == "dumb":
+        return "none"
+    if environment.get("COLORTERM", "").lower() in ("truecolor", "24bit") or kind.endswith(
+        "direct"
+    ):
+        return "truecolor"
+    if environment.get("WT_SESSION"):  # Windows Terminal, which sets nothing else
+        return "truecolor"
+    return "256" if "256" in kind else "none"
+
+
+def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) -> str:
+    """All texts as heat maps, a legend, the strongest n-grams, and the result, which is seen last.
+
+    Nothing in it is a command.
+    """
+    strongest = strongest_of(
+        passage.contribution for text in explanation.texts for passage in text.passages
+    )
+    shown = []
+    for text in explanation.texts:
+        shown += [*wrap(f"{text.side} side: {_one_line(text.name)}", max(width, _NARROWEST)), ""]
+        shown += [*_Map(text, colours, width, strongest).lines(), ""]
+    shown += wrap(_legend(explanation, colours), max(width, _NARROWEST))
+    shown += _ngrams(explanation)
+    shown += _result(explanation, max(width, _NARROWEST))
+    return "\n".join(shown) + "\n"
+
+
+class _Map:
+    """The lines of one text."""
+
+    def __init__(self, text: ExplainedText, colours: Colours, width: int, strongest: float) -> None:
+        self._text, self._colours, self._strongest = text, colours, strongest
+        self._passages = passage_weights(text)
+        self._tokens = [
+            [attention_level(weight) for weight in token_weights(passage)]
+            for passage in text.passages
+        ]
+        self._width = max(width - _MARGIN, _NARROWEST)
+
+    def lines(self) -> Iterator[str]:
+        dress = self._bracketed if self._colours == "none" else lambda piece, shown: shown
+        for line in lines(self._text, self._width, cell_len, dress):
+            yield self._plain(line) if self._colours == "none" else self._coloured(line)
+
+    def _bracketed(self, piece: Piece, shown: str) -> str:
+        if piece.passage is None or piece.token is None:
+            return shown
+        level = self._tokens[piece.passage][piece.token]
+        for lowest, left, right in _BRACKETS:
+            if level >= lowest:
+                return f"{left}{shown}{right}"
+        return shown
+
+    def _plain(self, line: Line) -> str:
+        bar = "  "
+        if line.passage is not None and (weight := self._passages[line.passage]) is not None:
+            bar = _BARS[attention_level(weight)] * 2
+        return f"{bar} {self._contribution(line)} {line.text}".rstrip()
+
+    def _coloured(self, line: Line) -> str:
+        bar = side = PAPER
+        levels: list[int] = []
+        if line.passage is not None:
+            levels = self._tokens[line.passage]
+            contribution = self._text.passages[line.passage].contribution
+            side = contribution_colour(contribution_level(contribution, self._strongest))
+            weight = self._passages[line.passage]
+            bar = side if weight is None else PASSAGE_COLOURS[attention_level(weight)]
+        cells = [
+            ("  ", bar),
+            (" ", PAPER),
+            (self._contribution(line), side if line.begins else PAPER),
+            (" ", PAPER),
+        ]
+        cells += [
+            (run.text, PAPER if run.token is None else TOKEN_COLOURS[levels[run.token]])
+            for run in line.runs
+        ]
+        cells.append((" " * max(0, self._width - cell_len(line.text)), PAPER))
+        painted = "".join(
+            f"{self._code(48, colour)}{''.join(text for text, _ in same)}"
+            for colour, same in groupby(cells, key=lambda cell: cell[1])
+        )
+        return f"{self._code(38, INK)}{painted}{_RESET}"
+
+    def _contribution(self, line: Line) -> str:
+        """What its passage contributes, at the passage's first line."""
+        if line.passage is None or not line.begins:
+            return " " * 6
+        return f"{contributed(self._text.passages[line.passage].contribution):>6.6}"
+
+    def _code(self, ground: int, colour: str) -> str:
+        if self._colours == "256":
+            return f"\x1b[{ground};5;{colour_of_256(colour)}m"
+        red, green, blue = rgb(colour)
+        return f"\x1b[{ground};2;{red};{green};{blue}m"
+
+
+def _legend(explanation: Explanation, colours: Colours) -> str:
+    number = (
+        "The number is what the passage contributes to the log10 Bayes factor, + for one author."
+    )
+    if not explanation.has_attention:
+        return f"{NO_ATTENTION} {number}"
+    if colours == "none":
+        signs = (
+            "The higher the bar, the more attention the passage got; [tokens] got more than twice, "
+            "[[tokens]] more than six times an even share of their passage's attention."
+        )
+    else:
+        signs = "Blue: attention of a passage. Red: of a token within its passage."
+    return f"{signs} {NOT_WHY} {number}"
+
+
+def _ngrams(explanation: Explanation) -> list[str]:
+    some = explanation.ngrams[:_NGRAMS]
+    if not some:
+        return []
+    rows = [
+        f"{contributed(each.contribution):>7}  {_one_line(each.ngram)}  "
+        f"({CHANNELS.get(each.channel, _one_line(each.channel))}; {each.first:,} : {each.second:,})"
+        for each in some
+    ]
+    return ["", "N-grams that contribute most (how often, first : second side):", *rows]
+
+
+def _result(explanation: Explanation, width: int) -> list[str]:
+    found = explanation.verification
+    said = (
+        f"log10 Bayes factor  {signed(found.log10_bayes_factor)}",
+        found.verbal,
+        NOT_A_VERDICT,
+        probability(found),
+        background(found),
+    )
+    return ["", *(line for each in said for line in wrap(_one_line(each), width))]
+
+
+def _one_line(text: str) -> str:
+    return harmless(text).replace("\n", "␤")

@@ -1,0 +1,225 @@
+"""Compute a report anew, and say in what it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from adhominem.errors import InputError
+from adhominem.harmless import harmless
+from adhominem.models.files import is_plain
+from adhominem.report.html import report_in_page, report_page
+from adhominem.report.report import Report, ReportedText, make_report
+from adhominem.scoring.population import Population
+from adhominem.scoring.verbal import VerbalScale
+from adhominem.text.exhibits import Exhibit
+from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
+
+_CLOSE = 1e-4  # decades: how far numbers of two machines may be apart
+_LONGEST = 100  # characters of what is shown of a difference
+_TEXTS = '<section id="texts">'
+_NAMES = {
+    "log10_bayes_factor": "log10 Bayes factor",
+    "model_sha256": "SHA-256 of the model",
+    "version": "version of AdHominem",
+    "population.sha256": "SHA-256 of the population (other texts, or another kind of processor)",
+    "population.texts": "texts of the population",
+    "population.log10_bayes_factor_without": "log10 Bayes factor without the population",
+    "interval.low": "lower end of the interval",
+    "interval.high": "upper end of the interval",
+    "probability_same_author": "probability by the prior given",
+}
+_NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
+_CAUSES = ("version", "model_sha256", "population")  # before what comes of them
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that is not as the report has it."""
+
+    what: str
+    reported: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: the report has {self.reported}, now it is {self.found}"
+
+
+def check_report(
+    path: str | Path,
+    first: SideTexts,
+    second: SideTexts,
+    *,
+    population: Population | None = None,
+    verifier: Verifier | None = None,
+    model: str | Path | None = None,
+    scale: VerbalScale | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> list[Difference]:
+    """All differences between the report in a page and what the texts give now.
+
+    The model is the one that the report names, unless a `verifier` is given; `model` is where it
+    lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
+    trust, since the words of the result come of it: it must be `scale`, or AdHominem's. The page
+    itself is compared, too: it must say what its data say.
+    """
+    reported, page = report_in_page(Path(path))
+    if verifier is None and model is None and not is_plain(reported.model):
+        raise InputError(  # a report may be anybody's: it does not say which folder is opened
+            "the report does not name its model as a model is named; say where it lies", path
+        )
+    verifier = verifier or load(model or reported.model)
+    chosen = [
+        _as_reported(exhibits_of(texts, side), own)
+        for texts, side, own in (
+            (first, "first", reported.first),
+            (second, "second", reported.second),
+        )
+    ]
+    found = make_report(
+        verifier,
+        *chosen,
+        population=population,
+        population_source="" if reported.population is None else reported.population.source,
+        prior_same_author=reported.prior_same_author,
+        seed=reported.settings.seed,
+        draws=reported.settings.draws,
+        case=reported.case,
+        examiner=reported.examiner,
+        date=reported.date,
+        scale=scale,
+        model=model,
+        on_progress=on_progress,
+    )
+    differences = list(_compare_texts(reported, found))
+    differences += _compare_scales(reported, found)
+    differences += _compare(_comparable(reported), _comparable(found), "")
+    if not differences:
+        differences += _compare_pages(page, reported, found)
+    return differences
+
+
+def _comparable(report: Report) -> dict[str, Any]:
+    told = report.to_json()
+    del told["settings"]["scale"]  # as a whole, and not rung by rung
+    told["warnings"] = [each["message"] for each in told["warnings"]]
+    order = sorted(told, key=lambda name: name not in _CAUSES)
+    return {name: told[name] for name in order if name not in _NOT_COMPARED}
+
+
+def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
+    """With the names and topics of the report, and in its order, on which the draws depend.
+
+    A text is known by its hash: its file may have another name by now.
+    """
+    known: dict[str, list[int]] = {}  # a file and its copies have one hash
+    for at, text in enumerate(reported):
+        known.setdefault(text.sha256, []).append(at)
+    found = []
+    for each in exhibits:
+        topic, name, at = "", each.document.id, len(reported)
+        if places := known.get(each.sha256):
+            at = places.pop(0)
+            topic, name = reported[at].topic, reported[at].name
+        document = replace(each.document, topic=topic, id=name)
+        found.append((at, replace(each, document=document)))
+    return [each for _, each in sorted(found, key=lambda placed: placed[0])]
+
+
+def _compare_texts(reported: Report, found: Report) -> Iterator[Difference]:
+    for side in ("first", "second"):
+        own, now = getattr(reported, side), getattr(found, side)
+        left = [each.sha256 for each in now]
+        missing = []
+        for text in own:
+            if text.sha256 in left:
+                left.remove(text.sha256)
+            else:
+                missing.append(text)
+        more = [text for text in now if text.sha256 in left]
+        counted = {text.sha256: text for text in now}
+        for text in own:
+            again = counted.get(text.sha256, text)
+            for what in ("words", "tokens"):
+                one, other = getattr(text, what), getattr(again, what)
+                if one != other:
+                    yield Difference(f"{what} of {harmless(text.name)}", f"{one:,}", f"{other:,}")
+        for lacking, new in zip_longest(missing, more):
+            yield Difference(f"text of the {side} side", _named(lacking), _named(new))
+
+
+def _compare_scales(reported: Report, found: Report) -> Iterator[Difference]:
+    if reported.settings.scale != found.settings.scale:
+        own, now = (
+            ", ".join(f"{words} from {start:g}" for start, words in each.settings.scale)
+            for each in (reported, found)
+        )
+        yield Difference("verbal scale", *_where(own, now))
+
+
+def _named(text: ReportedText | None) -> str:
+    return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
+
+
+def _compare(reported: Any, found: Any, name: str) -> Iterator[Difference]:
+    """Everything that is in one or the other, with what it is called."""
+    if isinstance(reported, dict) and isinstance(found, dict):
+        for key in {**reported, **found}:
+            inner = f"{name}.{key}" if name else key
+            yield from _compare(reported.get(key), found.get(key), inner)
+    elif isinstance(reported, list) and isinstance(found, list) and len(reported) == len(found):
+        for at, (one, other) in enumerate(zip(reported, found, strict=True), start=1):
+            yield from _compare(one, other, f"{name} {at}")
+    elif not _same(reported, found):
+        yield Difference(_NAMES.get(name, name.replace("_", " ")), _shown(reported), _shown(found))
+
+
+def _same(reported: Any, found: Any) -> bool:
+    if isinstance(reported, float) and isinstance(found, float):
+        return abs(reported - found) <= _CLOSE
+    return bool(reported == found)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        value = [f"{name.replace('_', ' ')} {_shown(each)}" for name, each in value.items()]
+    if isinstance(value, list):
+        value = ", ".join(map(str, value)) or None
+    text = "none" if value is None else f"{value:+.4f}" if isinstance(value, float) else str(value)
+    text = harmless(text)  # a page may be anybody's, and the terminal is ours
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _compare_pages(page: str, reported: Report, found: Report) -> Iterator[Difference]:
+    """Whether the page says what its data say, and shows the texts as they are.
+
+    It is written anew from the data that stand in it: so the last digits of another machine do not
+    count. Those of the heat maps do, in the rare case that a colour or a third digit hangs on them.
+    """
+    expected = report_page(replace(reported, explanation=found.explanation, like=found.like))
+    parts = (page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS))
+    (before, _, texts), (expected_before, _, expected_texts) = parts
+    for what, own, now in (
+        ("what the page says", before, expected_before),
+        ("the texts and heat maps of the page", texts, expected_texts),
+    ):
+        if own != now:
+            one, other = next(
+                (one, other)
+                for one, other in zip_longest(own.split("\n"), now.split("\n"), fillvalue="")
+                if one != other
+            )
+            yield Difference(what, *_where(one, other))
+
+
+def _where(one: str, other: str) -> tuple[str, str]:
+    """Two lines from a little before where they part."""
+    part = next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    begin = max(0, part - _LONGEST // 2)
+    return f"“{_shown(one[begin:])}”", f"“{_shown(other[begin:])}”"

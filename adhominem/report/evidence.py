@@ -1,0 +1,139 @@
+"""What a result is held against: the model's calibration, and its pairs of known authors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+
+import numpy as np
+
+from adhominem.errors import ModelError, OptionError
+from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.models.calibration import Grounds, read_grounds
+from adhominem.models.files import ModelFiles
+from adhominem.models.folder import model_hash
+from adhominem.models.shipped import model_folder
+from adhominem.models.validation import Validation
+from adhominem.scoring.calibration import Calibration
+from adhominem.verify.verification import Likeness
+from adhominem.verify.verifier import Verifier
+
+LOG_10 = log(10)
+_MOSTLY = 0.5  # share of a kind of text from which on the texts count as of this kind
+_ANY_KIND = "*"  # the texts are like the training texts, but of no one kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationFacts:
+    """What makes the model's Bayes factors honest, and how far they reach."""
+
+    kind: str
+    sets: tuple[str, ...]  # the pair sets that it was fitted to
+    pairs: int
+    same_author: int | None  # of the pairs; None where the model does not say
+    authors: int | None
+    cllr_before: float | None
+    cllr_after: float | None  # of authors that the calibration has not seen
+    lower_bound: float  # of the log10 Bayes factor
+    upper_bound: float
+    at_bound: bool  # whether a bound decided what is reported
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationFacts:
+    """How the model did on pairs of known authors, under conditions like those of the case.
+
+    Beside the number of each class: how many of its Bayes factors are at least, and at most, as
+    great as the result.
+    """
+
+    condition: str
+    same_author: int
+    same_at_least: int
+    same_at_most: int
+    different_authors: int
+    different_at_least: int
+    different_at_most: int
+    cllr: float
+
+
+def files_of(verifier: Verifier, model: str | Path | None) -> ModelFiles | None:
+    """The files of a verifier's model: as given, or found by its name; None if it is not found.
+
+    They must be the very ones that the verifier has, by their hash.
+    """
+    if model is None and not verifier.name:
+        return None
+    try:
+        files = ModelFiles(model_folder(verifier.name if model is None else model))
+        fits = model_hash(files) == verifier.sha256
+    except ModelError:
+        if model is not None:
+            raise
+        return None
+    if model is not None and not fits:
+        raise OptionError(f"{files.folder} holds another model than that which compares the texts")
+    return files if fits else None
+
+
+def calibration_facts(
+    calibration: Calibration | None, files: ModelFiles | None, *, population: bool, at_bound: bool
+) -> CalibrationFacts | None:
+    """Those of a calibration; what it was fitted to is known only where its files tell."""
+    if calibration is None:
+        return None
+    told = Grounds() if files is None else read_grounds(files, population=population)
+    return CalibrationFacts(
+        kind=calibration.kind,
+        sets=told.sets,
+        pairs=calibration.pairs,
+        same_author=told.same_author,
+        authors=told.authors,
+        cllr_before=told.cllr_before,
+        cllr_after=told.cllr_after,
+        lower_bound=calibration.lower_bound / LOG_10,
+        upper_bound=calibration.upper_bound / LOG_10,
+        at_bound=at_bound,
+    )
+
+
+def like_pairs(
+    validation: Validation | None, words: int, likeness: Likeness | None, *, population: bool
+) -> tuple[Validation, str] | None:
+    """The pairs of known authors under like conditions, and these in words; None without any."""
+    if validation is None:
+        return None
+    kind = _kind(likeness)
+    found, condition = validation.like(words, kind, population)
+    if likeness is not None and kind in likeness.described:
+        condition = condition.replace(f"“{kind}”", f"“{likeness.name(kind)}”")
+    same = int(found.same_author.sum())
+    return (found, condition) if 0 < same < len(found) else None
+
+
+def _kind(likeness: Likeness | None) -> str:
+    """The kind of text that the model takes the texts for, as `Validation.like` has it."""
+    if likeness is None or not likeness.kinds:  # it knows no kinds: all pairs are alike to it
+        return _ANY_KIND
+    if likeness.unlikeness > 1:
+        return ""
+    kind, share = max(likeness.kinds.items(), key=lambda each: each[1])
+    return kind if share >= _MOSTLY else _ANY_KIND
+
+
+def validation_facts(pairs: Validation, condition: str, log_bayes_factor: float) -> ValidationFacts:
+    """Where a log Bayes factor, in nats, falls among those of pairs of known authors."""
+    same = pairs.log_bayes_factor[pairs.same_author]
+    different = pairs.log_bayes_factor[~pairs.same_author]
+    result = np.float32(log_bayes_factor)  # as exact as the others: one at a bound equals it
+    return ValidationFacts(
+        condition=condition,
+        same_author=len(same),
+        same_at_least=int((same >= result).sum()),
+        same_at_most=int((same <= result).sum()),
+        different_authors=len(different),
+        different_at_least=int((different >= result).sum()),
+        different_at_most=int((different <= result).sum()),
+        cllr=cllr(pairs.log_bayes_factor.astype(np.float64), pairs.same_author),
+    )

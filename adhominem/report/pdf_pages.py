@@ -1,0 +1,289 @@
+"""The pages of a report in PDF."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from reportlab.lib.colors import HexColor
+from reportlab.lib.enums import TA_RIGHT
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import (
+    BaseDocTemplate,
+    Flowable,
+    Frame,
+    HRFlowable,
+    KeepTogether,
+    PageBreak,
+    PageTemplate,
+    Spacer,
+)
+from reportlab.platypus import Paragraph as Words
+from reportlab.platypus import Table as Grid
+
+from adhominem.explain.explanation import Explanation
+from adhominem.render.colours import INK, strongest_of
+from adhominem.render.summary import (
+    CHANNELS,
+    NGRAM_CONTRIBUTION,
+    NO_ATTENTION,
+    NOT_WHY,
+    contributed,
+    speaks_for,
+)
+from adhominem.report.blocks import (
+    Block,
+    Bullets,
+    Facts,
+    Figure,
+    Paragraph,
+    Table,
+    Texts,
+)
+from adhominem.report.pdf_fonts import BOLD, MONO, SANS, readable, register_fonts
+from adhominem.report.pdf_texts import Drawn, heat_map, legend
+from adhominem.report.report import Report
+from adhominem.report.words import TITLE, head, headline, sections
+
+_LEFT, _TOP, _BOTTOM = 18 * mm, 18 * mm, 20 * mm
+_WIDE = A4[0] - 2 * _LEFT
+_RULE, _BEWARE, _EDGE = "#bbbbbb", "#fff6ea", "#8a4500"
+
+
+def _style(name: str, size: float, font: str = SANS, **more: Any) -> ParagraphStyle:
+    given = {"leading": size * 1.4, "spaceAfter": size * 0.6, "textColor": HexColor(INK)}
+    return ParagraphStyle(
+        name, fontName=font, bulletFontName=font, fontSize=size, **{**given, **more}
+    )
+
+
+_BODY = _style("body", 9)
+_STYLES = {
+    "": _BODY,
+    "number": _style("number", 16, BOLD, spaceAfter=4),
+    "verbal": _style("verbal", 10.5),
+    "strong": _style("strong", 9, BOLD),
+    "note": _style("note", 7.5, textColor=HexColor("#444444")),
+    "title": _style("title", 18, BOLD, spaceAfter=8),
+    "section": _style("section", 12.5, BOLD, spaceBefore=10, spaceAfter=6, keepWithNext=1),
+    "text": _style("text", 9.5, BOLD, spaceBefore=8, spaceAfter=4, keepWithNext=1),
+    "bullet": _style("bullet", 9, leftIndent=12, bulletIndent=2, spaceAfter=3),
+    "caption": _style("caption", 8, textColor=HexColor("#444444"), spaceAfter=2, keepWithNext=1),
+    "name": _style("name", 9, BOLD, spaceAfter=0),
+    "cell": _style("cell", 8.5, spaceAfter=0, leading=11),
+    "head": _style("head", 8.5, BOLD, spaceAfter=0, leading=11),
+    "figures": _style("figures", 8.5, spaceAfter=0, leading=11, alignment=TA_RIGHT),
+    "figures-head": _style("figures-head", 8.5, BOLD, leading=11, alignment=TA_RIGHT),
+    "code": _style("code", 7.5, MONO, spaceAfter=0),
+}
+
+
+def pdf_of(report: Report) -> bytes:
+    """All pages: made twice, since the first one says how many there are."""
+    register_fonts()
+    pages, _ = _built(report, None)
+    return _built(report, pages)[1]
+
+
+def _built(report: Report, pages: int | None) -> tuple[int, bytes]:
+    data = io.BytesIO()
+    document = _Pages(data, report, pages)
+    document.build(list(_story(report)))
+    return document.page, data.getvalue()
+
+
+class _Pages(BaseDocTemplate):
+    """A4 with a line at the foot; sections are listed beside the pages."""
+
+    def __init__(self, file: io.BytesIO, report: Report, pages: int | None) -> None:
+        super().__init__(
+            file,
+            pagesize=A4,
+            title=headline(report),
+            author=report.examiner,
+            subject=TITLE,
+            creator=f"AdHominem {report.version}",
+            lang="en",
+            invariant=1,
+            initialFontName=SANS,  # else Helvetica, which is in no file
+        )
+        self._report, self._pages = report, pages
+        frame = Frame(_LEFT, _BOTTOM, _WIDE, A4[1] - _TOP - _BOTTOM, 0, 0, 0, 0)
+        self.addPageTemplates(PageTemplate("page", [frame], onPage=self._foot))
+
+    def _foot(self, canvas: Canvas, document: BaseDocTemplate) -> None:
+        date = re.sub(r"\D", "", self._report.date)[:12]
+        canvas.setDateFormatter(lambda *now: f"D:{date:0<14}Z")  # not that of the invariant clock
+        canvas.setFont(SANS, 7.5)
+        canvas.setFillColor(HexColor("#444444"))
+        of = f" of {self._pages}" if self._pages else ""
+        canvas.drawRightString(A4[0] - _LEFT, 11 * mm, f"Page {document.page}{of}")
+        named = " · ".join(filter(None, (TITLE, self._report.case)))
+        canvas.drawString(_LEFT, 11 * mm, _shortened(readable(named).replace("\n", " ")))
+
+    def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802
+        """List a section."""
+        if isinstance(flowable, Words) and flowable.style.name == "section":
+            title = flowable.getPlainText()
+            self.canv.bookmarkPage(title)
+            self.canv.addOutlineEntry(title, title)
+
+
+def _shortened(text: str, most: int = 90) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _story(report: Report) -> Iterator[Flowable]:
+    yield _words(TITLE, "title")
+    yield from _block(head(report))
+    for section in sections(report):
+        if section.name == "texts":
+            yield PageBreak()
+        boxed = section.name == "summary"
+        if boxed:
+            yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=6, spaceAfter=0)
+        yield _words(section.title, "section")
+        for block in section.blocks:
+            yield from _block(block)
+        if boxed:
+            yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=4, spaceAfter=6)
+
+
+def _words(text: str, style: str = "", bullet: str | None = None) -> Words:
+    shown = escape(readable(text), quote=False).replace("\n", "<br/>")
+    return Words(shown, _STYLES[style], bulletText=bullet)
+
+
+def _block(block: Block) -> Iterator[Flowable]:
+    match block:
+        case Paragraph():
+            yield _words(block.text, block.kind)
+        case Bullets():
+            yield from _bullets(block)
+        case Facts():
+            rows = [
+                (_words(name, "name"), _words(text, "code" if name in block.code else "cell"))
+                for name, text in block.rows
+            ]
+            padding = ("BOTTOMPADDING", (0, 0), (-1, -1), 3.0)
+            yield _grid(rows, (0.27, 0.73), [padding, ("LEFTPADDING", (0, 0), (0, -1), 0)])
+            yield Spacer(0, 6)
+        case Table():
+            yield from _table(block)
+        case Figure():
+            drawn = [Drawn(block.drawing, 0.9), Spacer(0, 4), _words(block.caption, "note")]
+            yield KeepTogether(drawn)
+        case _:
+            yield from _texts(block)
+
+
+def _grid(
+    rows: Sequence[tuple[Words, ...]],
+    shares: tuple[float, ...],
+    commands: list[Any],
+    heads: int = 0,
+) -> Grid:
+    style = [
+        ("FONTNAME", (0, 0), (-1, -1), SANS),  # else Helvetica is named, though nothing is in it
+        ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("TOPPADDING", (0, 0), (-1, -1), 2.0),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 2.0),
+        *commands,
+    ]
+    widths = [share * _WIDE for share in shares]
+    # A cell may be higher than a page: names may be long.
+    return Grid(rows, widths, repeatRows=heads, style=style, splitInRow=1, hAlign="LEFT")
+
+
+def _bullets(bullets: Bullets) -> Iterator[Flowable]:
+    if not bullets.title:
+        yield from (_words(item, "bullet", "•") for item in bullets.items)
+        return
+    rows = [(_words(bullets.title, "name"),)]
+    rows += [(_words(item, "bullet", "•"),) for item in bullets.items]
+    commands = [
+        ("BACKGROUND", (0, 0), (-1, -1), HexColor(_BEWARE)),
+        ("LINEBEFORE", (0, 0), (0, -1), 3, HexColor(_EDGE)),
+        ("LEFTPADDING", (0, 0), (-1, -1), 9.0),
+    ]
+    yield Spacer(0, 3)
+    yield _grid(rows, (1.0,), commands)
+    yield Spacer(0, 6)
+
+
+def _table(table: Table) -> Iterator[Flowable]:
+    rows = [
+        tuple(
+            _words(each, "figures-head" if at >= table.numbers_from else "head")
+            for at, each in enumerate(table.heads)
+        )
+    ]
+    commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(INK))]
+    empty = _words("")
+    for number, row in enumerate(table.rows):
+        rows.append(
+            tuple(
+                _words(each, "figures" if at >= table.numbers_from else "cell")
+                for at, each in enumerate(row)
+            )
+        )
+        if table.notes:
+            rows.append((empty, _words(table.notes[number], "code"), *[empty] * (len(row) - 2)))
+            last = len(rows) - 1
+            commands += [("SPAN", (1, last), (-1, last)), ("NOSPLIT", (0, last - 1), (-1, last))]
+        end = len(rows) - 1
+        commands.append(("LINEBELOW", (0, end), (-1, end), 0.5, HexColor(_RULE)))
+    grid = _grid(rows, table.shares, commands, heads=1)
+    caption = _words(table.caption, "caption")
+    yield from [caption, grid] if table.notes else [KeepTogether([caption, grid])]
+    yield Spacer(0, 8)
+
+
+def _texts(texts: Texts) -> Iterator[Flowable]:
+    explanation = texts.explanation
+    yield _words(
+        "The number beside a passage is what it contributes: the log10 Bayes factor, less that "
+        "without the passage. On teal, and with a plus, it speaks for one author; on orange, and "
+        "with a minus, for different authors."
+    )
+    yield _words(NOT_WHY if explanation.has_attention else NO_ATTENTION)
+    yield Drawn(legend(explanation.has_attention))
+    strongest = strongest_of(
+        passage.contribution for text in explanation.texts for passage in text.passages
+    )
+    for text in explanation.texts:
+        yield _words(f"{text.name} ({text.side} side)", "text")
+        yield from heat_map(text, strongest, _WIDE)
+    yield from _ngrams(explanation)
+
+
+def _ngrams(explanation: Explanation) -> Iterator[Flowable]:
+    if not explanation.ngrams:
+        return
+    yield Spacer(0, 12)
+    table = Table(
+        "The n-grams (words, or parts of words, in a row) that contribute most, what they "
+        "contribute to the log10 Bayes factor, and how often they occur on either side. "
+        + NGRAM_CONTRIBUTION,
+        ("n-gram", "what it is", "speaks for", "contribution", "first", "second"),
+        tuple(
+            (
+                each.ngram,
+                CHANNELS.get(each.channel, each.channel),
+                speaks_for(each.contribution),
+                contributed(each.contribution),
+                f"{each.first:,}",
+                f"{each.second:,}",
+            )
+            for each in explanation.ngrams
+        ),
+        3,
+        (0.19, 0.3, 0.19, 0.14, 0.08, 0.1),
+    )
+    yield from _table(table)

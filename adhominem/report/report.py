@@ -1,0 +1,323 @@
+"""The report for a case: all that a reader of a Bayes factor must know to weigh it.
+
+It speaks of how probable the texts are if one person wrote both sides, and if a different person
+wrote each; never of who wrote them. A probability of one author is in it only together with the
+prior that it rests on, which is for the court to state.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import adhominem
+from adhominem.errors import OptionError
+from adhominem.explain.explanation import Explanation
+from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
+from adhominem.explain.texts import explain_comparison
+from adhominem.models.validation import Validation, read_validation
+from adhominem.report.evidence import (
+    LOG_10,
+    CalibrationFacts,
+    ValidationFacts,
+    calibration_facts,
+    files_of,
+    like_pairs,
+    validation_facts,
+)
+from adhominem.report.typed_json import as_json, from_json
+from adhominem.scoring.calibration import Calibration
+from adhominem.scoring.population import Population
+from adhominem.scoring.verbal import VerbalScale
+from adhominem.text.exhibits import Exhibit
+from adhominem.verify.cautions import Caution
+from adhominem.verify.verification import Likeness, Side, Verification
+from adhominem.verify.verifier import SideTexts, Verifier
+
+FORMAT = 1
+MOST_DRAWS = 10_000  # more would move no digit that is shown
+_ALL_BUT_INTERVAL = 0.4  # of the work, roughly
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedText:
+    """A text of one side."""
+
+    name: str
+    sha256: str  # of its file; of a text that came without one, of its characters
+    words: int  # between white space
+    tokens: int  # words and marks, as the model counts them
+    topic: str
+    modified: str  # when the file was last changed; empty where unknown
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedPopulation:
+    """The relevant population, and what it did."""
+
+    source: str  # where it is from, in the user's words
+    texts: int
+    sha256: str
+    log10_bayes_factor_without: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedInterval:
+    """Where the log10 Bayes factor may well lie, within the bounds of the calibration."""
+
+    low: float
+    high: float
+    low_is_bound: bool
+    high_is_bound: bool
+    level: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All that the numbers depend on beside texts, population and model."""
+
+    seed: int
+    draws: int
+    scale: tuple[tuple[float, str], ...]  # the verbal scale
+
+    def __post_init__(self) -> None:
+        if self.seed < 0 or not 0 < self.draws <= MOST_DRAWS:
+            raise OptionError(
+                f"seed {self.seed}, {self.draws:,} draws; expected 0 or more, and 1 to "
+                f"{MOST_DRAWS:,} draws"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All that is reported of a case."""
+
+    case: str
+    examiner: str
+    date: str
+    first: tuple[ReportedText, ...]
+    second: tuple[ReportedText, ...]
+    log10_bayes_factor: float
+    verbal: str
+    states: bool  # whether anything is stated; if not, `verbal` says why
+    interval: ReportedInterval | None  # None where a text has too few passages
+    prior_same_author: float | None  # the court's, not ours
+    probability_same_author: float | None  # only together with the prior
+    population: ReportedPopulation | None
+    likeness: Likeness | None  # of the texts to those of training
+    validation: ValidationFacts | None  # None where there is none under like conditions
+    calibration: CalibrationFacts | None  # None where the model is not calibrated
+    warnings: tuple[Caution, ...]
+    model: str
+    model_sha256: str
+    members: tuple[str, ...]
+    version: str  # of AdHominem
+    settings: Settings
+    # What figures are drawn from; not part of the JSON.
+    explanation: Explanation | None = field(default=None, repr=False)
+    like: Validation | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        prior, probability = self.prior_same_author, self.probability_same_author
+        if probability is not None and prior is None:
+            raise OptionError("a probability without its prior; expected both, or the prior alone")
+        if prior is not None and not 0 < prior < 1:
+            raise OptionError(f"the prior is {prior}; expected it to be above 0 and below 1")
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings; without the texts."""
+        drawn = {"explanation", "like"}
+        told = {
+            each.name: as_json(getattr(self, each.name))
+            for each in fields(self)
+            if each.name not in drawn
+        }
+        return {"format": FORMAT, **told}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Report:
+        """What `to_json` wrote; anything else is a ValueError."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise ValueError(f"expected the data of a report, format {FORMAT}")
+        if {"explanation", "like"} & set(data):
+            raise ValueError("expected data, no figures")
+        return from_json(cls, {name: data[name] for name in data if name != "format"})
+
+
+def make_report(
+    verifier: Verifier,
+    first: SideTexts,
+    second: SideTexts,
+    *,
+    population: Population | None = None,
+    population_source: str = "",
+    prior_same_author: float | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
+    case: str = "",
+    examiner: str = "",
+    date: str | None = None,
+    scale: VerbalScale | None = None,
+    model: str | Path | None = None,
+    modified: Mapping[str, str] | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Report:
+    """Compare two sides, and gather all that belongs to the result.
+
+    `model` is where the model lies, by default where a model of its name is: its calibration and
+    its validation are read there. `modified` has the dates of files by the texts' names, as
+    `file_dates` finds them. The `date` of the report is that of today, unless given.
+    """
+    scale = scale or VerbalScale()
+    settings = Settings(seed=seed, draws=draws, scale=scale.rungs)
+    comparison = verifier.compare(first, second, population, attention=True)
+    population = comparison.population
+    sides = [[text.exhibit for text in side] for side in comparison.sides]
+    files = files_of(verifier, model)
+    prior = 0.5 if prior_same_author is None else prior_same_author
+    found = verifier.judge(comparison, prior, scale=scale)
+    explanation = explain_comparison(
+        comparison, found, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
+    )
+    interval = bootstrap_interval(
+        comparison,
+        draws=draws,
+        seed=seed,
+        on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
+    )
+    calibration = verifier.scales.of(population).calibration
+    like = like_pairs(
+        None if files is None else read_validation(files),
+        min(sum(_words(each) for each in side) for side in sides),
+        found.likeness,
+        population=population is not None,
+    )
+    states = not any(each.decides for each in found.warnings)
+    dates = modified or {}
+    on_progress(1.0)
+    return Report(
+        case=_readable(case),
+        examiner=_readable(examiner),
+        date=report_date(date),
+        first=_texts(comparison.exhibits[0], found.first, dates),
+        second=_texts(comparison.exhibits[1], found.second, dates),
+        log10_bayes_factor=found.log10_bayes_factor,
+        verbal=found.verbal,
+        states=states,
+        interval=_reported(interval, calibration),
+        prior_same_author=prior_same_author,
+        probability_same_author=(
+            found.probability_same_author if states and prior_same_author is not None else None
+        ),
+        population=_population(population, population_source, found),
+        likeness=found.likeness,
+        validation=like and validation_facts(*like, found.log_bayes_factor),
+        calibration=calibration_facts(
+            calibration,
+            files,
+            population=population is not None,
+            at_bound=any(each.code == "at_bound" for each in found.warnings),
+        ),
+        warnings=found.warnings,
+        model=found.model,
+        model_sha256=found.model_sha256,
+        members=tuple(verifier.member_names),
+        version=adhominem.__version__,
+        settings=settings,
+        explanation=explanation,
+        like=like and like[0],
+    )
+
+
+def _words(exhibit: Exhibit) -> int:
+    return len(exhibit.document.text.split())
+
+
+def _readable(text: str) -> str:
+    """An argument of a command may hold bytes that are no text."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _texts(
+    exhibits: Sequence[Exhibit], side: Side, dates: Mapping[str, str]
+) -> tuple[ReportedText, ...]:
+    return tuple(
+        ReportedText(
+            name=material.name,
+            sha256=material.sha256,
+            words=_words(exhibit),
+            tokens=material.tokens,
+            topic=exhibit.document.topic,
+            modified=dates.get(material.name, ""),
+        )
+        for exhibit, material in zip(exhibits, side.documents, strict=True)
+    )
+
+
+def _reported(
+    interval: Interval | None, calibration: Calibration | None
+) -> ReportedInterval | None:
+    """In base 10, and no farther than the number itself may go."""
+    if interval is None:
+        return None
+    low, high = interval.low, interval.high
+    if calibration is not None:
+        bounds = calibration.lower_bound, calibration.upper_bound
+        low, high = (min(max(each, bounds[0]), bounds[1]) for each in (low, high))
+    return ReportedInterval(
+        low=low / LOG_10,
+        high=high / LOG_10,
+        low_is_bound=low != interval.low,
+        high_is_bound=high != interval.high,
+        level=interval.level,
+    )
+
+
+def _population(
+    population: Population | None, source: str, found: Verification
+) -> ReportedPopulation | None:
+    if population is None or found.population is None:
+        return None
+    return ReportedPopulation(
+        source=_readable(source),
+        texts=population.texts,
+        sha256=population.sha256,
+        log10_bayes_factor_without=found.population.log10_bayes_factor_without,
+    )
+
+
+def report_date(given: str | None = None) -> str:
+    """As given, or now; SOURCE_DATE_EPOCH is when now is, if it is set."""
+    if given is not None:
+        try:
+            datetime.fromisoformat(given.removesuffix(" UTC"))
+        except ValueError:
+            raise OptionError(
+                f"the date is {given!r}; expected one like 2026-05-31 or 2026-05-31 14:00"
+            ) from None
+        return given
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    try:
+        if epoch and not epoch.isdecimal():
+            raise ValueError
+        return _shown(datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC))
+    except (ValueError, OverflowError, OSError):
+        raise OptionError(f"SOURCE_DATE_EPOCH is {epoch!r}; expected seconds since 1970") from None
+
+
+def file_dates(exhibits: Sequence[Exhibit]) -> dict[str, str]:
+    """When the files of texts that were read from files were last changed, by name."""
+    found = {}
+    for exhibit in exhibits:
+        path = Path(exhibit.document.id)
+        if path.is_file():
+            found[exhibit.document.id] = _shown(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return found
+
+
+def _shown(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,60 @@
+"""Genres and two-covariance model as a trained encoder sees them: fitted to training texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.models.folder import AnyModel
+from adhominem.scoring.styles import Styles
+from adhominem.text.corpus import PackedCorpus
+
+IntArray = npt.NDArray[np.int64]
+Levs = npt.NDArray[np.float32]
+
+_DOCUMENTS = 2_500  # of a corpus, that genres and two-covariance model are fitted to
+_BYTES = 600_000_000  # of LEVs at once, where a LEV is large
+_AT_ONCE = 200
+
+
+def fit_styles(
+    model: AnyModel, corpus: PackedCorpus, on_documents: Callable[[int], None]
+) -> Styles:
+    """The kinds of text as a model sees them, and the two-covariance model of the rest."""
+    levs, documents = training_levs(model, corpus, on_documents)
+    labels = corpus.labels
+    return Styles.fit(levs, labels.author[documents], labels.corpus[documents], labels.corpus_names)
+
+
+def training_levs(
+    model: AnyModel,
+    corpus: PackedCorpus,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> tuple[Levs, IntArray]:
+    """The LEVs of some training texts, and which texts: whole authors of each corpus."""
+    encoder = model.encoder()
+    documents = style_documents(corpus, encoder.lev_size)
+    parts = []
+    for at in range(0, len(documents), _AT_ONCE):
+        some = documents[at : at + _AT_ONCE]
+        tokens = [[corpus.types[kind] for kind in corpus.document(int(each))] for each in some]
+        parts.append(encoder.encode(tokens, [[] for _ in some]))
+        on_documents(len(some))
+    return np.concatenate(parts), documents
+
+
+def style_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
+    """The training texts that kinds and two-covariance model are fitted to, some of each corpus."""
+    kinds = np.unique(corpus.labels.corpus)
+    most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(kinds)))
+    return np.concatenate([whole_authors(corpus, each, most) for each in kinds])
+
+
+def whole_authors(corpus: PackedCorpus, kind: int, most: int, seed: int = 0) -> IntArray:
+    """Up to so many documents of one of the corpora, those of an author together."""
+    labels = corpus.labels
+    documents = np.flatnonzero(labels.corpus == kind)
+    order = np.random.default_rng(seed).permutation(len(labels.author_names))
+    return documents[np.argsort(order[labels.author[documents]], kind="stable")][:most]

@@ -1,0 +1,217 @@
+"""The training loop: fresh pairs each epoch, one optimiser step a batch.
+
+Whatever is random in a step (crops, hidden topics, dropout) comes from (seed, epoch,
+step) alone. So a run that was stopped goes on where it was and ends the same, and
+several processes that share a batch draw the same numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adhominem.config import DataOptions, TrainingOptions
+from adhominem.encoders.network.network import Batch, Masks
+from adhominem.errors import DivergedError, OptionError
+from adhominem.pairs.epochs import batches, draw_epoch, why_no_pairs
+from adhominem.pairs.sampling import DrawnPairs
+from adhominem.text.prefix import hide_topics
+from adhominem.text.windows import WindowOptions, consecutive_windows, crop_starts
+from adhominem.training import distributed
+from adhominem.training.data import DeviceCorpus
+from adhominem.training.siamese import PairLabels, SiameseModel
+
+# cuDNN's LSTM computes in float16 under autocast, where the small gradients of single tokens
+# vanish; scaled up they do not. Where the largest overflow instead, the step is done again at the
+# next scale. Powers of two, so that scaling back changes nothing else.
+_GRADIENT_SCALES = (2.0**10, 2.0**4, 2.0**-2, 2.0**-8)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One optimiser step."""
+
+    epoch: int
+    step: int
+    steps: int  # in this epoch
+    pairs: int
+    losses: dict[str, float]
+    learning_rate: float
+    waited: float  # seconds in which no work for the device was under way
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    batch: Batch
+    labels: PairLabels
+    masks: Masks  # for the documents of this process
+    joint_masks: Masks  # for those of all processes
+    pairs: int  # of all processes
+
+
+class Trainer:
+    """Trains one model on one device."""
+
+    def __init__(
+        self,
+        model: SiameseModel,
+        corpus: DeviceCorpus,
+        data: DataOptions,
+        options: TrainingOptions,
+        device: torch.device,
+    ) -> None:
+        self.model = model.to(device)
+        self.options = options
+        self._corpus = corpus
+        self._data = data
+        self._device = device
+        self._gradient_scales = _GRADIENT_SCALES if device.type == "cuda" else (1.0,)
+        self._windows = WindowOptions(
+            hop=data.windows.hop,
+            overlap=data.windows.overlap,
+            max_windows=options.max_windows,
+            random_crop=data.windows.random_crop,
+        )
+        self.optimiser = torch.optim.Adam(
+            [parameter for parameter in model.parameters() if parameter.requires_grad],
+            lr=options.learning_rate,
+            fused=device.type == "cuda",
+        )
+
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Step]:
+        """Train on the pairs of one epoch, from a step on.
+
+        A step is yielded when its losses and gradients are found to be numbers, and is taken when
+        the next one is asked for. Weights saved in between are known to be good.
+        """
+        labels = self._corpus.labels
+        drawn = self._draw(epoch)
+        order = batches(
+            drawn,
+            labels,
+            self.options.batch_pairs,
+            seed=self.options.seed,
+            epoch=epoch,
+            options=self._data.pairs,
+        )
+        self.model.train()
+        for step in range(first_step, len(order)):
+            rate = self.options.rate(epoch + step / len(order))
+            for group in self.optimiser.param_groups:
+                group["lr"] = rate
+            losses, waited = self._find_gradients(drawn[order[step]], epoch, step)
+            yield Step(epoch, step, len(order), len(order[step]), losses, rate, waited)
+            self.optimiser.step()
+
+    def start(self) -> None:
+        """Before the first step: let the two-covariance layer begin at the scale of the LEVs."""
+        prepared = self._prepare(self._draw(0)[: self.options.batch_pairs], 0, 0)
+        self.model.train()
+        with torch.no_grad():
+            own = self.model.encode(prepared.batch, prepared.masks)
+            self.model.start_two_covariance(distributed.share_levs(own, prepared.pairs))
+
+    def _draw(self, epoch: int) -> DrawnPairs:
+        drawn = draw_epoch(
+            self._corpus.labels, seed=self.options.seed, epoch=epoch, options=self._data.pairs
+        )
+        if not len(drawn):
+            raise OptionError(
+                f"the {len(self._corpus.labels):,} training documents make no pair; "
+                f"{why_no_pairs(self._corpus.labels, self._data.pairs)}"
+            )
+        return drawn
+
+    def _prepare(self, pairs: DrawnPairs, epoch: int, step: int) -> _Prepared:
+        """All that a step needs, with all its random numbers."""
+        seed = [self.options.seed, epoch, step]
+        rng = np.random.default_rng(seed)
+        documents = np.concatenate([pairs.first, pairs.second])  # (2 * pairs,)
+        lengths = self._corpus.lengths[documents]
+        starts = crop_starts(lengths, self._windows, rng)
+        labels = self._corpus.labels
+        topics = hide_topics(labels.topic[documents], self._data.hidden_topics, rng)
+        generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
+        share = self._data.hidden_tokens
+        hidden = (
+            rng.random((len(documents), self._windows.max_tokens), np.float32) < share
+            if share
+            else None
+        )
+        masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
+        # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
+        own = distributed.own_pairs(len(pairs))
+        own = np.concatenate([own, len(pairs) + own])  # (2 * own pairs,)
+        windows = consecutive_windows(lengths[own], starts[own], self._windows)
+        authors = torch.from_numpy(labels.author[documents].astype(np.int64))
+        return _Prepared(
+            self._corpus.batch(
+                documents[own], windows, topics[own], None if hidden is None else hidden[own]
+            ),
+            PairLabels(
+                torch.from_numpy(pairs.same_author).to(self._device), authors.to(self._device)
+            ),
+            Masks(torch.from_numpy(own).to(self._device) % masks, masks, generator),
+            Masks(torch.arange(2 * len(pairs), device=self._device) % masks, masks, generator),
+            len(pairs),
+        )
+
+    def _find_gradients(
+        self, pairs: DrawnPairs, epoch: int, step: int
+    ) -> tuple[dict[str, float], float]:
+        """Leave clipped gradients with the parameters; returns the losses and the time waited."""
+        waited = 0.0
+        for scale in self._gradient_scales:
+            began = time.perf_counter()
+            prepared = self._prepare(pairs, epoch, step)  # the same at each scale
+            waited += time.perf_counter() - began
+            where = f"epoch {epoch + 1}, step {step + 1}"
+            losses, longest = self._gradients(prepared, scale, where)
+            if np.isfinite([*losses.values(), longest]).all():
+                return losses, waited
+            if not np.isfinite(list(losses.values())).all():
+                break  # which no scale of the gradients can mend
+        numbers = {**losses, "longest gradient": longest}
+        raise diverged(
+            f"{where}: " + ", ".join(f"{name} {value:g}" for name, value in numbers.items())
+        )
+
+    def _gradients(
+        self, prepared: _Prepared, scale: float, where: str
+    ) -> tuple[dict[str, float], float]:
+        """The losses of the joint batch, and the norm of the longest gradient before clipping."""
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            own = self.model.encode(prepared.batch, prepared.masks)
+        levs = distributed.share_levs(own, prepared.pairs)
+        try:
+            losses = self.model.losses(levs, prepared.labels, prepared.joint_masks)
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # no inverse any more
+            raise diverged(f"{where}: {error}") from None
+        self.optimiser.zero_grad()
+        loss = torch.stack(list(losses.values())).sum()
+        (loss * scale).backward()  # type: ignore[no-untyped-call]
+        distributed.share_gradients(self.model.network, self.model)
+        longest = self._clip(scale)
+        *values, norm = torch.stack([*losses.values(), longest]).tolist()  # waits for the device
+        return dict(zip(losses, values, strict=True)), norm
+
+    def _clip(self, scale: float) -> Tensor:
+        """Scale back, and down each gradient longer than `clip_norm`; returns the longest norm."""
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        norms = torch.stack(torch._foreach_norm(gradients)) / scale  # (gradients,)
+        scales = (self.options.clip_norm / (norms + 1e-12)).clamp(max=1.0) / scale
+        torch._foreach_mul_(gradients, list(scales.unbind()))
+        return norms.max()
+
+
+def diverged(what: str) -> DivergedError:
+    """The error, with a way out."""
+    return DivergedError(
+        f"training diverged ({what}). The last checkpoint is from before that: "
+        "go on with --resume and a lower training.learning_rate"
+    )

@@ -1,0 +1,359 @@
+"""Learning of the n-gram encoder: a weight for each n-gram, and a projection to few dimensions.
+
+Both are learnt like the network by its in-batch softmax: of all second texts of a batch, which is
+by the author of the first? A batch holds one corpus, and its texts are moved to their mean, as a
+relevant population would do; so what tells kinds of text apart earns nothing. The two texts
+of an author are of different works, and cut at random.
+
+1. weights: the cosine of whole tables of n-grams. Starts with TF-IDF over the deviation.
+2. projection: the cosine of LEVs. Starts with the singular vectors of weighted tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from adhominem.config import NgramTrainingOptions
+from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.errors import OptionError
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.labels import UNKNOWN_LABEL
+
+IntArray = npt.NDArray[np.int64]
+Measure = Callable[[npt.ArrayLike, npt.ArrayLike], float]  # of scores and of who is the same author
+
+_DOCUMENTS_AT_ONCE = 400
+_STARTING_SCALE = 15.0  # of a cosine, in the softmax
+_MORE_VECTORS = 32  # than asked for make the wanted singular vectors exact
+
+
+class DeviceNgrams:
+    """A packed corpus on the device that trains, whose n-grams are counted there."""
+
+    def __init__(self, corpus: PackedCorpus, table: NgramTable, device: torch.device) -> None:
+        self.table, self.device = table, device
+        self.columns = sum(table.sizes)
+        self.offsets, self.lengths = corpus.offsets, corpus.lengths
+        self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
+        known = [table.of_type(kind) for kind in corpus.types]
+        sizes = [len(each.characters) for each in known]
+        grams = [np.zeros(0, np.int64), *(each.characters for each in known)]
+        self._ends = self._send(np.cumsum([0, *sizes]))  # (types + 1,)
+        self._grams = self._send(np.concatenate(grams))
+        self._token = self._send(np.array([each.token for each in known]))
+        symbols = [[each.masked for each in known], [each.shaped for each in known]]
+        self._bigrams = [
+            (self._send(np.array(of_types)), kinds, self._send(columns), first)
+            for of_types, (kinds, columns, first) in zip(
+                symbols, table.bigram_columns(), strict=True
+            )
+        ]
+
+    def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
+        """(documents, columns): how often each n-gram occurs in a part of each document."""
+        size = self._send(lengths)
+        document = torch.repeat_interleave(size)  # (tokens,)
+        begin = self._send(self.offsets[documents] + starts) - (size.cumsum(0) - size)
+        place = torch.arange(len(document), device=self.device)
+        types = self._tokens[begin[document] + place].long()  # (tokens,)
+        counts = torch.zeros(len(documents) * self.columns, device=self.device)
+
+        def add(rows: Tensor, columns: Tensor, first: int) -> None:
+            known = columns >= 0
+            cells = (rows * self.columns + columns + first)[known]
+            counts.index_add_(0, cells, torch.ones(len(cells), device=self.device))
+
+        sizes = self._ends[types + 1] - self._ends[types]
+        token = torch.repeat_interleave(sizes)  # (n-grams,): whose it is
+        inside = torch.arange(len(token), device=self.device) - (sizes.cumsum(0) - sizes)[token]
+        add(document[token], self._grams[self._ends[types][token] + inside], 0)
+        add(document, self._token[types], self.table.channels[1].start)
+        together = document[1:] == document[:-1]
+        for of_types, kinds, columns, first in self._bigrams:
+            symbol = of_types[types]
+            pairs = (symbol[:-1] * kinds + symbol[1:])[together]
+            add(document[:-1][together], columns[pairs], first)
+        table: Tensor = counts.view(len(documents), self.columns)
+        return table
+
+    def whole(self, documents: IntArray, longest: int) -> Tensor:
+        """(documents, columns): of documents from their beginning, up to a number of tokens."""
+        lengths = np.minimum(self.lengths[documents], longest)
+        return self.count(documents, np.zeros_like(documents), lengths)
+
+    def _send(self, values: npt.NDArray[np.integer]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(self.device)
+
+
+def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:
+    """(documents, columns): sublinear, weighted, each channel of the same length, one in all."""
+    values = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0) * weights
+    parts = [functional.normalize(values[:, channel], dim=1) for channel in channels]
+    joined: Tensor = torch.cat(parts, dim=1) / len(parts) ** 0.5
+    return joined
+
+
+@dataclass(frozen=True)
+class DevNgrams:
+    """Dev pairs on the device: documents 2i and 2i + 1 are a pair."""
+
+    data: DeviceNgrams
+    same_author: npt.NDArray[np.bool_]
+
+
+class NgramTrainer:
+    """Learns the weights, then the projection."""
+
+    def __init__(
+        self,
+        corpus: PackedCorpus,
+        dev: Mapping[str, PackedCorpus],
+        table: NgramTable,
+        options: NgramTrainingOptions,
+        device: torch.device,
+        auc: Measure,
+        on_step: Callable[[str, int, float], None] = lambda stage, step, loss: None,
+        on_look: Callable[[str, int, dict[str, float]], None] = lambda stage, step, aucs: None,
+    ) -> None:
+        self.options, self.device, self._auc = options, device, auc
+        self.channels = table.channels
+        self.data = DeviceNgrams(corpus, table, device)
+        self.dev = {
+            name: DevNgrams(DeviceNgrams(pairs, table, device), pairs.same_author)
+            for name, pairs in dev.items()
+            if pairs.same_author is not None
+        }
+        self._labels = corpus.labels
+        work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
+        self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
+        self._on_step, self._on_look = on_step, on_look
+
+    def learn_weights(self) -> Tensor:
+        """(columns,): how much each n-gram counts.
+
+        Beside the whole tables a random projection is learnt, and thrown away: it takes over
+        what few dimensions can say, and the weights are left with the many rare n-grams.
+        """
+        torch.manual_seed(self.options.seed)
+        start = self._start_weights()
+        change = torch.nn.Parameter(torch.zeros_like(start))
+        parameters = {"change": change, "scale": self._scale()}
+        rates = {"change": self.options.weight_rate, "scale": self.options.projection_rate}
+        size = self.options.companion
+        if size:
+            random = torch.randn(len(start), size, device=self.device) / size**0.5
+            parameters["companion"] = torch.nn.Parameter(random)
+            parameters["companion_scale"] = self._scale()
+            rates["companion"] = rates["companion_scale"] = self.options.companion_rate
+
+        def weights() -> Tensor:
+            return start * change.exp()
+
+        def levs(values: Tensor, training: bool) -> list[Tensor]:
+            return [values, values @ parameters["companion"]] if training and size else [values]
+
+        self._learn("weights", parameters, rates, weights, levs, self.options.weight_steps)
+        return weights().detach()
+
+    def learn_projection(self, weights: Tensor, size: int) -> Tensor:
+        """(columns, lev_size): to few dimensions."""
+        torch.manual_seed(self.options.seed)  # the same after a stop before this stage
+        projection = torch.nn.Parameter(self._start_projection(weights, size))
+        dropout = self.options.dropout
+
+        def levs(values: Tensor, training: bool) -> list[Tensor]:
+            return [functional.dropout(values, dropout, training) @ projection]
+
+        parameters = {"projection": projection, "scale": self._scale()}
+        rates = dict.fromkeys(parameters, self.options.projection_rate)
+        steps = self.options.projection_steps
+        self._learn("projection", parameters, rates, lambda: weights, levs, steps)
+        return projection.detach()
+
+    def _learn(
+        self,
+        stage: str,
+        parameters: dict[str, torch.nn.Parameter],
+        rates: dict[str, float],
+        weights: Callable[[], Tensor],
+        levs: Callable[[Tensor, bool], list[Tensor]],
+        steps: int,
+    ) -> None:
+        """Some steps of Adam; the parameters end as they were when dev liked them best.
+
+        `levs` gives one or more forms of the texts; the sum of their scaled cosines is learnt.
+        """
+        options = self.options
+        optimiser = torch.optim.Adam(
+            [{"params": [each], "start": rates[name]} for name, each in parameters.items()]
+        )
+        scales = [each for name, each in parameters.items() if name.endswith("scale")]
+        batches = self._batches(stage)
+        best, best_auc = {name: each.detach().clone() for name, each in parameters.items()}, -1.0
+        for step in range(steps + 1):
+            if self.dev and (step % options.look_every == 0 or step == steps):
+                aucs = self._aucs(weights(), levs)
+                self._on_look(stage, step, aucs)
+                mean = float(np.mean(list(aucs.values())))
+                if mean > best_auc:
+                    best = {name: each.detach().clone() for name, each in parameters.items()}
+                    best_auc = mean
+            if step == steps:
+                break
+            for group in optimiser.param_groups:  # falls along a half cosine, after a short rise
+                fall = 0.5 * (1 + np.cos(np.pi * step / steps)) + 0.01
+                group["lr"] = group["start"] * fall * min(1.0, (step + 1) / 50)
+            counts = self.data.count(*next(batches))  # (2 authors, columns): firsts, then seconds
+            forms = levs(weigh(counts, weights(), self.channels), True)
+            scores = torch.zeros((), device=self.device)
+            for form, scale in zip(forms, scales, strict=True):
+                first, second = functional.normalize(form - form.mean(0), dim=1).chunk(2)
+                scores = scores + first @ second.T * scale.exp()  # (authors, authors)
+            right = torch.arange(len(scores), device=self.device)
+            loss = functional.cross_entropy(scores, right) + functional.cross_entropy(
+                scores.T, right
+            )
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            self._on_step(stage, step, float(loss.detach()) / 2)
+        if self.dev:
+            with torch.no_grad():
+                for name, value in parameters.items():
+                    value.copy_(best[name])
+
+    def _batches(self, stage: str) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Documents and the part of each: of authors of one corpus, the firsts, then the seconds.
+
+        A corpus is drawn by the root of its authors: the small ones are heard, too.
+        """
+        options, labels, lengths = self.options, self._labels, self.data.lengths
+        rng = np.random.default_rng([options.seed, len(stage)])
+        authors = _authors_of_several_works(labels.author, self._work, labels.corpus)
+        share = np.array([len(each) for each in authors]) ** 0.5
+        while True:
+            some = authors[rng.choice(len(authors), p=share / share.sum())]
+            chosen = rng.choice(len(some), min(options.batch_authors, len(some)), replace=False)
+            pairs = np.array([_two_works(some[at], self._work, rng) for at in chosen])
+            documents = pairs.T.ravel()
+            longest = np.minimum(lengths[documents], options.longest)
+            shortest = np.minimum(longest, options.shortest)
+            cut = rng.random(len(documents)) < options.cut
+            size = np.exp(rng.uniform(np.log(shortest), np.log(longest))).astype(np.int64)
+            size = np.where(cut, np.clip(size, shortest, longest), longest)
+            starts = rng.integers(0, lengths[documents] - size + 1)
+            yield documents, starts, size
+
+    @torch.no_grad()
+    def _start_weights(self) -> Tensor:
+        """TF-IDF, over the deviation within a corpus: no n-gram outweighs the others."""
+        samples = self.samples(self.options.sample)
+        seen = torch.zeros(self.data.columns, device=self.device)
+        total = 0
+        for sample in samples:
+            for counts in self._counted(self.data, sample):
+                seen += (counts > 0).sum(0)
+                total += len(counts)
+        idf = ((1 + total) / (1 + seen)).log() + 1
+        variance = torch.zeros_like(seen)
+        for sample in samples:
+            sums, squares = torch.zeros_like(seen), torch.zeros_like(seen)
+            for counts in self._counted(self.data, sample):
+                values = weigh(counts, idf, self.channels)
+                sums += values.sum(0)
+                squares += values.square().sum(0)
+            variance += squares - sums.square() / len(sample)
+        weights = idf
+        for channel in self.channels:
+            part = variance[channel] / total
+            weights[channel] /= (part + part.median()).clamp(min=1e-30).sqrt()
+        return weights
+
+    @torch.no_grad()
+    def _start_projection(self, weights: Tensor, size: int) -> Tensor:
+        """(columns, lev_size): the singular vectors of the training texts' weighted tables."""
+        parts = []
+        for sample in self.samples(self.options.sample):
+            values = torch.cat(list(self.weighed(sample, weights)))
+            parts.append(values - values.mean(0))
+        values = torch.cat(parts)
+        wanted = min(size + _MORE_VECTORS, *values.shape)
+        _, _, vectors = torch.svd_lowrank(values, q=wanted, niter=3)
+        if vectors.shape[1] < size:
+            raise OptionError(
+                f"{len(values):,} texts for {size} dimensions; expected more texts, or a smaller "
+                "lev_size"
+            )
+        return vectors[:, :size].contiguous()
+
+    def samples(self, most: int) -> list[IntArray]:
+        """Some documents of each corpus: or the largest would decide."""
+        rng = np.random.default_rng(self.options.seed)
+        corpora = self._labels.corpus
+        return [
+            rng.permutation(np.flatnonzero(corpora == each))[:most] for each in np.unique(corpora)
+        ]
+
+    @torch.no_grad()
+    def weighed(self, documents: IntArray, weights: Tensor) -> Iterator[Tensor]:
+        """(documents, columns), some at a time: the weighted n-grams of training texts."""
+        for counts in self._counted(self.data, documents):
+            yield weigh(counts, weights, self.channels)
+
+    def _counted(self, data: DeviceNgrams, documents: IntArray) -> Iterator[Tensor]:
+        for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
+            some = documents[at : at + _DOCUMENTS_AT_ONCE]
+            yield data.whole(some, self.options.longest)
+
+    @torch.no_grad()
+    def _aucs(
+        self, weights: Tensor, levs: Callable[[Tensor, bool], list[Tensor]]
+    ) -> dict[str, float]:
+        """Of the cosine on each dev set, moved to the set's mean."""
+        found = {}
+        for name, pairs in self.dev.items():
+            everything = np.arange(len(pairs.data.lengths))
+            encoded = torch.cat(
+                [
+                    levs(weigh(counts, weights, self.channels), False)[0]
+                    for counts in self._counted(pairs.data, everything)
+                ]
+            )
+            encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
+            cosine = (encoded[0::2] * encoded[1::2]).sum(1)
+            found[name] = self._auc(cosine.cpu().numpy(), pairs.same_author)
+        return found
+
+    def _scale(self) -> torch.nn.Parameter:
+        return torch.nn.Parameter(torch.tensor(np.log(_STARTING_SCALE), device=self.device).float())
+
+
+def _authors_of_several_works(
+    author: npt.NDArray[np.int32], work: IntArray, corpus: npt.NDArray[np.int32]
+) -> list[list[IntArray]]:
+    """For each corpus the documents of each author that has two works or more there."""
+    found = []
+    for each in sorted(set(corpus.tolist())):
+        documents = np.flatnonzero(corpus == each)
+        documents = documents[np.argsort(author[documents], kind="stable")]
+        ends = np.flatnonzero(np.diff(author[documents])) + 1
+        some = [part for part in np.split(documents, ends) if len(set(work[part].tolist())) > 1]
+        if len(some) > 1:
+            found.append(some)
+    if not found:
+        raise OptionError("no corpus has two authors with two works each; expected some")
+    return found
+
+
+def _two_works(documents: IntArray, work: IntArray, rng: np.random.Generator) -> tuple[int, int]:
+    """Two documents of an author, of different works."""
+    first = rng.choice(documents)
+    others = documents[work[documents] != work[first]]
+    return int(first), int(rng.choice(others))

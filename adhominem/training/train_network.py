@@ -1,0 +1,314 @@
+"""The training of one member, from its first step, or its last checkpoint, to its model folder."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import adhominem
+from adhominem.config import Config
+from adhominem.encoders.network.export import export_onnx
+from adhominem.encoders.network.network import Batch
+from adhominem.encoders.network.word_vectors import read_word_vectors
+from adhominem.errors import OptionError
+from adhominem.evaluation.dev import summarise
+from adhominem.evaluation.plots import draw_entropy_curves
+from adhominem.models.authors import write_training_authors
+from adhominem.models.card import model_card
+from adhominem.models.folder import write_model
+from adhominem.models.styles import write_styles
+from adhominem.models.typicality import Reference, write_reference
+from adhominem.scoring.styles import Styles
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.vocabulary import UNKNOWN, Vocabulary
+from adhominem.text.windows import spread_windows
+from adhominem.text.writing import write_folder
+from adhominem.training import distributed
+from adhominem.training.checkpoint import (
+    Progress,
+    Weights,
+    check_fingerprint,
+    has_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+    weights_of,
+)
+from adhominem.training.data import DeviceCorpus
+from adhominem.training.dev import DevSet, encode_documents
+from adhominem.training.fit_styles import style_documents
+from adhominem.training.journal import Event, Journal
+from adhominem.training.network_loop import Trainer, diverged
+from adhominem.training.siamese import SiameseModel
+
+_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
+
+# What may be changed when a run is resumed; all else would make it another run.
+_FREE_SETTINGS = {
+    "epochs",
+    "patience",
+    "learning_rate",
+    "final_learning_rate",
+    "decay_epochs",
+    "clip_norm",
+    "checkpoint_minutes",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be trained, on what, and where the work lies meanwhile."""
+
+    corpus: PackedCorpus
+    dev: Mapping[str, PackedCorpus]
+    config: Config
+    folder: Path
+    member: int
+    device: torch.device
+    on_event: Callable[[Event], None]
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Tells this run from runs of another thing."""
+        settings = self.config.to_json()
+        for name in _FREE_SETTINGS:
+            del settings["training"][name]
+        digest = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        return {
+            "config": digest,
+            "corpus": digest_of(self.corpus),
+            "dev": {name: digest_of(pairs) for name, pairs in self.dev.items()},
+        }
+
+
+def train_member(task: Task) -> Path:
+    """Train to the end, from wherever the run stands; returns the model's folder."""
+    done = task.folder / "model"
+    if distributed.from_first(done.exists()):
+        check_fingerprint(task.folder, task.fingerprint())
+        return done
+    run = _Run(task)
+    try:
+        run.train()
+        if run.journal is not None:
+            run.write(done, run.journal.events)
+    finally:
+        if run.journal is not None:
+            run.journal.close()
+    distributed.wait()
+    return done
+
+
+def pick_device(name: str) -> torch.device:
+    """The device of this name; `auto` is the GPU where there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.partition(":")[0] not in ("cpu", "cuda"):
+        raise OptionError(f"the device is '{name}'; expected cpu, cuda or auto")
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise OptionError(f"the device is '{name}', but torch finds no GPU; expected cpu or auto")
+    return torch.device(name)
+
+
+class _Run:
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        config, corpus = task.config, task.corpus
+        counts = corpus.count_types(range(len(corpus)))
+        self.vocabulary = Vocabulary.build(corpus.types, counts, config.data.vocabulary)
+        windows = config.data.windows
+        self.dev = {
+            name: DevSet(pairs, self.vocabulary, windows, task.device, config.data.knows_topics)
+            for name, pairs in task.dev.items()
+        }
+        torch.manual_seed(config.training.seed)
+        self.model = SiameseModel(
+            len(self.vocabulary.token_types),
+            len(self.vocabulary.characters),
+            config.encoder,
+            config.loss,
+        )
+        if config.encoder.word_vectors:
+            self.model.network.start_with(
+                read_word_vectors(
+                    config.encoder.word_vectors, self.vocabulary, config.encoder.word_vector_size
+                )
+            )
+        data = DeviceCorpus(corpus, self.vocabulary, windows, task.device)
+        self.trainer = Trainer(self.model, data, config.data, config.training, task.device)
+        self.progress = Progress(fingerprint=task.fingerprint())
+        self.best: Weights = {}
+        self.journal: Journal | None = None  # of the first process alone
+        self._saved_at = time.monotonic()
+
+    def train(self) -> None:
+        folder = self.task.folder
+        if distributed.from_first(has_checkpoint(folder)):
+            self.progress, self.best = load_checkpoint(
+                folder, self.model, self.trainer.optimiser, self.progress.fingerprint
+            )
+            distributed.wait()  # until all have read what the first one will replace
+        else:
+            self.trainer.start()
+        if distributed.rank() == 0:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.journal = Journal(folder, self.progress.log_lines)
+        while self.progress.epoch < self.task.config.training.epochs and not self._stop_early():
+            self._epoch()
+
+    def _stop_early(self) -> bool:
+        waited = self.progress.epoch - 1 - self.progress.best_epoch
+        return bool(self.dev) and waited >= self.task.config.training.patience
+
+    def _epoch(self) -> None:
+        rate = 0.0
+        for step in self.trainer.epoch(self.progress.epoch, self.progress.step):
+            minutes = (time.monotonic() - self._saved_at) / 60
+            if step.step and minutes >= self.task.config.training.checkpoint_minutes:
+                self._save()  # the steps before this one
+            self.progress.count(step.losses)
+            rate = step.learning_rate
+            self._report({"event": "step", "member": self.task.member, **vars(step)})
+        event = self._epoch_event(rate)
+        if self.journal is not None:
+            self.journal.add(event)
+        self.progress.log_lines += 1
+        self.progress.next_epoch()
+        self._save()
+        self._report(event)
+
+    def _epoch_event(self, rate: float) -> Event:
+        """What the epoch came to; its weights are kept if they are the best so far."""
+        progress = self.progress
+        scores = {name: summarise(pairs.score(self.model)) for name, pairs in self.dev.items()}
+        scores = distributed.from_first(scores)
+        # Judged by what was learnt.
+        measure = "cosine_auc" if self.task.config.loss.by_cosine else "bayes_factor_auc"
+        mean = float(np.mean([row[measure] for row in scores.values()])) if scores else None
+        if mean is None or mean > progress.best_score:
+            progress.best_score, progress.best_epoch = mean or 0.0, progress.epoch
+            self.best = weights_of(self.model)
+        between, within = self._entropies()
+        return {
+            "event": "epoch",
+            "member": self.task.member,
+            "epoch": progress.epoch,
+            "losses": progress.mean_losses(),
+            "learning_rate": rate,
+            "between_author_entropy": between,
+            "within_author_entropy": within,
+            "measure": measure,
+            "dev_auc": mean,
+            "dev": scores,
+        }
+
+    def _entropies(self) -> tuple[float, float]:
+        """Of the two Gaussians, in nats."""
+        layer = self.model.two_covariance
+        constant = 0.5 * layer.author_mean.numel() * math.log(2 * math.pi * math.e)
+        with torch.no_grad():
+            between, within = (
+                constant - float(factor.diagonal().log().sum()) for factor in layer.factors()
+            )
+        if not (math.isfinite(between) and math.isfinite(within)):
+            raise diverged(f"the entropies are {between} and {within}")
+        return between, within
+
+    def _save(self) -> None:
+        if distributed.rank() == 0:
+            save_checkpoint(
+                self.task.folder, self.model, self.trainer.optimiser, self.best, self.progress
+            )
+        self._saved_at = time.monotonic()
+
+    def _report(self, event: Event) -> None:
+        if distributed.rank() == 0:
+            self.task.on_event(event)
+
+    def write(self, done: Path, log: list[Event]) -> None:
+        """The best weights as a model folder, with the log and the entropy curves."""
+        task, best_epoch = self.task, self.progress.best_epoch
+        scores = log[best_epoch]["dev"]
+        self.model.load_state_dict(self.best)
+        dev = {name: pairs.score(self.model).log_bayes_factor for name, pairs in self.dev.items()}
+        np.savez(task.folder / "dev.npz", **dev)  # type: ignore[arg-type]
+        with write_folder(done) as folder:
+            write_model(
+                folder,
+                config=task.config,
+                vocabulary=self.vocabulary,
+                weights={name: value.numpy() for name, value in self.best.items()},
+                scores=scores,
+                card=model_card(
+                    task.config, self.vocabulary, task.corpus.description, scores, best_epoch
+                ),
+                version=adhominem.__version__,
+            )
+            write_training_authors(folder, task.corpus.labels.author_names)
+            write_reference(folder, self._reference())
+            if task.config.loss.by_cosine:
+                write_styles(folder, self._styles())
+            export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
+            shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
+            if (task.folder / "tensorboard").exists():
+                shutil.copytree(task.folder / "tensorboard", folder / "tensorboard")
+            draw_entropy_curves(
+                [event["between_author_entropy"] for event in log],
+                [event["within_author_entropy"] for event in log],
+                folder / "entropy.png",
+            )
+
+    def _styles(self) -> Styles:
+        """The kinds of text in training, and the two-covariance model of what is left."""
+        corpus, labels = self.task.corpus, self.task.corpus.labels
+        documents = style_documents(corpus, self.task.config.lev_size)
+        knows_topics = self.task.config.data.knows_topics
+        levs = encode_documents(self.model, self._data(), documents, with_topics=knows_topics)
+        return Styles.fit(
+            levs.cpu().numpy(),
+            labels.author[documents],
+            labels.corpus[documents],
+            labels.corpus_names,
+        )
+
+    def _data(self) -> DeviceCorpus:
+        """The training texts as at inference."""
+        windows = self.task.config.data.windows
+        return DeviceCorpus(self.task.corpus, self.vocabulary, windows, self.task.device)
+
+    def _reference(self) -> Reference:
+        """What the training texts are like, by some of them."""
+        corpus = self.task.corpus
+        some = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
+        knows_topics = self.task.config.data.knows_topics
+        levs = encode_documents(self.model, self._data(), some, with_topics=knows_topics)
+        unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
+        shares = [float(unknown[corpus.document(int(at))].mean()) for at in some]
+        return Reference.of(levs.double().cpu().numpy(), np.array(shares), corpus.lengths[some])
+
+    def _example(self) -> Batch:
+        """A batch of a few documents, to show the exporter what flows through the network."""
+        corpus, windows = self.task.corpus, self.task.config.data.windows
+        documents = np.arange(min(3, len(corpus)))
+        data = DeviceCorpus(corpus, self.vocabulary, windows, torch.device("cpu"))
+        spread = spread_windows(data.lengths[documents], windows)
+        return data.batch(documents, spread, corpus.labels.topic[documents])
+
+
+def digest_of(corpus: PackedCorpus) -> str:
+    """Of the tokens and all labels that training uses."""
+    labels = corpus.labels
+    digest = sha256(str(corpus.description.get("tokens_sha256", len(corpus.tokens))).encode())
+    for array in (corpus.offsets, labels.author, labels.topic, labels.work, labels.corpus):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    if corpus.same_author is not None:
+        digest.update(corpus.same_author.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,195 @@
+"""The training of an n-gram model, from packed texts to its folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+import adhominem
+from adhominem.config import NgramConfig
+from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
+from adhominem.errors import CheckpointError
+from adhominem.evaluation.ranking import auc
+from adhominem.models.authors import write_training_authors
+from adhominem.models.card import ngram_card
+from adhominem.models.folder import FORMAT
+from adhominem.models.ngram_model import NgramModel, Weights, write_ngram_model
+from adhominem.models.styles import write_styles
+from adhominem.models.typicality import Reference, write_reference
+from adhominem.scoring.styles import Styles
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.writing import replaced_file, write_folder, write_whole
+from adhominem.training.fit_styles import training_levs
+from adhominem.training.journal import Event
+from adhominem.training.ngram_loop import NgramTrainer
+from adhominem.training.train_network import digest_of
+
+_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
+
+Array = npt.NDArray[np.float32]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def train_ngrams(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: Path,
+    work: Path,
+    config: NgramConfig,
+    device: torch.device,
+    on_event: Callable[[Event], None],
+) -> None:
+    """Learn and write the model. A run that was stopped goes on with the stage it was in."""
+    run = _Run(corpus, dev, work, config, device, on_event)
+    weights = run.learn()
+    with write_folder(output) as folder:
+        run.write(folder, weights)
+
+
+class _Run:
+    def __init__(
+        self,
+        corpus: PackedCorpus,
+        dev: Mapping[str, PackedCorpus],
+        work: Path,
+        config: NgramConfig,
+        device: torch.device,
+        on_event: Callable[[Event], None],
+    ) -> None:
+        self.corpus, self.config, self.device, self.folder = corpus, config, device, work
+        work.mkdir(parents=True, exist_ok=True)
+        settings = {
+            "config": config.to_json(),
+            "corpus": digest_of(corpus),
+            "dev": {name: digest_of(pairs) for name, pairs in dev.items()},
+        }
+        _check_settings(work / "settings.json", json.dumps(settings, sort_keys=True))
+        documents = np.repeat(np.arange(len(corpus)), corpus.lengths)
+        self.table = NgramTable.build(
+            corpus.types, np.asarray(corpus.tokens), documents, config.ngrams
+        )
+        self._log = work / "log.jsonl"
+        self._log.touch()  # without dev there are no looks
+        self._on_event = on_event
+        self.trainer = NgramTrainer(
+            corpus, dev, self.table, config.training, device, auc, self._step, self._look
+        )
+
+    def _forget_looks(self, stage: str) -> None:
+        """Of a stage that was stopped and begins again; a crash may have left half a line."""
+        lines = self._log.read_text("utf-8").splitlines(keepends=True)
+        kept = [
+            line for line in lines if line.endswith("\n") and json.loads(line)["stage"] != stage
+        ]
+        with write_whole(self._log) as file:
+            file.writelines(kept)
+
+    def _step(self, stage: str, step: int, loss: float) -> None:
+        training = self.config.training
+        steps = {"weights": training.weight_steps, "projection": training.projection_steps}[stage]
+        self._on_event(
+            {"event": "step", "stage": stage, "step": step, "steps": steps, "loss": loss}
+        )
+
+    def _look(self, stage: str, step: int, aucs: dict[str, float]) -> None:
+        event = {
+            "event": "look",
+            "stage": stage,
+            "step": step,
+            "dev_auc": float(np.mean(list(aucs.values()))),
+            "dev": aucs,
+        }
+        with open(self._log, "a", encoding="utf-8") as file:
+            file.write(json.dumps(event) + "\n")
+        self._on_event(event)
+
+    def learn(self) -> Weights:
+        """The arrays of the model."""
+        weights = self._stage("weights", self.trainer.learn_weights)
+        if self.config.form == "profile":
+            importance = self._importance(torch.from_numpy(weights).to(self.device))
+            dimension, sign = shared_dimensions(
+                importance, self.config.lev_size, self.config.training.seed
+            )
+            return {"weights": weights, "dimension": dimension, "sign": sign}
+        size = self.config.lev_size
+        projection = self._stage(
+            "projection",
+            lambda: self.trainer.learn_projection(torch.from_numpy(weights).to(self.device), size),
+        )
+        whole, scale = eight_bits(projection)
+        return {"weights": weights, "projection": whole, "projection_scale": scale}
+
+    def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array:
+        """What a stage gives, kept on disk: after a stop it need not be done again."""
+        path = self.folder / f"{name}.npy"
+        if not path.exists():
+            self._forget_looks(name)
+            found = learn().float().cpu().numpy()
+            with replaced_file(path) as partial, open(partial, "wb") as file:
+                np.save(file, found)
+        return np.asarray(np.load(path))
+
+    def _importance(self, weights: torch.Tensor) -> FloatArray:
+        """(columns,): the variance of each weighted n-gram within corpora."""
+        total = torch.zeros_like(weights)
+        for sample in self.trainer.samples(self.config.training.sample):
+            values = torch.cat(list(self.trainer.weighed(sample, weights)))
+            total += (values - values.mean(0)).square().sum(0)
+        return total.double().cpu().numpy()
+
+    def write(self, folder: Path, weights: Weights) -> None:
+        """The model's folder."""
+        labels, corpus = self.corpus.labels, self.corpus
+        looks = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
+        last = [look for look in looks if look["stage"] == looks[-1]["stage"]] if looks else []
+        best: Event = max(last, key=lambda look: float(look["dev_auc"]), default={"dev": {}})
+        scores = {name: {"auc": value} for name, value in best["dev"].items()}
+        write_ngram_model(
+            folder,
+            config=self.config,
+            table=self.table,
+            weights=weights,
+            scores=scores,
+            card=ngram_card(self.config, self.table, corpus.description, scores),
+            version=adhominem.__version__,
+            format_number=FORMAT,
+        )
+        model = NgramModel(self.config, self.table, weights, scores, folder)
+        levs, documents = training_levs(model, corpus)
+        authors, kinds = labels.author[documents], labels.corpus[documents]
+        write_styles(folder, Styles.fit(levs, authors, kinds, labels.corpus_names))
+        write_training_authors(folder, labels.author_names)
+        if self.config.form == "projection":
+            write_reference(folder, self._reference(levs, documents))
+        shutil.copy(self._log, folder / "training.jsonl")
+
+    def _reference(self, levs: Array, documents: IntArray) -> Reference:
+        some = np.random.default_rng(0).permutation(len(levs))[:_REFERENCE_DOCUMENTS]
+        known = set(self.table.tokens)
+        unknown = np.array([kind not in known for kind in self.corpus.types])
+        shares = [float(unknown[self.corpus.document(int(at))].mean()) for at in documents[some]]
+        return Reference.of(
+            levs[some].astype(np.float64),
+            np.array(shares),
+            self.corpus.lengths[documents[some]],
+        )
+
+
+def _check_settings(path: Path, settings: str) -> None:
+    """Whether what lies there is of this very run."""
+    if path.exists() and path.read_text("utf-8") != settings:
+        raise CheckpointError(
+            f"{path.parent} holds an unfinished run with other data or settings; go on with the "
+            "same ones, or remove it"
+        )
+    with write_whole(path) as file:
+        file.write(settings)

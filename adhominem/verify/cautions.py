@@ -1,0 +1,298 @@
+"""What to beware of when two sides are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.models.typicality import Reference
+from adhominem.pairs.duplicates import find_duplicates, fingerprint
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit
+from adhominem.text.vocabulary import Vocabulary
+
+FloatArray = npt.NDArray[np.float64]
+
+UNCALIBRATED = (
+    "the model is not calibrated: its Bayes factors rank cases, but their size is not to be trusted"
+)
+
+_FEWEST_TOKENS = 100  # of a side's longest text: below, nothing is decided
+_SHORT_TOKENS = 500  # of a text: below, a model that does not know better says so
+_COMMON_WORDS = 100  # the most frequent words of the training texts
+_LONG_TOKENS = 4_000  # the more words, the less noise hides what texts of a kind have in common
+_FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
+_FEWEST_WORDS = 20  # that the share is taken of
+_SHARED = 0.2  # of the shorter text that stands in the other, too
+_COPIED = 0.5  # the same, from which on it is a copy
+_FARTHER = 1.2  # times as far from the population as from training texts
+_FEW_TEXTS = 20  # of a population
+_FEWEST_OF_A_KIND = 0.75  # share of a population's texts that are like the same kind
+_MOST_COPIES = 0.02  # of the compared texts, as a share of the population
+_MOST_REPEATED = 0.1  # share of the population
+_MOST_NAMED = 5  # texts in one message
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A reason to doubt the number; `decides` where it stands in the way of a decision."""
+
+    code: str
+    message: str
+    decides: bool = False
+
+
+def cautions_of(
+    sides: Sequence[Sequence[Exhibit]],
+    tokens: Sequence[Sequence[Sequence[str]]],
+    *,
+    vocabulary: Vocabulary,
+    strangeness: Sequence[FloatArray],
+    reference: Reference | None,
+    calibrated: bool,
+    at_bound: bool,
+    knows_topics: bool = True,
+    guessed_kind: bool = False,
+    population: Population | None = None,
+    farther: float = 0.0,
+    kind_names: Mapping[str, str] | None = None,
+    copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
+) -> list[Caution]:
+    """All that speaks against trusting a comparison of these sides.
+
+    `farther` says how much farther the texts are from the population than from the training texts.
+    `copies` are those of some texts on the same side, which are not in `sides`.
+    """
+    found = [*_copied(copies), *_shared(sides)]
+    if population is not None:
+        found += _of_population(sides, population, farther)
+        found += _mixed(population, kind_names or {}, "the Bayes factor is", "leave the others out")
+    for side, its_tokens, its_strangeness in zip(sides, tokens, strangeness, strict=True):
+        found += _short(side, its_tokens, reference)
+        for exhibit, words, how_strange in zip(side, its_tokens, its_strangeness, strict=True):
+            name = exhibit.document.id
+            if _other_language(words, vocabulary):
+                found.append(
+                    Caution(
+                        "other_language",
+                        f"{name} hardly has a common word of the training texts: it seems to be "
+                        "in another language, or no running text",
+                        decides=True,
+                    )
+                )
+            elif unlike := _unlike(words, vocabulary, how_strange, reference):
+                found.append(
+                    Caution(
+                        "unlike_training",
+                        f"{name} is unlike the training texts ({unlike}): the number may not hold "
+                        "for it",
+                    )
+                )
+    if not calibrated:
+        found.append(Caution("uncalibrated", UNCALIBRATED))
+    elif max(map(len, sides)) > 1:
+        found.append(
+            Caution(
+                "calibrated_on_single_texts",
+                "the model was calibrated with one text a side; here there are several",
+            )
+        )
+    if guessed_kind and (long := [side for side in tokens if max(map(len, side)) > _LONG_TOKENS]):
+        sides_named = "both sides" if len(long) == 2 else "one side"
+        found.append(
+            Caution(
+                "long_without_population",
+                f"texts of more than {_LONG_TOKENS:,} words and marks on {sides_named}: what all "
+                "such texts of a kind have in common then speaks louder than who wrote them; give "
+                "a population (--population), or excerpts",
+                decides=len(long) == 2,
+            )
+        )
+    elif guessed_kind:
+        found.append(
+            Caution(
+                "no_population",
+                "no population was given: texts of one kind and time are alike "
+                "whoever wrote them, and the number may be too high for them",
+            )
+        )
+    if not knows_topics and any(each.document.topic for side in sides for each in side):
+        found.append(
+            Caution(
+                "topic_unused", "the model was trained without topics: those given are not used"
+            )
+        )
+    if at_bound:
+        found.append(
+            Caution(
+                "at_bound",
+                "the score lies beyond what the calibration supports: the Bayes factor is a bound",
+            )
+        )
+    return found
+
+
+def cautions_of_many(
+    calibrated: bool, population: Population | None, kind_names: Mapping[str, str]
+) -> Iterator[Caution]:
+    """What to beware of when many pairs are compared, whatever is in them."""
+    if not calibrated:
+        yield Caution("uncalibrated", UNCALIBRATED)
+    if population is None:
+        return
+    yield from _small(population)
+    yield from _mixed(population, kind_names, "the Bayes factors are", "answer each kind by itself")
+
+
+def _mixed(
+    population: Population, kind_names: Mapping[str, str], numbers_are: str, what_to_do: str
+) -> Iterator[Caution]:
+    """The mean of texts of several kinds is that of none."""
+    if max(population.kinds.values(), default=1.0) < _FEWEST_OF_A_KIND:
+        shown = ", ".join(
+            f"{kind_names.get(kind, kind)} ({share:.0%})"
+            for kind, share in list(population.kinds.items())[:3]
+        )
+        yield Caution(
+            "mixed_population",
+            f"the texts of the population are like several kinds of text: {shown}. If they are of "
+            f"several kinds, {numbers_are} too sure; then {what_to_do}",
+        )
+
+
+def _small(population: Population) -> Iterator[Caution]:
+    if population.texts < _FEW_TEXTS:
+        yield Caution(
+            "small_population",
+            f"the population has {population.texts} texts; better are 50 or more",
+        )
+
+
+def _of_population(
+    sides: Sequence[Sequence[Exhibit]], population: Population, farther: float
+) -> Iterator[Caution]:
+    """What is wrong with a population: a wrong one makes a number wrong, not weak."""
+    if farther > _FARTHER:
+        yield Caution(
+            "other_kind_of_population",
+            f"the texts are {farther:.1f} times as far from the population as from the training "
+            "texts: it seems to be of another kind; expected texts of the kind that is compared",
+        )
+    yield from _small(population)
+    exhibits = [exhibit for side in sides for exhibit in side]
+    prints = [*population.prints, *(fingerprint(each.document.text) for each in exhibits)]
+    inside = len(population.prints)
+    compared: set[int] = set()
+    copies: set[int] = set()  # texts of the population
+    repeated: set[int] = set()
+    for found in find_duplicates(prints, _COPIED):
+        low, high = sorted((found.first, found.second))
+        if low < inside <= high:
+            compared.add(high - inside)
+            copies.add(low)
+        elif high < inside:
+            repeated.add(high)
+    if compared:
+        names = ", ".join(exhibits[at].document.id for at in sorted(compared)[:_MOST_NAMED])
+        yield Caution(
+            "compared_in_population",
+            f"compared texts stand in the population, too ({names}): it then takes what is their "
+            "author's for usual; leave them out",
+            decides=len(copies) > _MOST_COPIES * population.texts,
+        )
+    if len(repeated) > _MOST_REPEATED * inside:
+        yield Caution(
+            "repeats_in_population",
+            f"{len(repeated)} of the {inside} texts of the population stand there twice, whole or "
+            "in good part, and count as two",
+        )
+
+
+def _short(
+    side: Sequence[Exhibit], tokens: Sequence[Sequence[str]], reference: Reference | None
+) -> Iterator[Caution]:
+    """Each text counts as a whole one, however short: so it is not the sum that matters."""
+    known = reference is not None and reference.shortest >= _FEWEST_TOKENS
+    usual = _SHORT_TOKENS if reference is None else max(_FEWEST_TOKENS, float(reference.shortest))
+    short = [
+        f"{exhibit.document.id} ({len(words)})"
+        for exhibit, words in zip(side, tokens, strict=True)
+        if len(words) < usual
+    ]
+    if not short:
+        return
+    named = ", ".join(short[:_MOST_NAMED]) + (", ..." if len(short) > _MOST_NAMED else "")
+    if max(map(len, tokens)) < _FEWEST_TOKENS:
+        yield Caution(
+            "too_short",
+            f"too few words and marks to say anything: {named}; expected {_FEWEST_TOKENS} or more",
+            decides=True,
+        )
+    elif known:
+        yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
+    else:  # how long these were is not known, or they were shorter still
+        yield Caution("short", f"fewer than {usual:g} words and marks, which say little: {named}")
+
+
+def _unlike(
+    tokens: Sequence[str],
+    vocabulary: Vocabulary,
+    strangeness: float,
+    reference: Reference | None,
+) -> str:
+    """In what respect a text is unlike the training texts; empty if in none."""
+    if strangeness > 1:
+        return f"{strangeness:.1f} times as far from their mean as nearly all of them"
+    if reference is not None:
+        unknown = sum(token not in vocabulary.known for token in tokens) / len(tokens)
+        if unknown > reference.unknown_limit:
+            return f"{unknown:.0%} of it are rare words, more than in nearly all of them"
+    return ""
+
+
+def _other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
+    words = [token.lower() for token in tokens if token[:1].isalpha()]
+    common = set(vocabulary.words[:_COMMON_WORDS])
+    if len(words) < _FEWEST_WORDS or len(vocabulary.words) < _COMMON_WORDS:
+        return False
+    return sum(word in common for word in words) / len(words) < _FEWEST_COMMON
+
+
+def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Caution]:
+    """Texts that stand on one side several times, word for word."""
+    both = [f"{text.document.id} and {each.document.id}" for text, own in copies for each in own]
+    if both:
+        named = "; ".join(both[:_MOST_NAMED]) + ("; ..." if len(both) > _MOST_NAMED else "")
+        yield Caution("repeated_text", f"the same text on one side, which counts once: {named}")
+
+
+def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:
+    """Texts that stand there twice, whole or in part."""
+    exhibits = [exhibit for side in sides for exhibit in side]
+    names = [exhibit.document.id for exhibit in exhibits]
+    prints = [fingerprint(exhibit.document.text) for exhibit in exhibits]
+    repeated: dict[bool, list[str]] = {}
+    for found in find_duplicates(prints, _SHARED):
+        both = f"{names[found.first]} and {names[found.second]}"
+        in_first = found.first < len(sides[0])
+        if in_first == (found.second < len(sides[0])):
+            repeated.setdefault(in_first, []).append(both)
+        elif prints[found.first].exact == prints[found.second].exact:
+            yield Caution("identical", f"{both} are the same text", decides=True)
+        else:
+            yield Caution(
+                "shared_text",
+                f"about {found.share:.0%} of the shorter of {both} stands in the other: what was "
+                "copied says nothing of who wrote the rest",
+                decides=found.share >= 0.5,
+            )
+    for pairs in repeated.values():
+        named = "; ".join(pairs[:_MOST_NAMED]) + ("; ..." if len(pairs) > _MOST_NAMED else "")
+        yield Caution(
+            "repeated",
+            f"texts of one side share a good part of their words, and count as two all the same: "
+            f"{named}",
+        )

@@ -1,0 +1,154 @@
+"""Two sides that are compared: each text read, hashed, tokenized and encoded once.
+
+All that is said of a comparison is said of this: what it comes to, and what it would come to if a
+text were another, or were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.encoders.network.runtime import Encoded
+from adhominem.models.member import Member
+from adhominem.scoring.population import Population
+from adhominem.scoring.scorer import LogBayesFactors, Scorer
+from adhominem.scoring.styles import Centre
+from adhominem.text.document import Document
+from adhominem.text.exhibits import Exhibit
+from adhominem.text.tokenizer import Tokenizer, Tokens
+from adhominem.text.windows import WindowOptions, spread_starts
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Levs = npt.NDArray[np.float32]
+
+_AT_ONCE = 64  # variants scored together: a LEV may have many thousand numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedText:
+    """A text of a side."""
+
+    exhibit: Exhibit
+    tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
+    lev: Levs  # (lev_size,)
+    looks: tuple[Encoded | None, ...]  # where each member looked; None if it was not asked
+    copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
+
+    @property
+    def document(self) -> Document:
+        """The text itself."""
+        return self.exhibit.document
+
+    def tokens(self, member: Member) -> Tokens:
+        """The tokens that a member sees, and where they stand in the text."""
+        return self.tokens_by[member.tokenizer]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The texts of both sides, each once, and the population that they are seen against."""
+
+    members: Sequence[Member]
+    scorer: Scorer
+    population: Population | None  # of its texts no companions are drawn on
+    first: tuple[ComparedText, ...]
+    second: tuple[ComparedText, ...]
+
+    @property
+    def lead(self) -> Member:
+        """The member whose tokens are shown, and by which texts are judged to be usual or not."""
+        return self.members[0]
+
+    @property
+    def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:
+        """Both."""
+        return self.first, self.second
+
+    @property
+    def exhibits(self) -> tuple[list[Exhibit], list[Exhibit]]:
+        """All that was given of each side, copies after what they are copies of."""
+        first, second = (
+            [each for text in side for each in (text.exhibit, *text.copies)] for side in self.sides
+        )
+        return first, second
+
+    @property
+    def texts(self) -> tuple[ComparedText, ...]:
+        """Those of both sides."""
+        return (*self.first, *self.second)
+
+    @cached_property
+    def levs(self) -> tuple[Levs, Levs]:
+        """Of each side, (texts, lev_size)."""
+        first, second = (np.array([text.lev for text in side]) for side in self.sides)
+        return first, second
+
+    @cached_property
+    def scored(self) -> LogBayesFactors:
+        """What it comes to."""
+        return self.scorer([self.levs[0]], [self.levs[1]], self.population)
+
+    @property
+    def log_bayes_factor(self) -> float:
+        """Of both sides as they are, without bounds: at a bound nothing would contribute."""
+        return float(self.scored.unbounded[0])
+
+    def centre(self, member: int) -> Centre | None:
+        """A member's part of the population's mean."""
+        return self.scorer.centres(self.population)[member]
+
+    def passages(self, text: ComparedText) -> IntArray:
+        """(passages,): the tokens at which the passages of a text begin, as the lead has them.
+
+        A passage is what a window adds to those before it. The windows are those of the first
+        network among the members.
+        """
+        networks = [member.windows for member in self.members if member.windows is not None]
+        windows = networks[0] if networks else WindowOptions()
+        return spread_starts(len(text.tokens(self.lead).tokens), windows)
+
+    def vary(self, text: ComparedText, times: IntArray) -> Levs:
+        """(variants, lev_size): the LEVs of a text with some passages left out or repeated.
+
+        `times` (variants, passages) says how often each passage is there. All ones is the text
+        itself.
+        """
+        starts = self.passages(text)
+        parts = [
+            member.vary(text.document, text.tokens(member).tokens, starts, times, look)
+            for member, look in zip(self.members, text.looks, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def with_text(self, side: int, number: int, levs: Levs) -> FloatArray:
+        """(variants,): with each of these LEVs (variants, lev_size) in place of one text's."""
+        own, other = self.levs[side], self.levs[1 - side]
+        sets = []
+        for lev in levs:
+            changed = own.copy()
+            changed[number] = lev
+            sets.append(changed)
+        rest = [other] * len(sets)
+        return self.of_pairs(sets, rest) if side == 0 else self.of_pairs(rest, sets)
+
+    def without_text(self, side: int, number: int) -> float:
+        """Without one text; 0 if it is all that its side has: then nothing is known."""
+        left = np.delete(self.levs[side], number, axis=0)
+        if not len(left):
+            return 0.0
+        sides = (left, self.levs[1]) if side == 0 else (self.levs[0], left)
+        return float(self.of_pairs([sides[0]], [sides[1]])[0])
+
+    def of_pairs(self, first: Sequence[Levs], second: Sequence[Levs]) -> FloatArray:
+        """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""
+        parts = [np.zeros(0)]
+        for at in range(0, len(first), _AT_ONCE):
+            some = slice(at, at + _AT_ONCE)
+            parts.append(self.scorer(first[some], second[some], self.population).unbounded)
+        return np.concatenate(parts)

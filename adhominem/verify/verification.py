@@ -1,0 +1,71 @@
+"""What a comparison of two sides came to, and what it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from adhominem.verify.cautions import Caution
+
+
+@dataclass(frozen=True)
+class Material:
+    """A text that was compared."""
+
+    name: str
+    tokens: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Side:
+    """All texts of one side, by one author."""
+
+    documents: tuple[Material, ...]  # also those that are copies of others
+    tokens: int  # of the different texts
+
+
+@dataclass(frozen=True)
+class PopulationUse:
+    """The relevant population of a comparison, and what the comparison would be without it."""
+
+    texts: int
+    log10_bayes_factor_without: float
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How like the training texts the texts at hand are."""
+
+    kinds: dict[str, float]  # shares of each kind of training text in what they look like
+    unlikeness: float  # of the most unlike: 1 is farther from the mean than 99% of training texts
+    described: dict[str, str] = field(default_factory=dict)  # the kinds in words, if the model says
+
+    def name(self, kind: str) -> str:
+        """A kind of text as people call it."""
+        return self.described.get(kind, kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """How strong the evidence is that one person wrote both sides, and what to beware of."""
+
+    log_bayes_factor: float  # in nats
+    log10_bayes_factor: float
+    verbal: str
+    probability_same_author: float  # with the prior below, and no other
+    prior_same_author: float
+    decision: str
+    reason: str
+    population: PopulationUse | None  # what it did to the Bayes factor
+    likeness: Likeness | None  # of the texts to those of training
+    warnings: tuple[Caution, ...]
+    model: str
+    model_sha256: str  # of all that the number depends on
+    version: str  # of AdHominem
+    first: Side
+    second: Side
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings."""
+        return asdict(self)

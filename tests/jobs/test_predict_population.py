@@ -1,0 +1,395 @@
+"""Texts compared against others of their kind, by commands: as by hand, and after a kill, too."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from conftest import NgramRun, SmallRun, rich_rows, write_rows
+
+from adhominem import (
+    calibrate_model,
+    find_sources,
+    load,
+    make_ensemble,
+    predict,
+    read_pairs,
+    terminal,
+    write_pair_set,
+)
+from adhominem.cli import main
+from adhominem.errors import InputError, OptionError
+from adhominem.jobs import population as population_module
+from adhominem.jobs import predict as module
+from adhominem.scoring import scorer as scorer_module
+from adhominem.scoring.probability import probability_same_author
+from adhominem.text.pan import pair_rows
+from adhominem.web.service import Service
+
+TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
+OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
+
+
+@pytest.fixture(scope="module")
+def model(
+    small_run: SmallRun, ngram_run: NgramRun, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A network and an n-gram model, calibrated together."""
+    folder = tmp_path_factory.mktemp("population")
+    members = [small_run.folder, ngram_run.folder]
+    made = make_ensemble(members, folder / "both", corpus=ngram_run.data.corpus)
+    rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
+    write_pair_set(find_sources(rows), folder / "letters")
+    calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
+    return made
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = random.Random(0)
+    rows = [
+        {"id": f"pair-{at}", "fandoms": ["", ""], "pair": rng.sample(TEXTS, 2)} for at in range(30)
+    ]
+    return write_rows(tmp_path_factory.mktemp("pairs") / "pairs.jsonl", rows)  # type: ignore[arg-type]
+
+
+def run(*arguments: object, status: int = 0) -> Result:
+    result = CliRunner().invoke(main, [str(each) for each in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def assert_by_hand(
+    answers: list[dict[str, Any]], model: Path, pairs: Path, texts: Any, companions: bool = False
+) -> None:
+    """Pair by pair, in Python."""
+    verifier = load(model)
+    population = None if texts is None else verifier.population(texts, companions=companions)
+    assert companions == (population is not None and population.companions is not None)
+    rows = read(pairs)
+    assert [answer["id"] for answer in answers] == [row["id"] for row in rows]
+    for answer, row in zip(answers, rows, strict=True):
+        sides = [verifier.encode([text]) for text in row["pair"]]
+        factor = verifier.score([sides[0]], [sides[1]], population)[0]
+        assert answer["log_bayes_factor"] == pytest.approx(factor, abs=1e-4)
+        assert answer["value"] == pytest.approx(float(probability_same_author(factor)), abs=1e-4)
+
+
+def used(pairs: Path) -> list[str]:
+    """The texts of pairs, each once."""
+    return sorted({text for row in read(pairs) for text in row["pair"]})
+
+
+def factors(path: Path) -> list[float]:
+    return [row["log_bayes_factor"] for row in read(path)]
+
+
+# verify
+
+
+def test_verify_with_a_population_says_what_python_says(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "others").mkdir()
+    for number, text in enumerate(OTHERS):
+        (tmp_path / "others" / f"{number}.txt").write_text(text, "utf-8")
+    for name, text in (("one", TEXTS[0]), ("two", TEXTS[1])):
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    command = ["verify", tmp_path / "one.txt", tmp_path / "two.txt", "--model", model, "--json"]
+    told = json.loads(run(*command, "--population", tmp_path / "others").stdout)
+    verifier = load(model)
+    population = verifier.population(OTHERS)
+    expected = verifier.verify(TEXTS[0], TEXTS[1], population=population)
+    without = verifier.verify(TEXTS[0], TEXTS[1])
+    assert told["log_bayes_factor"] == pytest.approx(expected.log_bayes_factor, abs=1e-6)
+    assert told["population"]["texts"] == 10
+    assert told["population"]["log10_bayes_factor_without"] == pytest.approx(
+        without.log10_bayes_factor, abs=1e-6
+    )
+    assert without.population is None
+    assert abs(without.log_bayes_factor - expected.log_bayes_factor) > 1e-3
+    levs = verifier.encode(TEXTS[:2])
+    by_hand = verifier.score(levs[:1], levs[1:], population)
+    assert expected.log_bayes_factor == pytest.approx(by_hand[0], abs=1e-6)
+
+
+def test_verify_and_serve_are_warned_of_a_population_of_several_kinds(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    kinds = [rich_rows(kind, 12, 1, "-both-") for kind in ("letters", "notes")]
+    rows = [row for both in zip(*kinds, strict=True) for row in both]
+    others = write_rows(tmp_path / "others.jsonl", rows)
+    for name, text in (("one", TEXTS[0]), ("two", TEXTS[1])):
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    model, known = ngram_run.folder, load(ngram_run.folder)
+    by_hand = known.population([row["text"] for row in rows])
+    assert 0 < max(by_hand.kinds.values()) < 0.75
+    both = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    told = run("verify", *both, "--model", model, "--population", others, "--json").stdout
+    assert "mixed_population" in [each["code"] for each in json.loads(told)["warnings"]]
+    service = Service.open(model, others)
+    try:
+        assert service.population is not None
+        assert service.population.kinds == by_hand.kinds
+    finally:
+        service.close()
+
+
+def test_a_population_of_another_model_is_refused(model: Path, ngram_run: NgramRun) -> None:
+    population = load(ngram_run.folder).population(OTHERS)
+    with pytest.raises(OptionError, match="encoded by another model"):
+        load(model).verify(TEXTS[0], TEXTS[1], population=population)
+
+
+# predict
+
+
+def test_the_population_has_a_bar_before_that_of_the_answers(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+        counts: list[int] = []
+        yield counts.append
+        told.append(f"{what} {sum(counts)}")
+
+    monkeypatch.setattr(terminal, "counting", bar)
+    monkeypatch.setattr(terminal, "progress", bar)
+    size, texts = pairs.stat().st_size, len(used(pairs))
+    predicted = ["predict", pairs, "--model", model, "-o"]
+    run(*predicted, tmp_path / "one.jsonl", "--population", "input")
+    assert told == [f"population {texts}", f"answering {size}"]
+    told.clear()
+    run(*predicted, tmp_path / "two.jsonl")
+    assert told == [f"answering {size}"]
+
+
+def test_predict_with_the_input_as_population_says_what_python_says(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    command = ["predict", pairs, "--model", model, "--json", "-o"]
+    texts = used(pairs)
+    found = []
+    for name, more, companions in (
+        ("companions", ["--population", "input"], True),
+        ("own", ["--population", "input", "--no-companions"], False),
+        ("none", [], False),
+    ):
+        output = tmp_path / f"{name}.jsonl"
+        told = json.loads(run(*command, output, *more).stdout)
+        assert told["population_texts"] == (len(texts) if more else 0)
+        assert told["calibrated"] is True
+        assert told["companions"] is companions
+        assert_by_hand(read(output), model, pairs, texts if more else None, companions)
+        found.append(factors(output))
+    for one, other in combinations(found, 2):
+        assert np.abs(np.subtract(one, other)).max() > 0.01
+
+
+def test_a_text_that_is_in_many_pairs_counts_once_in_the_population(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    lines = pairs.read_text("utf-8").splitlines()
+    often = tmp_path / "often.jsonl"
+    often.write_text("\n".join([*lines, *15 * lines[:1]]) + "\n", "utf-8")
+    found = []
+    for name, population in (("once", pairs), ("often", often)):
+        output = tmp_path / f"{name} answered.jsonl"
+        done = predict(model, pair_rows(pairs), output, population=population, companions=True)
+        assert done.population_texts == len(used(pairs)) < 30
+        found.append(factors(output))
+    assert found[0] == pytest.approx(found[1], abs=1e-4)
+
+
+def test_the_command_says_that_texts_drew_on_companions(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    command = ["predict", pairs, "--model", model, "--population"]
+    told = run(*command, "input", "-o", tmp_path / "a.jsonl").stdout
+    assert f"Texts could draw on companions among {len(used(pairs))}:" in told
+    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in TEXTS])
+    for more in (["input", "--no-companions"], [others]):  # a population of others has none
+        told = run(*command, *more, "-o", tmp_path / f"b{len(more)}.jsonl").stdout
+        assert "ompanions" not in told
+    few = write_rows(tmp_path / "few.jsonl", read(pairs)[:3])
+    command = ["predict", few, "--model", model, "-o", tmp_path / "c.jsonl"]
+    told = run(*command, "--population", "input").stdout
+    assert "Companions were not looked for" in told
+    assert "--no-companions is for" in run(*command, "--no-companions", status=2).stderr
+
+
+def test_problems_with_several_known_texts_draw_on_companions(model: Path, tmp_path: Path) -> None:
+    known = [TEXTS[at : at + 2] for at in range(0, 20, 2)]
+    for number, texts in enumerate(known):
+        folder = tmp_path / "problems" / f"EN{number:03}"
+        folder.mkdir(parents=True)
+        for name, text in zip(("known01", "known02", "unknown"), [*texts, TEXTS[-1]], strict=True):
+            (folder / f"{name}.txt").write_text(text, "utf-8")
+    command = ["predict", tmp_path / "problems", "--model", model, "--input-format", "pan15"]
+    output = tmp_path / "a.jsonl"
+    told = json.loads(run(*command, "--population", "input", "-o", output, "--json").stdout)
+    assert (told["companions"], told["population_texts"]) == (True, 21)
+    verifier = load(model)
+    population = verifier.population([*TEXTS[:20], TEXTS[-1]], companions=True)
+    expected = [
+        verifier.score([verifier.encode(texts)], [verifier.encode(TEXTS[-1:])], population)[0]
+        for texts in known
+    ]
+    assert factors(output) == pytest.approx(expected, abs=1e-4)
+
+
+def test_too_few_texts_or_too_many_are_compared_without_companions(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = tmp_path / "few.jsonl"
+    some = [{"id": str(at), "fandoms": ["", ""], "pair": TEXTS[at : at + 2]} for at in range(18)]
+    write_rows(few, some)  # type: ignore[arg-type]
+    done = predict(model, pair_rows(few), tmp_path / "a.jsonl", population=few, companions=True)
+    assert (done.population_texts, done.companions) == (19, False)
+    assert_by_hand(read(tmp_path / "a.jsonl"), model, few, TEXTS[:19])
+    for each in (scorer_module, population_module):
+        monkeypatch.setattr(each, "MOST", len(used(pairs)) - 1)
+    monkeypatch.setattr(population_module, "_MOST_TEXTS", 21)  # the usual population is smaller
+    done = predict(model, pair_rows(pairs), tmp_path / "b.jsonl", population=pairs, companions=True)
+    assert (done.population_texts, done.companions) == (21, False)
+    predict(model, pair_rows(pairs), tmp_path / "c.jsonl", population=pairs)
+    assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
+
+
+def test_predict_with_other_texts_as_population_says_what_python_says(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
+    run("predict", pairs, "--model", model, "-o", tmp_path / "a.jsonl", "--population", others)
+    assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, OTHERS)
+
+
+def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    lines = pairs.read_text("utf-8").splitlines()
+    empty = json.dumps({"id": "blank", "fandoms": ["", ""], "pair": ["\u200b", TEXTS[0]]})
+    broken = tmp_path / "pairs.jsonl"
+    broken.write_text("\n".join([*lines[:9], '{"id": 1', empty, *lines[9:]]) + "\n", "utf-8")
+    skipped: list[InputError] = []
+    done = predict(
+        model, pair_rows(broken), tmp_path / "a.jsonl", population=broken, skipped=skipped
+    )
+    assert done.answers == 30
+    assert len(skipped) == len({str(error) for error in skipped}) == 2
+    assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, sorted({*used(pairs), TEXTS[0]}))
+    others = tmp_path / "others.jsonl"
+    rows = [*(json.dumps({"text": text}) for text in OTHERS), "not JSON"]
+    others.write_text("\n".join(rows) + "\n", "utf-8")
+    skipped = []
+    predict(model, pair_rows(broken), tmp_path / "b.jsonl", population=others, skipped=skipped)
+    assert len({str(error) for error in skipped}) == len(skipped) == 3
+
+
+# Kills
+
+KILLED = """
+import os, signal, sys
+from adhominem.cli import main
+from adhominem.jobs import predict as module
+
+module._CASES_AT_ONCE = 4
+batches = 0
+add = module.PartialAnswers.add
+
+def dying(self, *arguments):
+    global batches
+    batches += 1
+    if batches == 3:
+        self._file.write('{"id": "pair-')
+        self._file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(self, *arguments)
+
+module.PartialAnswers.add = dying
+main(sys.argv[1:])
+"""
+
+
+def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, partial = tmp_path / "answers.jsonl", tmp_path / "answers.jsonl.partial"
+    command = ["predict", pairs, "--model", model, "--population", "input", "-o"]
+    run(*command, tmp_path / "whole.jsonl")
+    arguments = [str(each) for each in (*command, output)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    before = partial.read_bytes()
+    assert before.count(b"\n") == 8
+    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
+    for population in (others, None, pairs):  # the last one without the companions
+        with pytest.raises(OptionError, match="begun with another model or other settings"):
+            predict(model, pair_rows(pairs), output, population=population)
+    assert partial.read_bytes() == before
+    monkeypatch.setattr(module, "_CASES_AT_ONCE", 5)
+    told = json.loads(run(*command, output, "--json").stdout)
+    assert (told["answers"], told["scored_now"]) == (30, 22)
+    assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert not partial.exists()
+
+
+def test_answers_with_companions_depend_on_the_batch_by_rounding_alone(
+    mixed_folder: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for at_once in (256, 1, 3, 7):
+        monkeypatch.setattr(module, "_CASES_AT_ONCE", at_once)
+        output = tmp_path / f"{at_once}.jsonl"
+        predict(mixed_folder, pair_rows(pairs), output, population=pairs, companions=True)
+        found.append([row["log_bayes_factor"] for row in read(output)])
+    for other in found[1:]:
+        assert other == pytest.approx(found[0], abs=1e-4)
+
+
+def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    truth = tmp_path / "truth.jsonl"
+    rows = [
+        {"id": f"pair-{at}", "same": at % 3 == 0, "authors": [str(at), str(at + at % 3)]}
+        for at in range(30)
+    ]
+    write_rows(truth, rows)  # type: ignore[arg-type]
+    measured = []
+    for population in (
+        (),
+        ("--population", "input"),
+        ("--population", "input", "--no-companions"),
+    ):
+        answers = tmp_path / f"answers{len(population)}.jsonl"
+        run("predict", pairs, "-o", answers, "--model", model, *population)
+        common = ("--bootstrap", 0, "--json")
+        by_file = json.loads(run("evaluate", truth, answers, *common).stdout)["systems"]
+        by_model = json.loads(
+            run("evaluate", truth, "--pairs", pairs, "--model", model, *population, *common).stdout
+        )["systems"]
+        assert len(by_model) == 1
+        assert by_model[0]["measures"] == by_file[0]["measures"]
+        measured.append(by_model[0]["measures"])
+    assert len({each["cllr"] for each in measured}) == 3
+    run("evaluate", truth, "--model", model, status=2)  # no texts to answer
+    run("evaluate", truth, status=2)  # nothing to measure
+    run("evaluate", truth, answers, "--population", "input", status=2)  # of which model?

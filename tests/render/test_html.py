@@ -1,0 +1,269 @@
+"""Fragments and the page: the user's text and nothing of it as a tag, under a strict policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from hypothesis import given
+from made_up import (
+    BAD,
+    FIRST,
+    SECOND,
+    any_explanations,
+    any_texts,
+    explained,
+    explanation,
+    verification,
+)
+
+from adhominem.explain.explanation import ExplainedText, Explanation, Passage, TokenAttention
+from adhominem.render.colours import LEVELS
+from adhominem.render.html import (
+    SCRIPT,
+    STYLE,
+    explanation_fragment,
+    explanation_page,
+    heat_map,
+)
+from adhominem.render.html_text import Mark
+from adhominem.verify.verification import Material, PopulationUse, Side
+
+VOID = {"meta", "input"}
+INSIDE = {"span", "mark"}  # of a heat map
+
+
+class Page(HTMLParser):
+    """The tags of a page, its text, and the text of each heat map."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.maps: list[str] = []
+        self.inline: dict[str, str] = {}
+        self._depth: int | None = None  # of the heat map that is being read
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if self._depth is not None:
+            assert tag in INSIDE
+        if ("class", "heat") in attrs:
+            self._depth = len(self.open)
+            self.maps.append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if self._depth == len(self.open):
+            self._depth = None
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("style", "script"):
+            self.inline[self.open[-1]] = data
+            return
+        self.text += data
+        if self._depth is not None:
+            self.maps[-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def plain(self) -> str:
+        return " ".join(self.text.split())
+
+
+def as_read(text: str) -> str:
+    """What no page may hold is replaced, and nothing else."""
+    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
+
+
+@given(any_texts())
+def test_a_heat_map_reads_back_as_the_text(text: ExplainedText) -> None:
+    assert Page(heat_map(text)).maps == [as_read(text.text)]
+
+
+@given(any_explanations())
+def test_a_fragment_has_each_text_once_and_only_our_own_tags(found: Explanation) -> None:
+    fragment = explanation_fragment(found)
+    page = Page(fragment)
+    by_side = sorted(found.texts, key=lambda text: text.side == "second")
+    assert page.maps == [as_read(text.text) for text in by_side]
+    for tag, attributes in page.tags:
+        assert tag not in ("script", "style", "img", "a", "iframe", "form")
+        assert "style" not in attributes
+        assert not [name for name in attributes if name.startswith("on")]
+    fragment.encode("utf-8")
+
+
+def test_the_tags_of_a_text_are_shown_and_never_become_tags() -> None:
+    found = explanation(f"{BAD} & {BAD}", '"><img src=x onerror=alert(1)>')
+    page = Page(explanation_page(found))
+    assert page.maps == [f"{BAD} & {BAD}", '"><img src=x onerror=alert(1)>']
+    assert [tag for tag, _ in page.tags].count("script") == 1
+    assert not page.all("img")
+    # twice in the text; in the title, the head, a warning, and a name twice
+    assert page.text.count(BAD) == 7
+
+
+def test_what_lies_between_passages_is_not_coloured() -> None:
+    tokens = (TokenAttention(3, 6, 1.0),)
+    text = ExplainedText("first", "", "a\n\nbcd \r\n e", (Passage(3, 8, 0.0, 1.0, tokens),))
+    shown = heat_map(text)
+    assert re.fullmatch(
+        r'<div class="heat" dir="auto">a\n\n<span class="passage w1" tabindex="0" title="[^"]*">'
+        r'<span class="t1" title="[^"]*">bcd</span> &#13;</span>\n e</div>',
+        shown,
+    )
+
+
+def test_even_attention_is_pale_and_a_passage_that_was_not_read_has_no_colour() -> None:
+    tokens = tuple(TokenAttention(at, at + 1, 0.1) for at in range(10))
+    passages = (
+        Passage(0, 10, 0.0, 0.5, tokens),
+        Passage(10, 12, 0.0, 0.5),
+        Passage(12, 14, 0, None),
+    )
+    shown = Page(heat_map(ExplainedText("first", "", "abcdefghijklmn", passages)))
+    classes = [attributes["class"] for attributes in shown.all("span")]
+    assert classes == ["passage w1", *["t1"] * 10, "passage w1", "passage"]
+
+
+def test_a_passage_tells_its_numbers() -> None:
+    page = Page(heat_map(replace(explained("first", "x", "one two"), passages=(
+        Passage(0, 3, 0.46, 0.75, (TokenAttention(0, 3, 1.0),)),
+        Passage(4, 7, -0.23, 0.25),
+    ))))  # fmt: skip
+    titles = [attributes["title"] for attributes in page.all("span")]
+    assert titles == [
+        "Passage 1 of 2: 1.5 times an even share of the attention (75.0% of it); contributes "
+        "+0.200 to the log10 Bayes factor, speaks for one author",
+        "Token: 1.0 times an even share",
+        "Passage 2 of 2: 0.5 times an even share of the attention (25.0% of it); contributes "
+        "−0.100 to the log10 Bayes factor, speaks for different authors",
+    ]
+    classes = [attributes["class"] for attributes in page.all("span")]
+    assert classes == ["passage w2 same5", "t1", "passage w0 diff2"]
+    assert [attributes.get("tabindex") for attributes in page.all("span")] == ["0", None, "-1"]
+
+
+def test_the_places_of_ngrams_are_marked_across_tokens_and_over_each_other() -> None:
+    text = replace(explained("first", "x", "of the mill"), passages=())
+    tokens = (TokenAttention(0, 2, 0.5), TokenAttention(3, 6, 0.5))
+    text = replace(text, passages=(Passage(0, 6, 0, 1.0, tokens),))
+    marks = [Mark(3, 6, 0, -5), Mark(0, 6, 1, 2), Mark(4, 9, 2, 0)]
+    shown = re.sub(r' (title|tabindex)="[^"]*"', "", heat_map(text, marks=marks))
+    assert shown == (
+        '<div class="heat" dir="auto"><span class="passage w1">'
+        '<span class="t1"><mark class="same2" data-n="1" data-from="1">of</mark></span>'
+        '<mark class="same2" data-n="1"> </mark>'
+        '<span class="t1"><mark class="diff5" data-n="0 1" data-from="0">t</mark>'
+        '<mark class="diff5" data-n="0 1 2" data-from="2">he</mark></span></span>'
+        '<mark class="" data-n="2"> mi</mark>ll</div>'
+    )
+
+
+def test_every_place_begins_once() -> None:
+    found = explanation()
+    page = Page(explanation_fragment(found))
+    begun = " ".join(each.get("data-from") or "" for each in page.all("mark")).split()
+    for number, ngram in enumerate(found.ngrams):
+        assert begun.count(str(number)) == len(ngram.places)
+    rows = [each for each in page.all("tr") if "data-ngram" in each]
+    assert [row["data-ngram"] for row in rows] == ["0", "1", "2"]  # zzz stands nowhere
+    assert len([each for each in page.all("button") if each.get("class") == "gram"]) == 3
+
+
+def test_the_table_has_channels_in_plain_words_contributions_and_counts() -> None:
+    text = Page(explanation_fragment(explanation())).text
+    assert "a word or markone author+0.17414" in text
+    assert "two words in a rowdifferent authors−0.13012" in text
+
+
+def test_there_are_four_views_and_the_first_is_chosen() -> None:
+    buttons = Page(explanation_fragment(explanation())).all("input")
+    assert [each["value"] for each in buttons] == ["attention", "contributions", "ngrams", "plain"]
+    assert ["checked" in each for each in buttons] == [True, False, False, False]
+    assert {each["type"] for each in buttons} == {"radio"}
+
+
+def test_without_a_network_there_is_no_attention_and_a_sentence_says_so() -> None:
+    page = Page(explanation_fragment(explanation(attention=False, ngrams=())))
+    assert [each["value"] for each in page.all("input")] == ["contributions", "plain"]
+    assert "checked" in page.all("input")[0]
+    assert "No network looked at these texts: there is no attention to show." in page.plain()
+    assert not re.search(
+        r"\b[wt]\d\b", " ".join(each.get("class") or "" for each in page.all("span"))
+    )
+    assert not page.all("table")
+
+
+def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> None:
+    page = Page(explanation_page(explanation()))
+    policy = next(
+        each["content"] or ""
+        for each in page.all("meta")
+        if each.get("http-equiv") == "Content-Security-Policy"
+    )
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules.pop("default-src") == rules.pop("base-uri") == rules.pop("form-action") == "'none'"
+    for kind in ("style", "script"):
+        digest = hashlib.sha256(page.inline[kind].encode()).digest()
+        assert rules.pop(f"{kind}-src") == f"'sha256-{base64.b64encode(digest).decode()}'"
+    assert not rules
+    assert page.inline["script"] == SCRIPT
+    assert STYLE in page.inline["style"]
+
+
+def test_style_and_script_fetch_nothing_and_make_no_markup() -> None:
+    assert not re.search(r"url\(|@import|expression\(", STYLE)
+    assert not re.search(
+        r"</|innerHTML|outerHTML|eval|fetch|XMLHttp|import\(|setAttribute\(.style", SCRIPT
+    )
+    for level in range(LEVELS):
+        assert f".heat .t{level} {{" in STYLE
+        assert f".w{level} {{" in STYLE
+
+
+def test_the_page_says_what_was_compared_and_how_it_came_out() -> None:
+    text = Page(explanation_page(explanation())).plain()
+    assert "log10 Bayes factor +1.23 The texts give moderate support" in text
+    assert "A Bayes factor is not a verdict:" in text
+    assert "Attention shows where the network looked, not why it decided." in text
+    assert "Probability of one author 0.944, if it was 0.5 before the texts" in text
+    assert "of the training texts these are most like letters (80%)" in text
+    assert f"fewer words than usual: {BAD}" in text
+    assert "letters/tom.txt, 30 tokensSHA-256 " + "cd" * 32 in text
+    assert f"{BAD}, 60 tokensSHA-256 " + "ef" * 32 in text
+    assert "general-enSHA-256 " + "ab" * 32 in text
+    assert "AdHominem 1.2.3" in text
+
+
+def test_no_probability_is_0_or_1_and_each_has_its_prior_before_the_decision() -> None:
+    for value, shown in ((0.0, "< 0.001"), (1.0, "> 0.999")):
+        text = Page(explanation_page(explanation(probability_same_author=value))).plain()
+        assert f"Probability of one author {shown}, if it was 0.5 before" in text
+        assert text.index("if it was 0.5") < text.index("Decision:")
+
+
+def test_a_population_several_texts_and_no_warnings() -> None:
+    side = Side((Material("a", 1, "0"), Material("b", 2, "1"), Material("c", 3, "2")), 6)
+    known = verification(population=PopulationUse(1234, -0.5), warnings=(), first=side)
+    found = replace(explanation(), verification=known)
+    text = Page(explanation_page(found)).plain()
+    assert "Population of 1,234 texts; without it the log10 Bayes factor would be −0.50." in text
+    assert "Comparison of a and 2 more texts and <script>" in text
+    assert "Beware" not in text
+    assert "c, 3 tokens" in text
+
+
+def test_the_page_is_the_same_whenever_it_is_written() -> None:
+    assert explanation_page(explanation(FIRST, SECOND)) == explanation_page(explanation())

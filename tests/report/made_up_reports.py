@@ -1,0 +1,165 @@
+"""Reports of cases that nobody worked on, for the tests of what is made from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import made_up
+import numpy as np
+
+from adhominem.models.validation import Validation
+from adhominem.report.blocks import Block, Bullets, Facts, Figure, Paragraph, Table
+from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
+from adhominem.report.report import (
+    Report,
+    ReportedInterval,
+    ReportedPopulation,
+    ReportedText,
+    Settings,
+)
+from adhominem.report.words import head, sections
+from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.verbal import VerbalScale
+from adhominem.verify.cautions import Caution
+from adhominem.verify.verification import Likeness
+
+
+def validation(pairs: int = 400, seed: int = 0) -> Validation:
+    """Pairs of known authors, as a model of some worth scores them."""
+    rng = np.random.default_rng(seed)
+    same = np.arange(pairs) % 2 == 0
+    return Validation(
+        ("letters",),
+        rng.normal(np.where(same, 1.5, -1.5), 1.5).clip(-3, 4).astype(np.float32),
+        same,
+        np.zeros(pairs, np.int32),
+        rng.integers(200, 900, pairs).astype(np.int32),
+        np.zeros(pairs, dtype=bool),
+        np.ones(pairs, dtype=bool),
+    )
+
+
+def text(name: str, **changes: Any) -> ReportedText:
+    given = {"sha256": "cd" * 32, "words": 1_234, "tokens": 1_400, "topic": "", "modified": ""}
+    return ReportedText(name=name, **{**given, **changes})
+
+
+def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> Report:
+    """A report with everything that one may have."""
+    pairs = validation()
+    probability = None
+    if prior is not None:
+        probability = float(probability_same_author(log10 * LOG_10, prior))
+    found = Report(
+        case="Crown v. Nobody",
+        examiner="Dr. A. Example",
+        date="2026-05-31",
+        first=(text("letters/tom.txt", modified="2026-01-02 03:04 UTC"),),
+        second=(text(made_up.BAD, topic="mills"), text("second.txt", sha256="ef" * 32)),
+        log10_bayes_factor=log10,
+        verbal=VerbalScale().sentence(log10),
+        states=True,
+        interval=ReportedInterval(
+            low=log10 - 0.5, high=log10 + 0.4, low_is_bound=False, high_is_bound=True, level=0.95
+        ),
+        prior_same_author=prior,
+        probability_same_author=probability,
+        population=ReportedPopulation(
+            source="50 letters of the time",
+            texts=50,
+            sha256="ab" * 32,
+            log10_bayes_factor_without=log10 + 1,
+        ),
+        likeness=Likeness({"letters": 0.8, "blogs": 0.2}, 0.7),
+        validation=validation_facts(pairs, "with a population", log10 * LOG_10),
+        calibration=CalibrationFacts(
+            kind="logistic",
+            sets=("letters", "blogs"),
+            pairs=2_078,
+            same_author=1_039,
+            authors=1_240,
+            cllr_before=0.98,
+            cllr_after=0.6,
+            lower_bound=-1.34,
+            upper_bound=1.76,
+            at_bound=False,
+        ),
+        warnings=(Caution("short", f"fewer words than usual: {made_up.BAD}"),),
+        model="general-en",
+        model_sha256="01" * 32,
+        members=("ngrams", "network"),
+        version="1.2.3",
+        settings=Settings(seed=7, draws=200, scale=VerbalScale().rungs),
+        explanation=made_up.explanation(),
+        like=pairs,
+    )
+    return replace(found, **changes)
+
+
+def bare(log10: float = 1.23, **changes: Any) -> Report:
+    """A report with nothing that one may be without."""
+    lacking: dict[str, Any] = dict.fromkeys(
+        ("interval", "population", "likeness", "validation", "calibration")
+    )
+    given = {**lacking, "case": "", "examiner": "", "warnings": (), "like": None}
+    return report(log10, **{**given, **changes})
+
+
+def silent(**changes: Any) -> Report:
+    """A report that makes no statement."""
+    caution = Caution("too_short", "too few words and marks to say anything", decides=True)
+    given = {
+        "states": False,
+        "verbal": f"No statement is made: {caution.message}.",
+        "warnings": (caution,),
+    }
+    return report(**{**given, **changes})
+
+
+ALL = {
+    "for one author": report(),
+    "for different authors": report(-0.9),
+    "for neither": report(0.0),
+    "beyond all pairs": report(1.76),
+    "at a bound": replace(
+        report(),
+        calibration=replace(report().calibration, at_bound=True),  # type: ignore[type-var]
+    ),
+    "bare": bare(),
+    "bare, for different authors": bare(-2.5),
+    "no population, unlike the training texts": report(
+        population=None, likeness=Likeness({"blogs": 1.0}, 2.4)
+    ),
+    "silent": silent(),
+    "with a prior": report(prior=0.1),
+    "with a prior, for different authors": report(-0.9, prior=0.1),
+    "silent, with a prior": silent(prior_same_author=0.1),
+    "far too great": bare(41.7),
+}
+
+
+def said(report: Report) -> list[str]:
+    """Every sentence of a report but those of the heat maps."""
+    found = list(_said(head(report)))
+    for section in sections(report):
+        found.append(section.title)
+        for block in section.blocks:
+            found += _said(block)
+    return found
+
+
+def _said(block: Block) -> list[str]:
+    match block:
+        case Paragraph():
+            return [block.text]
+        case Bullets():
+            return [block.title, *block.items]
+        case Facts():
+            return [f"{name}: {fact}" for name, fact in block.rows]
+        case Table():
+            return [block.caption, *block.heads, *(cell for row in block.rows for cell in row)]
+        case Figure():
+            return [block.caption, block.drawing.told]
+        case _:
+            return []

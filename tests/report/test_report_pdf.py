@@ -1,0 +1,174 @@
+"""A report as PDF: what a reader of the file finds in it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import made_up
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from made_up_reports import ALL, report, text
+
+from adhominem.errors import MissingExtraError
+from adhominem.render.colours import SAME_COLOURS, rgb, strongest_of
+from adhominem.render.summary import contributed
+from adhominem.report.pdf import check_pdf, write_report_pdf
+from adhominem.report.report import Report
+from adhominem.report.words import sections
+from adhominem.verify.cautions import Caution
+
+pypdf = pytest.importorskip("pypdf")
+pytest.importorskip("reportlab")
+
+
+def written(each: Report, folder: Path) -> Any:
+    path = folder / "report.pdf"
+    write_report_pdf(each, path)
+    return pypdf.PdfReader(path)
+
+
+def words(pdf: Any) -> str:
+    """All of its text, with single spaces."""
+    return " ".join(" ".join(page.extract_text() for page in pdf.pages).split())
+
+
+def close(shown: str) -> str:
+    """Without the places where lines were broken."""
+    return re.sub(r"\s+", "", shown)
+
+
+@pytest.mark.parametrize("each", ALL.values(), ids=ALL)
+def test_a_pdf_says_what_the_page_says(each: Report, tmp_path: Path) -> None:
+    found = close(words(written(each, tmp_path)))
+    for section in sections(each):
+        assert close(section.title) in found
+        for block in section.blocks:
+            for sentence in (getattr(block, "text", ""), *getattr(block, "items", ())):
+                assert close(sentence) in found
+    for material in (*each.first, *each.second):
+        assert material.sha256 in found
+        assert close(material.name) in found
+    assert each.model_sha256 in found
+
+
+def test_the_texts_are_in_it_with_what_their_passages_contribute(tmp_path: Path) -> None:
+    each = report()
+    assert each.explanation is not None
+    found = close(words(written(each, tmp_path)))
+    for explained in each.explanation.texts:
+        for passage in explained.passages:
+            assert close(explained.text[passage.start : passage.end]) in found
+    assert contributed(each.explanation.texts[0].passages[0].contribution) in found
+
+
+def test_the_strongest_passage_has_the_deepest_colour(tmp_path: Path) -> None:
+    each = report()
+    assert each.explanation is not None
+    passages = [passage for shown in each.explanation.texts for passage in shown.passages]
+    strongest = strongest_of(passage.contribution for passage in passages)
+    made = replace(
+        each.explanation,
+        texts=tuple(
+            replace(
+                shown,
+                passages=tuple(
+                    replace(passage, contribution=strongest) for passage in shown.passages
+                ),
+            )
+            for shown in each.explanation.texts
+        ),
+    )
+    pdf = written(report(explanation=made), tmp_path)
+    drawn = pdf.pages[-1].get_contents().get_data().decode("latin-1")
+    teal = [part / 255 for part in rgb(SAME_COLOURS[-1])]
+    fills = [
+        [float(part) for part in found] for found in re.findall(r"(\S+) (\S+) (\S+) rg\b", drawn)
+    ]
+    assert any(fill == pytest.approx(teal, abs=0.002) for fill in fills)
+
+
+def test_letters_of_many_alphabets_come_out(tmp_path: Path) -> None:
+    name = "Žižek Ærø Ψυχή Москва Ελλάδα “naïve” … ½ €"
+    found = words(written(report(case=name, first=(text(name),)), tmp_path))
+    assert found.count(name) >= 3
+
+
+def test_a_letter_that_the_fonts_lack_is_named_by_its_number(tmp_path: Path) -> None:
+    found = words(written(report(case="a 中 b 😀 c"), tmp_path))
+    assert "a [U+4E2D] b [U+1F600] c" in found
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(tmp_path: Path) -> None:
+    name = "<b>&amp;</para><br/> & <img src='x'>"
+    assert name in words(written(report(case=name), tmp_path))
+
+
+def test_long_texts_go_on_over_many_numbered_pages(tmp_path: Path) -> None:
+    long = made_up.explanation(made_up.FIRST * 60, made_up.SECOND * 30)
+    pdf = written(report(explanation=long), tmp_path)
+    assert len(pdf.pages) > 15
+    for at, page in enumerate(pdf.pages, start=1):
+        assert f"Page {at} of {len(pdf.pages)}" in page.extract_text()
+    assert close(words(pdf)).count("patience") == 60
+
+
+def test_names_and_warnings_without_end_break_nothing(tmp_path: Path) -> None:
+    endless = "x" * 9_000
+    many = tuple(text(f"{at} {endless[:400]}") for at in range(15))
+    each = report(
+        case=endless,
+        first=many,
+        warnings=(Caution("short", endless),),
+    )
+    assert len(written(each, tmp_path).pages) > 6
+
+
+def test_the_same_report_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one.pdf", "two.pdf"):
+        write_report_pdf(report(), tmp_path / name)
+    assert (tmp_path / "one.pdf").read_bytes() == (tmp_path / "two.pdf").read_bytes()
+
+
+def test_the_file_knows_its_title_date_and_sections(tmp_path: Path) -> None:
+    pdf = written(report(), tmp_path)
+    assert pdf.metadata.title == "Report on a comparison of texts: Crown v. Nobody"
+    assert pdf.metadata.author == "Dr. A. Example"
+    assert pdf.metadata["/CreationDate"].startswith("D:20260531")
+    titles = [entry.title for entry in pdf.outline]
+    assert titles == [section.title for section in sections(report())]
+    pages = [pdf.get_destination_page_number(entry) for entry in pdf.outline]
+    assert pages == sorted(pages)
+    assert pages[-1] > 1
+
+
+def test_all_its_letters_are_in_the_file(tmp_path: Path) -> None:
+    pdf = written(report(), tmp_path)
+    for page in pdf.pages:
+        for font in page["/Resources"]["/Font"].values():
+            assert "/FontFile2" in font.get_object()["/FontDescriptor"]
+
+
+@given(made_up.any_explanations(), st.text(max_size=30))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+def test_any_text_makes_a_pdf(explanation: Any, name: str) -> None:
+    from adhominem.report.pdf_pages import pdf_of
+
+    each = report(explanation=explanation, case=name, first=(text(f"x{name}"),))
+    assert pdf_of(each).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("library", ["reportlab", "matplotlib"])
+def test_without_the_extra_it_says_what_to_install(
+    library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=rf"'{library}'.*adhominem\[report\]"):
+        write_report_pdf(report(), tmp_path / "report.pdf")
+    with pytest.raises(MissingExtraError):
+        check_pdf()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,215 @@
+"""What a report says, and what it never says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up_reports import ALL, bare, report, said, silent
+
+from adhominem.render.summary import in_numbers, times
+from adhominem.report.html import report_page
+from adhominem.report.report import Report
+from adhominem.report.words import sections
+
+every_report = pytest.mark.parametrize("made", ALL.values(), ids=ALL)
+log10s = st.floats(-5, 5)
+
+# Who wrote what is said in the propositions alone, and there as a proposition.
+ATTRIBUTION = re.compile(
+    r"\b(is|are|was|were|be) (the|their|its) (same |true )?(author|writer)s?\b"
+    r"|\b(was|were|is|are) written by\b"
+    r"|\b(the )?same (author|person) wrote\b"
+    r"|\bidentif\w+|\bmatch(es|ed)?\b|\bguilt\w*|\bproves?\b|\bproven\b|\bcertain(ly|ty)?\b"
+    r"|\bbeyond (a )?reasonable doubt\b|\bdecision\b|\bverdict\b(?!\. A Bayes)",
+    re.IGNORECASE,
+)
+
+
+@every_report
+def test_a_report_never_says_who_wrote_a_text(made: Report) -> None:
+    for sentence in said(made):
+        found = ATTRIBUTION.search(sentence.replace("This is not a verdict.", ""))
+        allowed = "all texts of a side were written by one" in sentence
+        assert found is None or allowed, sentence
+
+
+@every_report
+def test_one_person_wrote_is_only_ever_a_proposition(made: Report) -> None:
+    """Each sentence that has it is a proposition, or compares, supposes or denies it."""
+    suppose = ("if ", "proposition", "Same-author", "Different-author", "nor how", "probabil")
+    for sentence in said(made):
+        if re.search(r"person wrote|person did", sentence):
+            assert any(word in sentence for word in suppose), sentence
+
+
+@every_report
+def test_a_probability_of_one_author_is_given_with_its_prior_or_not_at_all(made: Report) -> None:
+    for sentence in said(made):
+        if not re.search(r"probability", sentence):
+            continue
+        numbers = re.findall(r"\d\.\d+|\d+%", sentence)
+        if made.probability_same_author is None:
+            allowed = [f"{made.prior_same_author:g}"] if made.prior_same_author else []
+            assert [each for each in numbers if each not in allowed] == [], sentence
+        elif numbers:
+            assert f"prior probability of {made.prior_same_author:g}" in sentence
+            assert "is for the court" in sentence
+
+
+@given(log10s, st.none() | st.floats(0.001, 0.999))
+def test_whatever_the_number_its_probability_needs_a_prior(
+    log10: float, prior: float | None
+) -> None:
+    made = report(log10, prior=prior)
+    told = " ".join(said(made))
+    assert ("the probability after the texts is" in told) == (prior is not None)
+    assert ("No probability that one person wrote both sides is given" in told) == (prior is None)
+    if prior is None:
+        assert made.to_json()["probability_same_author"] is None
+        # the explanation's own, by even priors
+        assert not re.search(r"(?<![\d.])0\.944(?!\d)", report_page(made))
+
+
+@every_report
+def test_the_two_propositions_are_there_with_the_names_of_all_texts(made: Report) -> None:
+    told = "\n".join(said(made))
+    assert "Same-author proposition (H_same): One person wrote both “letters/tom.txt”" in told
+    assert "Different-author proposition (H_different): One person wrote “letters/tom.txt”" in told
+    assert "and a different person wrote “<script>alert(1)</script>” and “second.txt”" in told
+
+
+def test_several_encoders_are_said_to_be_several() -> None:
+    alone = " ".join(said(report(members=("network",))))
+    assert "the first divided by the second is the Bayes factor." in alone
+    together = " ".join(said(report(members=("network", "ngrams"))))
+    assert "each of 2 encoders turns it" in together
+    assert "those of all encoders are made into one" in together
+
+
+def test_a_side_of_many_texts_is_named_by_some() -> None:
+    many = tuple(replace(report().first[0], name=f"{at}.txt") for at in range(9))
+    told = "\n".join(said(report(first=many)))
+    assert "“0.txt”, “1.txt”, “2.txt” and 6 more texts (first side)" in told
+    assert "“0.txt”, “1.txt”, “2.txt” and “3.txt” (first" in "\n".join(said(report(first=many[:4])))
+
+
+def test_what_points_the_wrong_way_is_counted_on_the_side_that_matters() -> None:
+    found = report().validation
+    assert found is not None
+    for_one = f"{found.different_at_least:,} of {found.different_authors:,}"
+    assert found.different_at_least > 0
+    assert any("by two known authors" in each and for_one in each for each in said(report()))
+    against = report(-0.9)
+    assert against.validation is not None
+    count = f"{against.validation.same_at_most:,} of {against.validation.same_author:,}"
+    assert any("by one known author" in each and count in each for each in said(against))
+
+
+def test_that_nothing_was_seen_is_not_that_nothing_can_be() -> None:
+    told = " ".join(said(report(1.76)))
+    assert "none of 200 has a Bayes factor at least as great" in told
+    assert "up to 1.5% of cases may well not be seen" in told  # 1 - 0.05 ** (1 / 200)
+
+
+def test_a_report_says_what_it_lacks() -> None:
+    told = " ".join(said(bare()))
+    for lack in (
+        "No relevant population was given.",
+        "No interval is given",
+        "No validation under conditions like those of this case is at hand.",
+        "The model is not calibrated",
+        "How often pairs of known authors give such a Bayes factor is not known",
+        "The software found nothing unusual",
+    ):
+        assert lack in told
+    assert "At last the number is calibrated." not in told
+    assert "At last the number is calibrated." in " ".join(said(report()))
+
+
+def test_where_no_statement_is_made_the_number_is_not_put_into_words() -> None:
+    told = " ".join(said(silent()))
+    assert "No statement is made" in told
+    assert "nothing is stated on the ground of it" in told
+    assert "support for" not in told
+    assert "times as probable" not in told
+    assert " to 1 for" not in told
+
+
+def test_a_population_that_moves_the_number_far_is_remarked_upon() -> None:
+    assert "moves the log10 Bayes factor by −1.00" in " ".join(said(report()))
+    population = report().population
+    assert population is not None
+    near = replace(population, log10_bayes_factor_without=1.2)
+    assert "moves the log10" not in " ".join(said(report(population=near)))
+
+
+def test_an_interval_that_was_cut_off_says_so() -> None:
+    assert "cut off where the calibration ends" in " ".join(said(report()))
+    interval = report().interval
+    assert interval is not None
+    beyond = replace(interval, low=1.23, high=1.23, low_is_bound=True, high_is_bound=True)
+    assert "lies beyond the bound of the calibration, +1.23" in " ".join(
+        said(report(interval=beyond))
+    )
+    alike = replace(beyond, low_is_bound=False, high_is_bound=False)  # all passages are the same
+    told = " ".join(said(report(interval=alike)))
+    assert "from +1.23 to +1.23" in told
+    assert "beyond the bound" not in told
+
+
+@pytest.mark.parametrize(
+    ("log10", "shown"),
+    [
+        (0.0, "about 1 times"),
+        (0.301, "about 2 times"),
+        (-0.301, "about 2 times"),
+        (0.78, "about 6 times"),
+        (0.81, "about 6.5 times"),
+        (0.9999, "about 10 times"),
+        (1.51, "about 32 times"),
+        (2.517, "about 330 times"),
+        (4.1, "about 13,000 times"),
+        (41.7, "about 10 to the power of 42 times"),
+    ],
+)
+def test_a_bayes_factor_is_shown_with_two_digits(log10: float, shown: str) -> None:
+    assert times(log10) == shown
+
+
+def test_a_bayes_factor_next_to_nothing_is_not_so_many_times_as_probable() -> None:
+    assert "about as probable by one as by the other" in in_numbers(-0.01)
+    assert "about 1 to 1" in " ".join(said(report(0.01)))
+    assert "about 100 times as probable if one person" in in_numbers(1.9985)
+    assert in_numbers(float("inf")) == ""
+
+
+def test_the_sections_come_in_order_and_the_texts_last() -> None:
+    names = [section.name for section in sections(report())]
+    assert names == [
+        *("summary", "propositions", "population", "material", "result", "validation"),
+        *("calibration", "limits", "method", "reproduction", "texts"),
+    ]
+    titles = [section.title for section in sections(report())]
+    assert titles[7].startswith("7. Warnings")  # the summary refers to it
+    assert titles[5].startswith("5. The result among")
+
+
+def test_hashes_version_model_and_settings_are_all_said() -> None:
+    told = "\n".join([*said(report()), report_page(report())])
+    for each in ("cd" * 32, "ef" * 32, "ab" * 32, "01" * 32, "1.2.3", "general-en", "2026-05-31"):
+        assert each in told
+    assert "200 draws, seed 7" in told
+    assert "--population POPULATION" in told
+    assert "2026-01-02 03:04 UTC" in told
+
+
+@given(log10s)
+def test_an_interval_around_zero_is_said_to_point_both_ways(log10: float) -> None:
+    made = report(log10)
+    assert made.interval is not None
+    around = made.interval.low < 0 < made.interval.high
+    assert ("could have pointed the other way" in " ".join(said(made))) == (around and made.states)

@@ -1,0 +1,246 @@
+"""The training of an n-gram model as one call: what it leaves, and how it goes on after a stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import NGRAM_SETTINGS, NgramRun, rich_rows
+
+from adhominem import NgramConfig, load, train
+from adhominem.cli import main
+from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.errors import CheckpointError, OptionError
+from adhominem.models.ngram_model import NgramModel
+from adhominem.models.styles import read_styles
+from adhominem.models.typicality import read_reference
+from adhominem.training import train_ngrams as module
+
+FILES = {
+    "README.md",
+    "config.json",
+    "model.safetensors",
+    "ngrams.json",
+    "reference.safetensors",
+    "styles.safetensors",
+    "training.jsonl",
+    "training_authors.txt",
+}
+TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-new-")]
+Event = dict[str, Any]
+
+
+def again(run: NgramRun, output: Path, **options: Any) -> NgramModel:
+    arguments = {"config": run.config, "device": "cpu", "dev": run.data.dev, **options}
+    corpus = arguments.pop("corpus", run.data.corpus)
+    (model,) = train(corpus, arguments.pop("dev"), output, **arguments)
+    assert isinstance(model, NgramModel)
+    return model
+
+
+def assert_same_folder(found: Path, expected: Path) -> None:
+    assert {path.name for path in found.iterdir()} == {path.name for path in expected.iterdir()}
+    for path in expected.iterdir():
+        assert (found / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def encoded(run: NgramRun) -> np.ndarray:
+    """The LEVs of the training texts, as they are at inference."""
+    corpus = run.data.corpus
+    texts = [[corpus.types[kind] for kind in corpus.document(at)] for at in range(len(corpus))]
+    return run.model.encoder().encode(texts, [[] for _ in texts])
+
+
+# What a run leaves
+
+
+def test_a_run_leaves_a_model_folder_and_nothing_else(ngram_run: NgramRun) -> None:
+    assert {path.name for path in ngram_run.folder.iterdir()} == FILES
+    assert [path.name for path in ngram_run.folder.parent.iterdir()] == ["ngrams"]
+    assert ngram_run.model.config == ngram_run.config
+
+
+def test_the_log_has_the_looks_and_the_scores_are_those_of_the_best(ngram_run: NgramRun) -> None:
+    lines = (ngram_run.folder / "training.jsonl").read_text().splitlines()
+    looks = [json.loads(line) for line in lines]
+    assert looks == [event for event in ngram_run.events if event["event"] == "look"]
+    assert [(look["stage"], look["step"]) for look in looks] == [
+        (stage, step) for stage in ("weights", "projection") for step in (0, 10, 20)
+    ]
+    best = max(look["dev_auc"] for look in looks[3:])
+    assert ngram_run.model.scores == {"dev": {"auc": best}}
+    steps = [event for event in ngram_run.events if event["event"] == "step"]
+    assert [event["step"] for event in steps] == 2 * list(range(20))
+    assert all(event["steps"] == 20 and np.isfinite(event["loss"]) for event in steps)
+
+
+def test_the_ngrams_are_the_most_frequent_ones_of_the_corpus(ngram_run: NgramRun) -> None:
+    corpus = ngram_run.data.corpus
+    documents = [at for at, length in enumerate(corpus.lengths) for _ in range(length)]
+    expected = NgramTable.build(
+        corpus.types, np.array(corpus.tokens), np.array(documents), ngram_run.config.ngrams
+    )
+    assert ngram_run.model.table.sizes == expected.sizes == (700, 70, 150, 250)
+    assert ngram_run.model.table.characters == expected.characters
+    np.testing.assert_array_equal(ngram_run.model.table.bigrams, expected.bigrams)
+
+
+def test_kinds_and_reference_are_those_of_the_levs_of_the_training_texts(
+    ngram_run: NgramRun,
+) -> None:
+    levs, corpora = encoded(ngram_run), ngram_run.data.corpus.labels.corpus
+    size = ngram_run.config.lev_size
+    styles = read_styles(ngram_run.folder, size)
+    reference = read_reference(ngram_run.folder, size)
+    assert styles is not None
+    assert reference is not None
+    assert styles.kinds == ("letters", "notes")
+    scale = np.abs(levs).max()
+    for kind in (0, 1):
+        mean = levs[corpora == kind].mean(axis=0)
+        np.testing.assert_allclose(styles.centres[kind], mean, atol=1e-5 * scale)
+    np.testing.assert_allclose(reference.lev_mean, levs.mean(axis=0), atol=1e-5 * scale)
+    assert np.mean(reference.strangeness(levs.astype(np.float64)) > 1) < 0.03
+    authors = (ngram_run.folder / "training_authors.txt").read_text().split()
+    assert len(authors) == 28
+
+
+def test_a_profile_gives_dimensions_of_their_own_to_what_varies_most_within_kinds(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    config = ngram_run.config.with_settings(["form=profile", "lev_size=40"])
+    model = again(ngram_run, tmp_path / "profile", config=config)
+    assert {path.name for path in model.folder.iterdir()} == FILES - {"reference.safetensors"}
+    corpus, encoder = ngram_run.data.corpus, model.encoder()
+    values = np.zeros((len(corpus), sum(model.table.sizes)))
+    for at in range(len(corpus)):
+        words = [corpus.types[kind] for kind in corpus.document(at)]
+        columns, found = encoder.weigh(words[: config.training.longest])
+        values[at, columns] = found
+    for kind in (0, 1):
+        own = corpus.labels.corpus == kind
+        values[own] -= values[own].mean(axis=0)
+    order = np.argsort(-np.square(values).sum(axis=0))
+    assert model.weights["dimension"][order[:30]].tolist() == list(range(30))
+    verifier = load(model.folder)
+    result = verifier.verify(TEXTS[0], TEXTS[1])
+    assert np.isfinite(result.log_bayes_factor)
+    assert result.likeness is None
+
+
+def test_without_dev_there_are_no_scores(ngram_run: NgramRun, tmp_path: Path) -> None:
+    model = again(ngram_run, tmp_path / "model", dev={})
+    assert model.scores == {}
+    assert (model.folder / "training.jsonl").read_text() == ""
+    assert "no dev set" in (model.folder / "README.md").read_text("utf-8")
+
+
+def test_what_n_gram_models_cannot_do_is_refused(
+    ngram_run: NgramRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OptionError, match="expected 1, since n-gram models differ little"):
+        again(ngram_run, tmp_path / "model", members=2)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(OptionError, match="start it without torchrun"):
+        again(ngram_run, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+# The command
+
+
+def test_the_command_trains_the_same_model_which_loads_and_verifies(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    data, output = ngram_run.data, tmp_path / "model"
+    settings = [part for setting in NGRAM_SETTINGS for part in ("--set", setting)]
+    command = ["train", str(data.texts), "--dev", str(data.dev_folder), "-o", str(output)]
+    command += ["--preset", "tiny-ngrams", "--device", "cpu", *settings]
+    done = CliRunner().invoke(main, [*command, "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["scores"] == ngram_run.model.scores
+    assert_same_folder(output, ngram_run.folder)
+    result = load(output).verify(TEXTS[0], TEXTS[1])
+    assert result.likeness is not None
+    assert set(result.likeness.kinds) == {"letters", "notes"}
+    assert sum(result.likeness.kinds.values()) == pytest.approx(1, abs=2e-3)
+    done = CliRunner().invoke(main, [*command, "--resume"])  # it was finished
+    assert done.exit_code == 0, done.output
+    assert f"{ngram_run.model.scores['dev']['auc']:.3f}" in done.stdout
+
+
+# Stops
+
+
+def stop_at(kind: str, stage: str, step: int) -> Callable[[Event], None]:
+    def hears(event: Event) -> None:
+        if (event["event"], event["stage"], event["step"]) == (kind, stage, step):
+            raise KeyboardInterrupt
+
+    return hears
+
+
+def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
+    ngram_run: NgramRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, work = tmp_path / "ngrams", tmp_path / "ngrams.training"
+    learnt: list[set[str]] = []
+    for moment in [
+        ("step", "weights", 12),
+        ("look", "projection", 0),  # between the stages
+        ("step", "projection", 15),
+    ]:
+        with pytest.raises(KeyboardInterrupt):
+            again(ngram_run, output, resume=True, on_event=stop_at(*moment))
+        learnt.append({path.stem for path in work.glob("*.npy")})
+        with open(work / "log.jsonl", "a") as file:  # as a machine that crashed would leave it
+            file.write('{"event": "look", "stage": "wei')
+    assert learnt == [set(), {"weights"}, {"weights"}]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "write_styles", stop_writing)
+        with pytest.raises(KeyboardInterrupt):
+            again(ngram_run, output, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == [work.name]
+    events: list[Event] = []
+    again(ngram_run, output, resume=True, on_event=events.append)
+    assert events == []  # all had been learnt
+    assert_same_folder(output, ngram_run.folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["ngrams"]
+
+
+def stop_writing(*arguments: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_with_other_settings_or_data_is_not_resumed(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    output = tmp_path / "model"
+    with pytest.raises(KeyboardInterrupt):
+        again(ngram_run, output, on_event=stop_at("look", "projection", 0))
+    work = tmp_path / "model.training"
+    copytree(work, tmp_path / "before")
+    other: NgramConfig = ngram_run.config.with_setting("training.seed=1")
+    corpus = ngram_run.data.corpus
+    labels = replace(corpus.labels, author=corpus.labels.author[::-1].copy())
+    for changed in (
+        {"config": other},
+        {"corpus": replace(corpus, labels=labels)},
+        {"corpus": ngram_run.data.dev["dev"]},
+        {"dev": {}},
+    ):
+        with pytest.raises(CheckpointError, match="unfinished run with other data or settings"):
+            again(ngram_run, output, resume=True, **changed)
+    with pytest.raises(OptionError, match="holds an unfinished run; go on with it by --resume"):
+        again(ngram_run, output)
+    assert_same_folder(work, tmp_path / "before")
+    again(ngram_run, output, resume=True)
+    assert_same_folder(output, ngram_run.folder)

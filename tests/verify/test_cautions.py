@@ -1,0 +1,403 @@
+"""What to beware of: each danger gets its own warning, and a sound comparison gets none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from adhominem import Tokenizer, Vocabulary
+from adhominem.models.typicality import Reference
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit
+from adhominem.verify.cautions import Caution, cautions_of, cautions_of_many
+
+COMMON = """
+the of and to a in that he was it his I with as had you for not her is but at on she be have
+him which my all by said from so this me they one were what if there their no when we or your
+an out up them been would who will do could are then into more some man about very now time
+little has did like upon than its any other know good over down old such see only our made
+before after where can come came how went must great two first here back way day again
+"""
+VOCABULARY = Vocabulary((",", ".", *COMMON.split(), ";", "garden", "letter"), tuple("etaoinshr"))
+NO_LIMITS = Reference(
+    np.zeros(2), np.eye(2), np.array(1.0), unknown_limit=np.array(1.0), shortest=np.array(0.0)
+)
+
+GARDEN = """
+I went down to the garden before the others were up, as I have done on most mornings since we came
+to this house, and there I found that the gate had been left open in the night. There was nothing
+to be done about it, so I sat on the wall and waited. After a while the old man who looks after the
+roses came along the path with his two dogs, and he told me, without being asked, that he had seen
+someone go out by that way a little after eleven. He would not say who it was. He only shook his
+head and said that it was no business of his, and that I should do well to make it none of mine.
+You know how I am about such things. I let him go on to the end of the path, and then I got up and
+walked after him, and asked him again. This time he laughed at me, but he gave me the name.
+"""
+VOYAGE = """
+Nobody on board believed that the captain could bring the ship through the strait without a pilot,
+and yet by noon we lay at anchor behind the island, where the water is so clear that one can count
+the stones on the bottom. My cousin, who had been ill for all of the nine days, came up on deck for
+the first time and declared that she had never seen anything half so fine. I was of another mind.
+We had lost three of our boats, there was hardly any bread left, and the men were quarrelling over
+what there was. When the sun had gone down a light was shown from the shore, twice, and then no
+more. Some said that it was a signal meant for us; others, that it was only a fisherman going home
+with his lamp. The captain wrote it down in his book, as he did with everything, and went to bed.
+"""
+WINTER = """
+It has been so cold here that the ink freezes in the bottle, and if you get only half a page from
+me you must blame the weather and not your brother. They have put me in the room over the kitchen,
+which is the warmest, but what with the noise of the pans and the smell of cabbage I can neither
+read nor sleep in it. Still, I would rather be here than on the road. Yesterday two carts were
+lost in the drifts below the mill, and it took a dozen of us until dark to dig them out. Write
+soon, and send the thick stockings; tell Mother that I wear the red scarf, whether I do or not.
+"""
+GERMAN = """
+Als ich am nächsten Morgen aus dem Haus trat, lag der Nebel noch so dicht über den Feldern, dass
+man die Straße nicht sehen konnte. Ich blieb eine Weile am Tor stehen und wartete auf den Wagen,
+der mich zum Bahnhof bringen sollte, aber es kam niemand. Was war geschehen? Gestern hatte der
+Kutscher mir noch in die Hand versprochen, dass er um sechs Uhr da sein werde, und er war ein
+Mann, auf den man sich verlassen konnte. So ging ich schließlich zu Fuß, den Koffer in der einen
+und den Schirm in der anderen Hand, und dachte an alles, was man mir am Abend zuvor über die
+Familie erzählt hatte. Am Ende ist es ja doch immer so, dass die Leute weniger wissen, als sie
+sagen, und mehr sagen, als sie sollen.
+"""
+FRENCH = """
+Il faisait encore nuit quand nous sommes sortis de la maison, mon frère et moi, et la neige
+tombait si lentement qu'on aurait dit qu'elle hésitait. Personne ne parlait. On entendait
+seulement nos pas sur le chemin et, très loin, le bruit de la rivière que l'on ne voyait pas.
+Mon frère marchait devant avec la lampe, comme il le faisait toujours, et je mettais les pieds
+dans les traces qu'il laissait derrière lui. Je me souviens d'avoir pensé que nous ne
+reviendrions plus jamais dans cette vallée, et que cela m'était égal. Je me trompais, bien sûr,
+mais à dix ans on ne sait pas encore combien de fois on se trompe dans une vie, ni à quel point
+les choses que l'on quitte nous attendent.
+"""
+CHINESE = """
+那天早上，我很早就起来了，外面还下着小雨。我走到门口，看见一个老人站在路边，手里拿着一封信。他没有说话，
+只是把信交给我，然后慢慢地走了。我打开信，里面只有一行字，写得很整齐，可是我一个字也不认识。后来，我把信
+拿给邻居看，他看了很久，最后摇了摇头，说这不是我们这里的人写的。我想，也许有一天，会有人告诉我，这封信
+到底说了什么。可是，很多年过去了，老人没有再来，信也不见了，只有那天早上的雨，我还记得很清楚，好像昨天
+一样。有时候，我会问自己，为什么没有追上去，为什么没有问一句，他是谁，他从哪里来。
+"""
+
+
+def exhibits(*texts: str, name: str) -> list[Exhibit]:
+    return [Exhibit.of(text, f"{name}{number}.txt") for number, text in enumerate(texts)]
+
+
+def found(
+    first: str | Sequence[str],
+    second: str | Sequence[str],
+    *,
+    reference: Reference | None = NO_LIMITS,
+    strangeness: tuple[float, float] = (0.5, 0.5),
+    calibrated: bool = True,
+    at_bound: bool = False,
+    vocabulary: Vocabulary = VOCABULARY,
+    guessed_kind: bool = False,
+    population: Population | None = None,
+    farther: float = 1.0,
+) -> list[Caution]:
+    both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
+    sides = [exhibits(*side, name=name) for side, name in zip(both, ("a", "b"), strict=True)]
+    tokenizer = Tokenizer()
+    return cautions_of(
+        sides,
+        [[tokenizer.tokens(text) for text in side] for side in both],
+        vocabulary=vocabulary,
+        strangeness=[np.full(len(s), h) for s, h in zip(both, strangeness, strict=True)],
+        reference=reference,
+        calibrated=calibrated,
+        at_bound=at_bound,
+        guessed_kind=guessed_kind,
+        population=population,
+        farther=farther,
+    )
+
+
+def only(cautions: list[Caution], code: str) -> Caution:
+    assert [each.code for each in cautions] == [code]
+    return cautions[0]
+
+
+def test_two_long_texts_that_share_nothing_need_no_caution() -> None:
+    assert found(GARDEN, VOYAGE) == []
+
+
+def test_long_texts_of_a_guessed_kind_are_not_decided_upon() -> None:
+    rng = random.Random(0)
+    long, other = (" ".join(rng.choices(VOYAGE.split(), k=5_000)) for _ in range(2))
+    assert found(long, other) == []
+    one = only(found(long, GARDEN, guessed_kind=True), "long_without_population")
+    both = only(found(long, other, guessed_kind=True), "long_without_population")
+    assert (one.decides, both.decides) == (False, True)
+    assert "one side" in one.message
+    assert "both sides" in both.message
+    assert only(found(VOYAGE, GARDEN, guessed_kind=True), "no_population").decides is False
+
+
+# populations
+
+
+def others(count: int) -> list[str]:
+    """Texts that have nothing in common."""
+    return [made_up_words(random.Random(number)) for number in range(count)]
+
+
+def made_up_words(rng: random.Random) -> str:
+    return " ".join("".join(rng.choices("etaoinshrdlu", k=6)) for _ in range(200))
+
+
+def population_of(texts: Sequence[str]) -> Population:
+    return Population.of(np.arange(2.0 * len(texts)).reshape(-1, 2), texts)
+
+
+def test_a_sound_population_needs_no_caution() -> None:
+    assert found(GARDEN, VOYAGE, population=population_of(others(20))) == []
+    unknown = Population.of(np.arange(40.0).reshape(20, 2))  # its texts are not at hand
+    assert found(GARDEN, VOYAGE, population=unknown) == []
+
+
+def test_a_population_of_another_kind_is_told() -> None:
+    cautions = found(GARDEN, VOYAGE, population=population_of(others(20)), farther=1.5)
+    assert "1.5 times as far" in only(cautions, "other_kind_of_population").message
+
+
+def test_a_small_population_is_told() -> None:
+    caution = only(found(GARDEN, VOYAGE, population=population_of(others(19))), "small_population")
+    assert "19 texts" in caution.message
+    assert not caution.decides
+
+
+@pytest.mark.parametrize(("count", "decides"), [(20, True), (60, False)])
+def test_a_compared_text_in_the_population_is_named(count: int, decides: bool) -> None:
+    texts = [*others(count - 1), f"{GARDEN} And so it went on."]
+    caution = only(found(GARDEN, VOYAGE, population=population_of(texts)), "compared_in_population")
+    assert "(a0.txt)" in caution.message
+    assert caution.decides is decides
+
+
+def test_a_population_that_repeats_itself_is_told() -> None:
+    texts = others(20)
+    nearly = [f"{text} Indeed." for text in texts]  # texts that are the same count once anyway
+    few = population_of([*texts, nearly[0]])
+    many = population_of([*texts, *nearly[:5]])
+    assert found(GARDEN, VOYAGE, population=few) == []
+    caution = only(found(GARDEN, VOYAGE, population=many), "repeats_in_population")
+    assert "5 of the 25 texts" in caution.message
+
+
+def test_many_pairs_are_warned_of_a_population_of_several_kinds() -> None:
+    texts = population_of(others(20))
+    for kinds, mixed in (
+        ({}, False),
+        ({"letters": 0.8, "sermons": 0.2}, False),
+        ({"letters": 0.55, "sermons": 0.45}, True),
+    ):
+        several = replace(texts, kinds=kinds)
+        cautions = list(cautions_of_many(True, several, {"letters": "private letters"}))
+        assert bool(cautions) == mixed
+        if mixed:
+            message = only(cautions, "mixed_population").message
+            assert "private letters (55%), sermons (45%)" in message
+    few = replace(texts, texts=19)
+    assert [each.code for each in cautions_of_many(False, few, {})] == [
+        "uncalibrated",
+        "small_population",
+    ]
+    assert list(cautions_of_many(True, None, {})) == []
+
+
+def test_a_comparison_is_warned_of_a_population_of_several_kinds() -> None:
+    for share, mixed in ((0.8, False), (0.55, True)):
+        several = replace(population_of(others(20)), kinds={"letters": share, "sermons": 1 - share})
+        cautions = found(GARDEN, VOYAGE, population=several)
+        assert bool(cautions) == mixed
+        if mixed:
+            message = only(cautions, "mixed_population").message
+            assert "letters (55%), sermons (45%)" in message
+            assert "the Bayes factor is too sure; then leave the others out" in message
+
+
+# copies
+
+
+@pytest.mark.parametrize("copy", [GARDEN, GARDEN.upper(), " ".join(GARDEN.split()) + " ***"])
+def test_the_same_text_on_both_sides_is_told_and_nothing_is_decided(copy: str) -> None:
+    caution = only(found(GARDEN, copy), "identical")
+    assert caution.message == "a0.txt and b0.txt are the same text"
+    assert caution.decides
+
+
+def test_a_text_that_stands_inside_the_other_is_told_and_nothing_is_decided() -> None:
+    for first, second in ((GARDEN, VOYAGE + GARDEN), (VOYAGE + GARDEN + VOYAGE, GARDEN)):
+        caution = only(found(first, second), "shared_text")
+        assert caution.message.startswith("about 100% of the shorter of a0.txt and b0.txt")
+        assert caution.decides
+
+
+def test_a_text_that_was_copied_in_part_is_told_but_can_be_decided() -> None:
+    words = VOYAGE.split()
+    partly = GARDEN + " ".join(words[: len(words) // 3])
+    caution = only(found(partly, VOYAGE + WINTER), "shared_text")
+    assert not caution.decides
+    assert "stands in the other" in caution.message
+
+
+def test_a_quotation_of_a_few_words_is_no_copy() -> None:
+    assert found(GARDEN + VOYAGE[:60], VOYAGE) == []
+
+
+def test_each_text_of_one_side_is_compared_with_each_of_the_other() -> None:
+    caution = only(found([VOYAGE, GARDEN], [WINTER, GARDEN])[:1], "identical")
+    assert caution.message == "a1.txt and b1.txt are the same text"
+
+
+def test_a_text_that_stands_twice_on_one_side_counts_as_two_and_this_is_told() -> None:
+    cautions = found([GARDEN, GARDEN.upper(), GARDEN], VOYAGE, calibrated=False)
+    caution = only(cautions[:1], "repeated")
+    assert "a0.txt and a1.txt; a0.txt and a2.txt" in caution.message
+    assert "count as two" in caution.message
+    assert not caution.decides
+
+
+def test_a_hundred_copies_on_one_side_are_one_warning_of_bearable_length() -> None:
+    (caution,) = [each for each in found(100 * [GARDEN], VOYAGE) if each.code == "repeated"]
+    assert caution.message.endswith("; ...")
+    assert len(caution.message) < 300
+
+
+def test_texts_without_a_letter_are_not_taken_for_copies_of_each_other() -> None:
+    one, other = "1 2 3 ! " * 60, "9 8 7 ? " * 60
+    assert "identical" not in {each.code for each in found(one, other)}
+
+
+# length
+
+
+@pytest.mark.parametrize("reference", [None, NO_LIMITS])
+def test_a_side_of_less_than_100_tokens_is_too_short_to_decide(
+    reference: Reference | None,
+) -> None:
+    words = GARDEN.replace(",", "").replace(".", "").split()
+    for count, code in ((99, "too_short"), (100, "short")):
+        cautions = found(" ".join(words[:count]), VOYAGE * 3, reference=reference)
+        if code == "short" and reference is not None:  # the training texts were no longer
+            assert cautions == []
+            continue
+        caution = only(cautions, code)
+        assert f"a0.txt ({count})" in caution.message
+        assert caution.decides == (code == "too_short")
+
+
+def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
+    reference = replace(NO_LIMITS, shortest=np.array(190.0))
+    caution = only(found(GARDEN[:800], VOYAGE * 2, reference=reference), "short")
+    assert caution.message.startswith("fewer words and marks than in nearly all training texts: a0")
+    assert not caution.decides
+
+
+@pytest.mark.parametrize(("shortest", "limit"), [(None, 500), (20.0, 100)])
+def test_nothing_is_said_of_training_texts_whose_lengths_say_nothing(
+    shortest: float | None, limit: int
+) -> None:
+    reference = None if shortest is None else replace(NO_LIMITS, shortest=np.array(shortest))
+    note = " ".join(WINTER.split()[:50])
+    caution = only(found([note, 4 * GARDEN], VOYAGE * 4, reference=reference)[:1], "short")
+    assert caution.message.startswith(f"fewer than {limit} words and marks")
+    assert "a0.txt (" in caution.message
+    assert "training texts" not in caution.message
+
+
+def test_many_short_texts_do_not_make_a_long_one() -> None:
+    words = GARDEN.split()
+    notes = [" ".join(words[at : at + 15]) for at in range(0, 150, 15)]  # 150 words in ten notes
+    codes = {each.code: each for each in found(notes, VOYAGE, calibrated=False)}
+    assert codes["too_short"].decides
+    assert codes["too_short"].message.endswith("...; expected 100 or more")
+    mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, reference=None)}
+    assert not mixed["short"].decides
+    assert "a0.txt (" in mixed["short"].message
+    assert "a10.txt" not in mixed["short"].message
+    assert "too_short" not in mixed
+
+
+# another language
+
+
+@pytest.mark.parametrize("text", [GERMAN, FRENCH, CHINESE], ids=["German", "French", "Chinese"])
+def test_a_text_in_another_language_is_told_and_nothing_is_decided(text: str) -> None:
+    cautions = found(text * 2, GARDEN)
+    caution = only([each for each in cautions if each.code != "short"], "other_language")
+    assert caution.message.startswith("a0.txt hardly has a common word of the training texts")
+    assert caution.decides
+    both = [each.code for each in found(text * 2, text * 2 + "!")]
+    assert both.count("other_language") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GARDEN,
+        VOYAGE.upper(),
+        WINTER,
+        "Well, that was not what I had in mind!!! Did you see it? She went up there on her own "
+        "again, lol, and no one said a word :-( I told them so, didn't I? " * 4,
+    ],
+    ids=["prose", "capitals", "letter", "chat"],
+)
+def test_english_is_not_taken_for_another_language(text: str) -> None:
+    codes = {each.code for each in found(text, GARDEN + VOYAGE)}
+    assert "other_language" not in codes
+
+
+def test_a_model_with_few_words_cannot_tell_a_language() -> None:
+    small = Vocabulary(("the", "of", ","), ("e",))
+    assert found(GERMAN, GARDEN, vocabulary=small) == []
+
+
+# unlike the training texts
+
+
+def test_a_text_beyond_the_limit_is_unlike_the_training_texts() -> None:
+    caution = only(found(GARDEN, VOYAGE, strangeness=(0.99, 2.34)), "unlike_training")
+    assert caution.message.startswith("b0.txt is unlike the training texts (2.3 times as far")
+    assert not caution.decides
+    assert found(GARDEN, VOYAGE, strangeness=(1.0, 1.0)) == []
+
+
+def test_a_text_with_more_rare_words_than_nearly_all_is_unlike_the_training_texts() -> None:
+    limited = replace(NO_LIMITS, unknown_limit=np.array(0.55))
+    assert found(GARDEN, VOYAGE, reference=limited) == []
+    odd = " ".join(f"{word} xyzzy" for word in VOYAGE.split())
+    caution = only(found(GARDEN, odd, reference=limited), "unlike_training")
+    assert "of it are rare words, more than in nearly all of them" in caution.message
+
+
+def test_a_text_in_another_language_is_not_called_unlike_as_well() -> None:
+    codes = [each.code for each in found(FRENCH, GARDEN, strangeness=(9.0, 0.5))]
+    assert codes == ["other_language"]
+
+
+# calibration
+
+
+def test_an_uncalibrated_model_says_so() -> None:
+    caution = only(found(GARDEN, VOYAGE, calibrated=False), "uncalibrated")
+    assert "is not to be trusted" in caution.message
+    assert not caution.decides
+
+
+def test_several_texts_are_not_what_a_calibrated_model_was_calibrated_with() -> None:
+    caution = only(found([GARDEN, VOYAGE], WINTER), "calibrated_on_single_texts")
+    assert not caution.decides
+    only(found([GARDEN, VOYAGE], WINTER, calibrated=False), "uncalibrated")
+
+
+def test_a_factor_at_its_bound_says_so() -> None:
+    caution = only(found(GARDEN, VOYAGE, at_bound=True), "at_bound")
+    assert "the Bayes factor is a bound" in caution.message
+    assert not caution.decides

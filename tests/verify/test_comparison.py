@@ -1,0 +1,147 @@
+"""What if one text of a side were another? Each answer by itself, by the whole chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from conftest import SmallRun, rich_rows
+
+from adhominem import Population, Verifier, load
+from adhominem import comparison as module
+from adhominem.models.folder import read_models
+from adhominem.scoring.fusion import Scale
+from adhominem.scoring.scales import Scales
+from adhominem.verify.comparison import Comparison
+
+TEXTS = [row["text"] for row in rich_rows("letters", 3, 3, "-comparison-")]
+Levs = npt.NDArray[np.float32]
+
+
+def compared(verifier: Verifier, population: Population | None = None) -> Comparison:
+    return verifier.compare(TEXTS[:3], TEXTS[3:5], population, attention=True)
+
+
+def slow_score(
+    verifier: Verifier, first: Levs, second: Levs, population: Population | None = None
+) -> float:
+    """The members' scores, fused, then calibrated without bounds."""
+    scale = verifier.scales.of(population)
+    raw = verifier.scorer([first], [second], population).raw[0]
+    return raw if scale.calibration is None else float(scale.calibration.unbounded(raw))
+
+
+@pytest.fixture(scope="module")
+def mixed(mixed_folder: Path) -> Verifier:
+    return load(mixed_folder)
+
+
+@pytest.fixture(scope="module")
+def population(mixed: Verifier) -> Population:
+    return mixed.population([row["text"] for row in rich_rows("letters", 6, 1, "-others-")])
+
+
+def test_the_levs_are_those_of_the_texts_of_each_side(mixed: Verifier) -> None:
+    comparison = compared(mixed)
+    for levs, texts in zip(comparison.levs, (TEXTS[:3], TEXTS[3:5]), strict=True):
+        np.testing.assert_allclose(levs, mixed.encode(texts), atol=1e-6)
+    assert [len(side) for side in comparison.sides] == [3, 2]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_without_bounds_the_whole_is_what_the_verifier_says(
+    known: bool, mixed: Verifier, population: Population
+) -> None:
+    chosen = population if known else None
+    comparison = compared(mixed, chosen)
+    scale = mixed.scales.of(chosen)
+    assert scale.calibration is not None
+    bounds = scale.calibration.lower_bound, scale.calibration.upper_bound
+    expected = mixed.score(*([side] for side in comparison.levs), chosen)[0]
+    assert np.clip(comparison.log_bayes_factor, *bounds) == pytest.approx(expected, rel=1e-12)
+    assert comparison.log_bayes_factor == pytest.approx(slow_score(mixed, *comparison.levs, chosen))
+
+
+def test_at_a_bound_the_number_behind_it_is_told(mixed: Verifier, mixed_folder: Path) -> None:
+    calibration = mixed.calibration
+    assert calibration is not None
+    tight = replace(calibration, lower_bound=-1e-6, upper_bound=1e-6)
+    scales = Scales(Scale(mixed.scales.alone.fusion, tight))
+    bounded = Verifier(read_models(mixed_folder), scales)
+    comparison = compared(bounded)
+    assert abs(bounded.score(*([side] for side in comparison.levs))[0]) <= 1e-6
+    assert comparison.log_bayes_factor == pytest.approx(compared(mixed).log_bayes_factor)
+    assert abs(comparison.log_bayes_factor) > 1e-3
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("known", [True, False])
+def test_each_variant_takes_the_place_of_one_text(
+    side: int, known: bool, mixed: Verifier, population: Population
+) -> None:
+    chosen = population if known else None
+    comparison = compared(mixed, chosen)
+    variants = mixed.encode(TEXTS[5:])
+    found = comparison.with_text(side, 1, variants)
+    for value, lev in zip(found, variants, strict=True):
+        both = [levs.copy() for levs in comparison.levs]
+        both[side][1] = lev
+        assert value == pytest.approx(slow_score(mixed, *both, chosen), rel=1e-9)
+    own = comparison.with_text(side, 0, comparison.levs[side][:1])
+    assert own[0] == pytest.approx(comparison.log_bayes_factor, rel=1e-12)
+    np.testing.assert_array_equal(comparison.levs[side], compared(mixed).levs[side])  # left alone
+    assert comparison.with_text(side, 0, variants[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_without_a_text_the_others_of_its_side_are_left(side: int, mixed: Verifier) -> None:
+    comparison = compared(mixed)
+    for number in range(len(comparison.levs[side])):
+        both = list(comparison.levs)
+        both[side] = np.array([lev for at, lev in enumerate(both[side]) if at != number])
+        expected = slow_score(mixed, both[0], both[1])
+        assert comparison.without_text(side, number) == pytest.approx(expected, rel=1e-9)
+
+
+def test_without_its_only_text_nothing_is_known(mixed: Verifier) -> None:
+    comparison = mixed.compare(TEXTS[0], TEXTS[1:3])
+    assert comparison.without_text(0, 0) == 0
+    assert comparison.without_text(1, 0) != 0
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 1_000])
+def test_how_many_are_scored_together_does_not_matter(
+    at_once: int, mixed: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = compared(mixed)
+    rng = np.random.default_rng(0)
+    variants = comparison.levs[0][0] * rng.uniform(0.5, 1.5, (150, 1)).astype(np.float32)
+    expected = comparison.with_text(0, 2, variants)
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    np.testing.assert_allclose(comparison.with_text(0, 2, variants), expected, rtol=1e-9)
+
+
+def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> None:
+    verifier = load(small_run.folder)
+    comparison = compared(verifier)
+    assert verifier.calibration is None
+    assert comparison.log_bayes_factor == pytest.approx(
+        verifier.score(*([side] for side in comparison.levs))[0], rel=1e-12
+    )
+    assert comparison.centre(0) is None
+
+
+def test_each_member_has_its_part_of_the_population(
+    mixed: Verifier, population: Population
+) -> None:
+    comparison = compared(mixed, population)
+    parts = []
+    for number in range(len(mixed.members)):
+        centre = comparison.centre(number)
+        assert centre is not None
+        parts.append(centre[0])
+        assert centre[1] == population.texts
+    np.testing.assert_array_equal(np.concatenate(parts), population.lev_mean)
