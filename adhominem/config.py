@@ -204,7 +204,7 @@ class NgramTrainingOptions:
     shortest: int = 200  # tokens that a cut leaves
     longest: int = 4_000  # tokens that are read of a text
     sample: int = 3_000  # texts of a corpus that the starting values come from
-    look_every: int = 200  # steps between two looks at dev
+    dev_every: int = 200  # steps between two looks at dev
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -284,9 +284,9 @@ class NgramConfig(Settings):
 
 PRESETS = {
     "pan20": Config(),  # the paper's
-    # For texts of any kind: it must learn the author, not the kind. So a batch holds one corpus and
-    # each of its texts is compared with all others, from the mean of the batch; small corpora are
-    # drawn from more often; fewer words are known; no topics, no dropout.
+    # For texts of any genre: it must learn the author, not the genre. So a batch holds one corpus
+    # and each of its texts is compared with all others, from the mean of the batch; small corpora
+    # are drawn from more often; fewer words are known; no topics, no dropout.
     "general": Config(
         data=DataOptions(
             vocabulary=VocabularyOptions(token_types=1_000),
@@ -374,7 +374,7 @@ NGRAM_PRESETS = {
         ),
         lev_size=16,
         training=NgramTrainingOptions(
-            weight_steps=20, projection_steps=20, batch_authors=16, look_every=10
+            weight_steps=20, projection_steps=20, batch_authors=16, dev_every=10
         ),
     ),
 }

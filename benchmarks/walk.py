@@ -87,7 +87,7 @@ def walk(arguments: list[str]) -> tuple[Walk, Counter[str]]:
         found, counts = Walk(), Counter[str]()
         with (
             counted(Tokenizer, ("tokens", "tokenize"), counts),
-            counted(Member, ("encode", "look", "vary"), counts),
+            counted(Member, ("encode", "attend", "vary"), counts),
             contextlib.suppress(SystemExit),
         ):
             sys.setprofile(found.step)
@@ -122,7 +122,7 @@ def main() -> None:
             found, counts = walk(arguments)
             tokenized = (counts["tokens"] + counts["tokenize"]) / 2
             members = len(adhominem.load().members)
-            encoded = (counts["encode"] + counts["look"]) / 2 / members
+            encoded = (counts["encode"] + counts["attend"]) / 2 / members
             varied = counts["vary"] / 2 / members
             print(f"| {name} | {found} | {tokenized:g} | {encoded:g} | {varied:g} |")
     print("\nTokenized, encoded and varied: times a text, and times a text and member.")

@@ -71,7 +71,7 @@ def prepare(
     show_default=True,
     metavar="TRAIN DEV TEST",
 )
-@click.option("--topic-disjoint", is_flag=True, help="No topic on two sides (as in PAN 2021).")
+@click.option("--topic-disjoint", is_flag=True, help="No topic in two parts (as in PAN 2021).")
 @seed_option
 @json_option
 def split(
@@ -84,9 +84,9 @@ def split(
 ) -> None:
     """Split texts by author into train, dev and test.
 
-    Every author is on one side alone, whatever the order of the files. Texts that
-    stand on two sides under two names, whole or for the most part, are taken out of
-    the earlier side. OUTPUT gets train/, dev/, test/ and manifest.json.
+    Every author is in one part alone, whatever the order of the files. Texts that
+    stand in two parts under two names, whole or for the most part, are taken out of
+    the earlier part. OUTPUT gets train/, dev/, test/ and manifest.json.
 
     \b
         adhominem split letters.jsonl -o split --shares 0.9 0.1 0

@@ -25,10 +25,10 @@ def _known_ending(
     context: click.Context, parameter: click.Parameter, output: Path | None
 ) -> Path | None:
     """Refuse what cannot be written before anything is computed."""
-    from adhominem.render.output import kind_of
+    from adhominem.render.output import format_of
 
     if output is not None:
-        kind_of(output, context.params.get("chosen"))
+        format_of(output, context.params.get("chosen"))
     return output
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--population",
     metavar="PATH|input",
-    help="For --model: texts of the same kind; `input`: those of the pairs, all of one kind.",
+    help="For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
 )
 @no_companions_option
 @click.option(
@@ -146,16 +146,16 @@ def evaluate(
     same = int(labels.same_author.sum())
     print_table(f"{len(labels):,} pairs, {same:,} of them by the same author", ["", *names], rows)
     for part in found[0].groups:
-        kinds = ("auc", "c@1", "overall_2021", "cllr", "eer")
+        measures = ("auc", "c@1", "overall_2021", "cllr", "eer")
         shown = [
             [
                 each.name,
                 each.groups[part].pairs,
-                *(f"{each.groups[part].measures[k]:.3f}" for k in kinds),
+                *(f"{each.groups[part].measures[k]:.3f}" for k in measures),
             ]
             for each in found
         ]
-        print_table(part, ["", "pairs", *(MEASURES[kind].title for kind in kinds)], shown)
+        print_table(part, ["", "pairs", *(MEASURES[name].title for name in measures)], shown)
     for remark in dict.fromkeys(line for each in found for line in each.remarks):
         say(f"Note: {remark}.")
     if found[0].intervals:

@@ -127,7 +127,7 @@ def train(
 @click.option(
     "--corpus",
     type=click.Path(path_type=Path),
-    help="The prepared training corpus: networks get kinds of text from it.",
+    help="The prepared training corpus: networks get genres from it.",
 )
 @click.option("--about", type=click.Path(path_type=Path), help="A file: how the model card begins.")
 @json_option
@@ -167,7 +167,7 @@ def ensemble(
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("pairs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--kind",
+    "--method",
     type=click.Choice(["logistic", "isotonic"]),
     default="logistic",
     show_default=True,
@@ -181,7 +181,7 @@ def ensemble(
 )
 @json_option
 def calibrate(
-    model: Path, pairs: tuple[Path, ...], kind: str, fusion: str | None, as_json: bool
+    model: Path, pairs: tuple[Path, ...], method: str, fusion: str | None, as_json: bool
 ) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
@@ -204,7 +204,7 @@ def calibrate(
         "encoding", 2 * (1 + len(LENGTHS)) * sum(map(len, sets.values()))
     ) as on_documents:
         found = calibrate_model(
-            model, sets, kind=kind, fusion=fusion or "", on_documents=on_documents
+            model, sets, method=method, fusion=fusion or "", on_documents=on_documents
         )
     if as_json:
         print_json({**asdict(found), "skipped": [str(error) for error in skipped]})

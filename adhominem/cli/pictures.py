@@ -29,7 +29,7 @@ from adhominem.cli.shared import (
 @click.option(
     "--population",
     metavar="PATH|input|none",
-    help="Texts of the same kind by anybody.  [default: input, the corpus itself]",
+    help="Texts of the same genre by anybody.  [default: input, the corpus itself]",
 )
 @click.option(
     "--linkage",

@@ -116,7 +116,7 @@ model_option = click.option(
 population_option = click.option(
     "--population",
     metavar="PATH",
-    help="Texts of the same kind by anybody: a folder, or a file of texts or pairs.",
+    help="Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
 )
 no_companions_option = click.option(
     "--no-companions",

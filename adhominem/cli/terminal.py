@@ -225,11 +225,11 @@ def print_verification(result: dict[str, Any]) -> None:
             f"be {population['log10_bayes_factor_without']:+.2f}"
         )
     elif likeness := result["likeness"]:
-        kind, share = next(iter(likeness["kinds"].items()))
-        kind = likeness["described"].get(kind, kind)
+        genre, share = next(iter(likeness["genres"].items()))
+        genre = likeness["described"].get(genre, genre)
         console.print(
-            f"No population was given: of the training texts these are most like {_shown(kind)} "
-            f"({share:.0%}), and {_unlikeness(likeness['unlikeness'])}"
+            f"No population was given: of the training texts these are most like {_shown(genre)} "
+            f"({share:.0%}), and {_atypicality(likeness['atypicality'])}"
         )
     for side in ("first", "second"):
         for document in result[side]["documents"]:
@@ -259,7 +259,7 @@ def _print_evidence(console: Console, number: str, result: dict[str, Any]) -> No
     console.print(f"Decision  [bold]{result['decision']}[/bold]: {_shown(result['reason'])}")
 
 
-def _unlikeness(value: float) -> str:
+def _atypicality(value: float) -> str:
     if value > 1:
         return f"{value:.1f} times as far from them as nearly all training texts"
     return f"not farther from them than nearly all training texts ({value:.1f} of the limit)"

@@ -86,7 +86,7 @@ def verify(case: Case, prior: float, delta: float, scale: Path | None, as_json: 
 @click.option(
     "--population",
     metavar="PATH|input",
-    help="Texts of the same kind by anybody; `input`: those of the pairs, all of one kind.",
+    help="Texts of the same genre by anybody; `input`: those of the pairs, all of one genre.",
 )
 @no_companions_option
 @device_option

@@ -175,7 +175,7 @@ def _how_to_read(evaluations: Sequence[Evaluation]) -> str:
 <p><strong>A Bayes factor is not a verdict.</strong> It says how much more probable the two texts
 are if one person wrote both than if two did. It becomes a probability of one author only together
 with a prior, which belongs to the case and not to the texts. What stands here holds for pairs like
-those of this set; on other kinds of text a system may do worse.</p>
+those of this set; on other genres a system may do worse.</p>
 <p><strong>Cllr</strong> is the cost of taking the Bayes factors at their word: 0 is perfect, and 1
 is what it costs to say of every pair that the evidence speaks for neither side. A system above 1
 does more harm than one that says nothing, however well it ranks the pairs; calibration may help as
@@ -243,10 +243,10 @@ def _parts(evaluations: Sequence[Evaluation]) -> str:
     )
 
 
-def _table(title: str, caption: str, head: str, bodies: Iterable[str], kind: str) -> str:
+def _table(title: str, caption: str, head: str, bodies: Iterable[str], css_class: str) -> str:
     rows = "\n".join(f"<tbody>\n{body}\n</tbody>" for body in bodies)
     # It can be scrolled where it is too wide, by the keyboard, too.
-    return f"""<section{f' class="{kind}"' if kind else ""}>
+    return f"""<section{f' class="{css_class}"' if css_class else ""}>
 <h2>{title}</h2>
 <div class="table" role="region" aria-label="{title}" tabindex="0">
 <table>

@@ -17,13 +17,13 @@ from adhominem.evaluation.plot_style import (
     SAME,
     UNIT,
     Canvas,
-    Look,
+    SystemStyle,
     figure_of_systems,
     in_one_class,
-    looks,
     mark_at_rim,
     nothing_to_draw,
     range_of,
+    system_styles,
 )
 from adhominem.scoring.pooling import pool
 
@@ -45,25 +45,25 @@ def draw_reliability(systems: Sequence[Answers]) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-    shown = looks(systems)
+    shown = system_styles(systems)
     canvas = Canvas(
         "Reliability: what is said, and what is so",
         5.2,
-        [look.name for look in shown],
+        [style.name for style in shown],
         key=["perfectly calibrated"],
     )
     above, below = canvas.axes(2, share_x=True, heights=[3, 1])
     perfect = Line2D([0, 1], [0, 1], color=GREY, linewidth=0.8)
     above.add_line(perfect)
     handles = []
-    for look, answers in zip(shown, systems, strict=True):
+    for style, answers in zip(shown, systems, strict=True):
         means, shares, counts = reliability(answers.value, answers.same_author)
-        style = {**look.line, **look.marks, "marker": "o", "markersize": 4.5}
-        handles += above.plot(means, shares, **style, zorder=3)
+        marked = {**style.line, **style.marks, "marker": "o", "markersize": 4.5}
+        handles += above.plot(means, shares, **marked, zorder=3)
         if len(systems) == 1:
-            below.vlines(means, _BELOW_ONE, counts, color=look.color, linewidth=6)
+            below.vlines(means, _BELOW_ONE, counts, color=style.color, linewidth=6)
         else:
-            below.plot(means, counts, **style)
+            below.plot(means, counts, **marked)
     above.set(xlim=UNIT, ylim=UNIT)
     above.set_ylabel("share of same-author pairs in the bin")
     below.set_yscale("log")
@@ -90,15 +90,15 @@ def draw_cross_entropy(systems: Sequence[Answers]) -> Figure:
     finite = [cost[np.isfinite(cost)].max(initial=1) for cost in costs]
     top = 1.05 * min(max(finite), _HIGHEST_COST)
     if len(systems) == 1:
-        given = Look("as given", SAME, "-")
-        calibrated = Look("after PAV calibration", DIFFERENT, (0, (6, 2)))
+        given = SystemStyle("as given", SAME, "-")
+        calibrated = SystemStyle("after PAV calibration", DIFFERENT, (0, (6, 2)))
         canvas = Canvas(title, 3.5, [given.name, calibrated.name], key=[neutral])
         panels = canvas.axes()
-        panels[0].set_title(looks(systems)[0].name, loc="left", parse_math=False)
+        panels[0].set_title(system_styles(systems)[0].name, loc="left", parse_math=False)
         handles = _draw_costs(panels[0], [*costs, *best], [given, calibrated], top)
     else:
-        shown = looks(systems)
-        canvas = Canvas(title, 5.8, [look.name for look in shown], key=[neutral])
+        shown = system_styles(systems)
+        canvas = Canvas(title, 5.8, [style.name for style in shown], key=[neutral])
         panels = canvas.axes(2, share_x=True)
         handles = []
         for axes, each, text in zip(
@@ -134,22 +134,28 @@ def _after_pav(answers: Answers) -> FloatArray:
 
 
 def _draw_costs(
-    axes: Axes, costs: Sequence[FloatArray], shown: Sequence[Look], top: float
+    axes: Axes, costs: Sequence[FloatArray], shown: Sequence[SystemStyle], top: float
 ) -> list[Line2D]:
     """The curves, and a handle for the legend of each."""
     from matplotlib.lines import Line2D
 
-    infinite = [look for cost, look in zip(costs, shown, strict=True) if np.isinf(cost).any()]
-    for cost, look in zip(costs, shown, strict=True):
-        if look not in infinite:
-            axes.plot(_PRIORS, cost, **look.line)
+    infinite = [style for cost, style in zip(costs, shown, strict=True) if np.isinf(cost).any()]
+    for cost, style in zip(costs, shown, strict=True):
+        if style not in infinite:
+            axes.plot(_PRIORS, cost, **style.line)
     # Side by side, or they would hide each other; each three times.
     places = np.linspace(_PRIORS[0], _PRIORS[-1], 3 * len(infinite) + 2)[1:-1]
-    for at, look in enumerate(infinite):
-        mark_at_rim(axes, places[at :: len(infinite)], np.full(3, top), "^", look)
+    for at, style in enumerate(infinite):
+        mark_at_rim(axes, places[at :: len(infinite)], np.full(3, top), "^", style)
     return [
-        Line2D([], [], **look.line, **look.marks, marker="^" if look in infinite else "")
-        for look in shown
+        Line2D(
+            [],
+            [],
+            **style.line,
+            **style.marks,
+            marker="^" if style in infinite else "",
+        )
+        for style in shown
     ]
 
 
@@ -159,8 +165,8 @@ def draw_pav(systems: Sequence[Answers]) -> Figure:
     title = "PAV: Bayes factors as given, and as they should have been"
     if in_one_class(systems):
         return nothing_to_draw(title)
-    shown, frame = looks(systems), range_of(systems)
-    canvas = Canvas(title, 4.0, [look.name for look in shown], key=["perfectly calibrated"])
+    shown, frame = system_styles(systems), range_of(systems)
+    canvas = Canvas(title, 4.0, [style.name for style in shown], key=["perfectly calibrated"])
     (axes,) = canvas.axes()
     pooled = [pool(answers.log_bayes_factor, answers.same_author) for answers in systems]
     right = np.concatenate([blocks.log_bayes_factor for blocks in pooled]) / LOG_10
@@ -168,19 +174,19 @@ def draw_pav(systems: Sequence[Answers]) -> Figure:
     low, high = finite.min(initial=-1) - 0.4, finite.max(initial=1) + 0.4
     perfect = axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8)
     handles = []
-    for look, blocks in zip(shown, pooled, strict=True):
+    for style, blocks in zip(shown, pooled, strict=True):
         # A block is a level line from its lowest to its highest score.
         given = np.column_stack([blocks.lowest, blocks.highest]).ravel() / LOG_10
         after = np.repeat(blocks.log_bayes_factor, 2) / LOG_10
         x, y = frame.clip(given), np.clip(after, low, high)
-        handles += axes.plot(x, y, **look.line, clip_on=False)
+        handles += axes.plot(x, y, **style.line, clip_on=False)
         for marker, where in (
             ("<", given == -np.inf),
             (">", given == np.inf),
             ("v", after == -np.inf),
             ("^", after == np.inf),
         ):
-            mark_at_rim(axes, x[where], y[where], marker, look)
+            mark_at_rim(axes, x[where], y[where], marker, style)
     axes.set(xlim=(frame.low, frame.high), ylim=(low, high))
     axes.set_xlabel("log₁₀ Bayes factor as given")
     axes.set_ylabel("log₁₀ Bayes factor after PAV")

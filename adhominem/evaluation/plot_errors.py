@@ -1,4 +1,4 @@
-"""How well a system tells the classes apart: its two kinds of error, over all thresholds."""
+"""How well a system tells the classes apart: its two error rates, over all thresholds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from adhominem.evaluation.plot_style import (
     Canvas,
     figure_of_systems,
     in_one_class,
-    looks,
     mark_at_rim,
     nothing_to_draw,
+    system_styles,
 )
 from adhominem.evaluation.ranking import auc
 
@@ -41,17 +41,17 @@ def draw_roc(systems: Sequence[Answers]) -> Figure:
     title = "ROC: hits and false alarms at every threshold"
     if in_one_class(systems):
         return nothing_to_draw(title)
-    shown = looks(systems)
+    shown = system_styles(systems)
     areas = [auc(answers.value, answers.same_author) for answers in systems]
-    labels = [f"{look.name} (AUC {area:.3f})" for look, area in zip(shown, areas, strict=True)]
+    labels = [f"{style.name} (AUC {area:.3f})" for style, area in zip(shown, areas, strict=True)]
     canvas = Canvas(title, 4.4, labels, key=["chance (AUC 0.500)"])
     (axes,) = canvas.axes()
     chance = Line2D([0, 1], [0, 1], color=GREY, linewidth=0.8)
     axes.add_line(chance)
     handles = []
-    for look, answers in zip(shown, systems, strict=True):
+    for style, answers in zip(shown, systems, strict=True):
         misses, alarms = _error_rates(answers.value, answers.same_author)
-        handles += axes.plot(alarms, 1 - misses, **look.line, clip_on=False)
+        handles += axes.plot(alarms, 1 - misses, **style.line, clip_on=False)
     axes.set(xlim=UNIT, ylim=UNIT, aspect="equal")
     axes.set_xlabel("false alarm rate: share of different-author pairs\ntaken for one author's")
     axes.set_ylabel("hit rate: share of same-author pairs recognised")
@@ -66,10 +66,10 @@ def draw_det(systems: Sequence[Answers]) -> Figure:
     title = "DET: the trade-off between misses and false alarms"
     if in_one_class(systems):
         return nothing_to_draw(title)
-    shown = looks(systems)
+    shown = system_styles(systems)
     equal = [equal_error_rate(answers.log_bayes_factor, answers.same_author) for answers in systems]
     labels = [
-        f"{look.name} (EER {100 * rate:.1f} %)" for look, rate in zip(shown, equal, strict=True)
+        f"{style.name} (EER {100 * rate:.1f} %)" for style, rate in zip(shown, equal, strict=True)
     ]
     canvas = Canvas(title, 4.4, labels, key=["chance"])
     (axes,) = canvas.axes()
@@ -78,16 +78,16 @@ def draw_det(systems: Sequence[Answers]) -> Figure:
     axes.plot(ends, ends, color=GREY, linewidth=0.6)  # where both rates are equal
     (chance,) = axes.plot([-5, 5], [5, -5], color=GREY, linewidth=0.8, linestyle=":")
     handles = []
-    for look, answers, rate in zip(shown, systems, equal, strict=True):
+    for style, answers, rate in zip(shown, systems, equal, strict=True):
         misses, alarms = _error_rates(answers.log_bayes_factor, answers.same_author)
         # The line between two thresholds is straight in rates, and so bent here.
         along = np.concatenate([[0], np.cumsum(np.diff(misses) - np.diff(alarms))])
         finer = np.union1d(along, np.linspace(0, along[-1], 1000))
         curve = [np.interp(finer, along, rates).clip(low, 1 - low) for rates in (alarms, misses)]
-        axes.plot(*map(_deviates, curve), **look.line)
-        handles.append(Line2D([], [], **look.line, **look.marks, marker="o"))
+        axes.plot(*map(_deviates, curve), **style.line)
+        handles.append(Line2D([], [], **style.line, **style.marks, marker="o"))
         mark = _deviates(np.clip([rate], low, high))
-        mark_at_rim(axes, mark, mark, "o", look)
+        mark_at_rim(axes, mark, mark, "o", style)
     ticks = [rate for rate in _RATES if low <= rate <= high]
     names = [f"{100 * rate:g}" for rate in ticks]
     names[0] = f"≤{names[0]}"

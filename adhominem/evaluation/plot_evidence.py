@@ -16,14 +16,14 @@ from adhominem.evaluation.plot_style import (
     SAME,
     UNIT,
     Canvas,
-    Look,
     Range,
+    SystemStyle,
     figure_of_systems,
     log10_bayes_factor,
-    looks,
     mark_at_rim,
     range_of,
     shorten,
+    system_styles,
 )
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def draw_tippett(systems: Sequence[Answers]) -> Figure:
     together.
     """
     title = "Tippett plot: how often the evidence is how strong"
-    shown, frame = looks(systems), range_of(systems)
+    shown, frame = system_styles(systems), range_of(systems)
     if len(systems) == 1:
         pairs = systems[0].same_author
-        one = Look(f"same-author pairs ({pairs.sum():,})", SAME, "-")
-        two = Look(f"different-author pairs ({(~pairs).sum():,})", DIFFERENT, (0, (6, 2)))
+        one = SystemStyle(f"same-author pairs ({pairs.sum():,})", SAME, "-")
+        two = SystemStyle(f"different-author pairs ({(~pairs).sum():,})", DIFFERENT, (0, (6, 2)))
         canvas = Canvas(title, 3.3, [one.name, two.name])
         (axes,) = canvas.axes()
         panels = [axes]
@@ -60,13 +60,13 @@ def draw_tippett(systems: Sequence[Answers]) -> Figure:
             _draw_shares(axes, systems[0], False, frame, two),
         ]
     else:
-        canvas = Canvas(title, 5.6, [look.name for look in shown])
+        canvas = Canvas(title, 5.6, [style.name for style in shown])
         panels = canvas.axes(2, share_x=True)
         for axes, same in zip(panels, (True, False), strict=True):
             axes.set_title("same-author pairs" if same else "different-author pairs", loc="left")
             handles = [
-                _draw_shares(axes, answers, same, frame, look)
-                for answers, look in zip(systems, shown, strict=True)
+                _draw_shares(axes, answers, same, frame, style)
+                for answers, style in zip(systems, shown, strict=True)
             ]
     for axes in panels:
         axes.axvline(0, color=GREY, linewidth=0.8)
@@ -77,7 +77,9 @@ def draw_tippett(systems: Sequence[Answers]) -> Figure:
     return canvas.finish(handles)
 
 
-def _draw_shares(axes: Axes, answers: Answers, same: bool, frame: Range, look: Look) -> Line2D:
+def _draw_shares(
+    axes: Axes, answers: Answers, same: bool, frame: Range, style: SystemStyle
+) -> Line2D:
     values = np.sort(log10_bayes_factor(answers)[answers.same_author == same])
     inside = np.unique(values[(values > frame.low) & (values < frame.high)])
     if len(inside) > _MOST_STEPS:
@@ -85,10 +87,10 @@ def _draw_shares(axes: Axes, answers: Answers, same: bool, frame: Range, look: L
     steps = np.concatenate([[frame.low], inside, [frame.high]])
     above = len(values) - np.searchsorted(values, steps, side="right")
     shares = above / len(values) if len(values) else np.full(len(steps), np.nan)
-    (line,) = axes.step(steps, shares, where="post", **look.line)
+    (line,) = axes.step(steps, shares, where="post", **style.line)
     for infinity, at, marker in ((-np.inf, 0, "<"), (np.inf, -1, ">")):
         if (values == infinity).any():
-            mark_at_rim(axes, steps[at], shares[at], marker, look)
+            mark_at_rim(axes, steps[at], shares[at], marker, style)
     return line
 
 

@@ -26,14 +26,20 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[Sequence[Answers]], "Figure"]
-LineStyle = str | tuple[float, tuple[float, ...]]
+Dashes = str | tuple[float, tuple[float, ...]]
 
 # Okabe and Ito's colours, which the colour-blind tell apart; not their yellow, too pale on white.
 SAME, DIFFERENT = "#0072B2", "#D55E00"
 _COLORS = (SAME, DIFFERENT, "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-# Seven colours and five lines have no common divisor: 35 systems get 35 looks, and two in a row
+# Seven colours and five lines have no common divisor: 35 systems get 35 styles, and two in a row
 # differ in both.
-_LINES: tuple[LineStyle, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)))
+_LINES: tuple[Dashes, ...] = (
+    "-",
+    (0, (6, 2)),
+    (0, (1.5, 1.2)),
+    (0, (6, 2, 1, 2)),
+    (0, (3, 1)),
+)
 GREY = "#666666"
 SMALL = 7.5  # points
 LOG_10 = np.log(10)
@@ -83,12 +89,12 @@ def figure_of_systems(draw: Draw) -> Draw:
 
 
 @dataclass(frozen=True)
-class Look:
+class SystemStyle:
     """How a system is drawn, and called in the legend."""
 
     name: str
     color: str
-    linestyle: LineStyle
+    linestyle: Dashes
     hollow: bool = False  # its marks: it has the colour of an earlier system
 
     @property
@@ -107,11 +113,11 @@ class Look:
         }
 
 
-def looks(systems: Sequence[Answers]) -> list[Look]:
-    """A look for each system. Names that are the same in print get their number."""
+def system_styles(systems: Sequence[Answers]) -> list[SystemStyle]:
+    """A style for each system. Names that are the same in print get their number."""
     names = [shorten(answers.name) for answers in systems]
     return [
-        Look(
+        SystemStyle(
             f"{at + 1}: {name}" if names.count(name) > 1 else name,
             _COLORS[at % len(_COLORS)],
             _LINES[at % len(_LINES)],
@@ -232,7 +238,9 @@ def nothing_to_draw(title: str) -> Figure:
     return canvas.finish(())
 
 
-def mark_at_rim(axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, look: Look) -> None:
+def mark_at_rim(
+    axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, style: SystemStyle
+) -> None:
     """Marks that may stand on the edge of a panel, and half outside."""
     if np.size(x):  # matplotlib puts no marks at all into the corner, and lays out around them
         axes.plot(
@@ -242,7 +250,7 @@ def mark_at_rim(axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, loo
             markersize=6,
             clip_on=False,
             zorder=5,
-            **look.marks,
+            **style.marks,
         )
 
 

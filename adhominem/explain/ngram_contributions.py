@@ -2,10 +2,10 @@
 
 An n-gram contributes by how far its frequency is from usual, in the texts of both sides. So its
 contribution is what the log Bayes factor loses when the n-gram becomes as frequent in all texts as
-it usually is in texts of their kind. What is usual is known to a profile, where an n-gram has a
-dimension of its own, and the centre of the kind a value there.
+it usually is in texts of their genre. What is usual is known to a profile, where an n-gram has a
+dimension of its own, and the centre of the genre a value there.
 
-Without a population, whatever is unusual also makes the texts seem of an unknown kind, for which
+Without a population, whatever is unusual also makes the texts seem of an unknown genre, for which
 scores are lowered. So then most of the strongest contributions are negative, even where one person
 wrote both sides: that an n-gram contributes less than nothing does not say that the sides differ in
 it. Only n-grams that occur are looked at; what both sides avoid is not.

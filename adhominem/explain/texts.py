@@ -76,12 +76,12 @@ def _explain_text(
     starts = comparison.passages(text)
     ends = np.append(starts[1:], len(found.tokens))
     contributions = _contributions(comparison, side, number, len(starts))
-    looks = _looks(comparison, text, starts)
+    attention = _attention(comparison, text, starts)
     passages = []
     for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         tokens: tuple[TokenAttention, ...] = ()
-        if looks is not None:
-            shares = looks.tokens[at]
+        if attention is not None:
+            shares = attention.tokens[at]
             tokens = tuple(
                 TokenAttention(
                     int(found.spans[start + place, 0]), int(found.spans[start + place, 1]), share
@@ -93,7 +93,7 @@ def _explain_text(
                 int(found.spans[start, 0]),
                 int(found.spans[end - 1, 1]),
                 float(contributions[at]),
-                None if looks is None else float(looks.passages[at]),
+                None if attention is None else float(attention.passages[at]),
                 tokens,
             )
         )
@@ -117,9 +117,9 @@ class _Looks:
     tokens: list[FloatArray]  # of each passage: sums to 1; none of what was not read
 
 
-def _looks(comparison: Comparison, text: ComparedText, starts: IntArray) -> _Looks | None:
+def _attention(comparison: Comparison, text: ComparedText, starts: IntArray) -> _Looks | None:
     found = []
-    for member, seen in zip(comparison.members, text.looks, strict=True):
+    for member, seen in zip(comparison.members, text.attention, strict=True):
         if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
             continue
         if seen is not None and np.array_equal(seen.windows.starts, starts):

@@ -80,17 +80,17 @@ def attention_of(
     documents = tokens = 0
     for source in sources:
         for document in source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes):
-            looks = []  # the tokens that each network sees, and their weights
+            attended = []  # the tokens that each network sees, and their weights
             for member in networks:
                 found = member.tokenizer.tokens(document.text)
-                seen = member.look(document, found) if found else None
+                seen = member.attend(document, found) if found else None
                 if seen is not None:
-                    looks.append((found, token_weights(seen, len(found))))
-            if not looks:
+                    attended.append((found, token_weights(seen, len(found))))
+            if not attended:
                 continue
-            _add(sums, looks)
+            _add(sums, attended)
             documents += 1
-            tokens += max(len(found) for found, _ in looks)
+            tokens += max(len(found) for found, _ in attended)
     if not documents:
         raise NotFoundError("no text in the corpus; expected at least one")
     words = [_word(word, each) for word, each in sums.items() if each.documents >= fewest_documents]
@@ -117,22 +117,22 @@ def token_weights(seen: Encoded, tokens: int) -> npt.NDArray[np.float64]:
 
 
 def _add(
-    sums: dict[str, _Sums], looks: Sequence[tuple[list[str], npt.NDArray[np.float64]]]
+    sums: dict[str, _Sums], attended: Sequence[tuple[list[str], npt.NDArray[np.float64]]]
 ) -> None:
     """A document: what a word gets, and would get by its frequency, is the mean of the networks.
 
     Networks may normalise texts in different ways, and then do not see the same words.
     """
     means: dict[str, tuple[int, float, float]] = {}
-    for tokens, weights in looks:
-        kinds, index, times = np.unique(tokens, return_inverse=True, return_counts=True)
-        attention = np.bincount(index, weights) / len(looks)
-        even = times / len(tokens) / len(looks)
-        for kind, *found in zip(kinds.tolist(), times, attention, even, strict=True):
-            count, got, expected = means.get(kind, (0, 0.0, 0.0))
-            means[kind] = max(count, int(found[0])), got + found[1], expected + found[2]
-    for kind, (count, got, expected) in means.items():
-        own = sums[kind]
+    for tokens, weights in attended:
+        token_types, index, times = np.unique(tokens, return_inverse=True, return_counts=True)
+        attention = np.bincount(index, weights) / len(attended)
+        even = times / len(tokens) / len(attended)
+        for token_type, *found in zip(token_types.tolist(), times, attention, even, strict=True):
+            count, got, expected = means.get(token_type, (0, 0.0, 0.0))
+            means[token_type] = max(count, int(found[0])), got + found[1], expected + found[2]
+    for token_type, (count, got, expected) in means.items():
+        own = sums[token_type]
         own.tokens += count
         own.documents += 1
         own.attention += got

@@ -25,7 +25,7 @@ from adhominem.models.layout import CARD
 from adhominem.models.shipped import is_shipped, model_folder
 from adhominem.models.validation import Validation
 from adhominem.scoring.calibration import calibrate, empirical_bounds
-from adhominem.scoring.companions import MOST, hearing
+from adhominem.scoring.companions import MOST, member_weights
 from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
@@ -40,7 +40,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 LENGTHS = (300,)  # words that the model is calibrated for, beside whole texts
 _FOLDS = 5
-_FEWEST = 30  # pairs of each kind: fewer fix no map
+_FEWEST = 30  # pairs of each class: fewer fix no map
 _FEWEST_SHORTENED = 10  # pairs of a set with long texts: fewer are left out
 
 
@@ -48,7 +48,7 @@ def calibrate_model(
     folder: str | Path,
     sets: Mapping[str, Sequence[Pair]],
     *,
-    kind: str = "logistic",
+    method: str = "logistic",
     fusion: str = "",
     lengths: Sequence[int] = LENGTHS,
     on_documents: Callable[[int], None] = lambda count: None,
@@ -58,11 +58,11 @@ def calibrate_model(
     Once for scores without a population, once for those with each set's own texts as one, and once
     for those that draw on companions among them. Beside the whole texts, their first so many words
     are used: short texts must not make the model surer than it may be. Without a population, each
-    set is also scored as if its kind of text (the training corpus of its name) were unknown, once
-    with all other kinds, once with the farthest alone. All these parts count by the root of their
+    set is also scored as if its genre (the training corpus of its name) were unknown, once
+    with all other genres, once with the farthest alone. All these parts count by the root of their
     pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities;
     unless given, what LOG.md found to be better: the mean without a population, since it stands up
-    better to unknown kinds, else logistic.
+    better to unknown genres, else logistic.
     """
     folder = model_folder(folder)
     if is_shipped(folder):
@@ -71,13 +71,13 @@ def calibrate_model(
             f"copy it first (cp -r {folder} my-model) and calibrate the copy"
         )
     with locked(folder):
-        return _calibrate(folder, sets, kind, fusion, lengths, on_documents)
+        return _calibrate(folder, sets, method, fusion, lengths, on_documents)
 
 
 def _calibrate(
     folder: Path,
     sets: Mapping[str, Sequence[Pair]],
-    kind: str,
+    method: str,
     fusion: str,
     lengths: Sequence[int],
     on_documents: Callable[[int], None],
@@ -90,7 +90,7 @@ def _calibrate(
     authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
     alone, population, companions = [], [], []
-    clearness: dict[str, tuple[float, ...]] = {}  # of the members, by set
+    separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     begin = 0
     for name, pairs in sets.items():
         own = authors[begin : begin + len(pairs)]
@@ -116,21 +116,23 @@ def _calibrate(
             relevant = verifier.scorer.with_companions(Population.of(levs), levs)
             if relevant.companions is not None:
                 scores = verifier.scorer.scores(first[few], second[few], relevant)
-                # By shortened texts no member shall seem less clear for this kind than it is.
-                clearness.setdefault(name, relevant.companions.clearness)
+                # By shortened texts no member shall seem less clear for this genre than it is.
+                separation.setdefault(name, relevant.companions.separation)
                 companions.append(_Part(scores, own[chosen][few], whole, condition[few]))
-            if name in verifier.kinds:  # twice: with kinds that are like it, and with one unlike it
+            if (
+                name in verifier.genres
+            ):  # twice: with genres that are like it, and with one unlike it
                 unknown = replace(condition, known=~condition.known)
-                for nearest in (0, len(verifier.kinds) - 2):
+                for nearest in (0, len(verifier.genres) - 2):
                     scores = verifier.scorer.without(name, nearest).scores(first, second)
-                    told = nearest == 0  # in the validation a pair is of an unknown kind once
+                    told = nearest == 0  # in the validation a pair is of an unknown genre once
                     alone.append(_Part(scores, own[chosen], False, unknown, told))
     if not _suffice(companions):  # or they would not let the rest be calibrated
-        companions, clearness = [], {}
-    usual = _usual_clearness(clearness, {name: len(pairs) for name, pairs in sets.items()})
-    companions = [part.heard(hearing(clearness[part.set], usual)) for part in companions]
+        companions, separation = [], {}
+    usual = _usual_separation(separation, {name: len(pairs) for name, pairs in sets.items()})
+    companions = [part.heard(member_weights(separation[part.set], usual)) for part in companions]
     data = [
-        _Data(parts, kind, fusion or better)
+        _Data(parts, method, fusion or better)
         for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
         if parts
     ]
@@ -158,31 +160,31 @@ def _few(pairs: int) -> BoolArray:
 
 
 def _suffice(parts: Sequence[_Part]) -> bool:
-    """Whether there are pairs enough of both kinds, whole ones."""
+    """Whether there are pairs enough of both classes, whole ones."""
     same = np.concatenate([np.zeros(0, bool), *(part.same_author for part in parts if part.whole)])
     return min(int(same.sum()), int((~same).sum())) >= _FEWEST
 
 
-def _usual_clearness(
-    clearness: Mapping[str, tuple[float, ...]], pairs: Mapping[str, int]
+def _usual_separation(
+    separation: Mapping[str, tuple[float, ...]], pairs: Mapping[str, int]
 ) -> tuple[float, ...]:
     """Of each member: the mean of the sets' logarithms, each by the root of its pairs."""
-    if not clearness:
+    if not separation:
         return ()
-    logs = np.log(list(clearness.values()))  # (sets, members)
-    weight = [pairs[name] ** 0.5 for name in clearness]
+    logs = np.log(list(separation.values()))  # (sets, members)
+    weight = [pairs[name] ** 0.5 for name in separation]
     return tuple(np.exp(np.average(logs, axis=0, weights=weight)).tolist())
 
 
 def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
-    """The pairs of a set, not scored yet: without a population, and of a known kind."""
+    """The pairs of a set, not scored yet: without a population, and of a known genre."""
     same = _labels(pairs, fewest=0)
     lengths = [min(len(each.text.split()) for each in (pair.first, pair.second)) for pair in pairs]
     return Validation(
-        kinds=sets,
+        genres=sets,
         log_bayes_factor=np.zeros(len(pairs), np.float32),
         same_author=same,
-        kind=np.full(len(pairs), sets.index(name), np.int32),
+        genre=np.full(len(pairs), sets.index(name), np.int32),
         words=np.array(lengths, np.int32),
         population=np.zeros(len(pairs), dtype=bool),
         known=np.ones(len(pairs), dtype=bool),
@@ -232,7 +234,7 @@ class _Part:
 
     scores: Scores
     authors: npt.NDArray[np.str_]  # (pairs, 2)
-    whole: bool  # as the model is used, not shortened and not as if of an unknown kind
+    whole: bool  # as the model is used, not shortened and not as if of an unknown genre
     condition: Validation
     told: bool = True  # whether it goes into the validation
 
@@ -244,7 +246,7 @@ class _Part:
     @property
     def set(self) -> str:
         """The name of the pair set."""
-        return self.condition.kinds[int(self.condition.kind[0])]
+        return self.condition.genres[int(self.condition.genre[0])]
 
     def heard(self, weights: FloatArray) -> _Part:
         """The same, each member's scores by its weight (members,)."""
@@ -255,10 +257,10 @@ class _Part:
 class _Data:
     """All that a scale is fitted to."""
 
-    def __init__(self, parts: Sequence[_Part], kind: str, fusion: str) -> None:
+    def __init__(self, parts: Sequence[_Part], method: str, fusion: str) -> None:
         sizes = [len(part.same_author) for part in parts]
         groups = np.repeat(np.arange(len(parts)), sizes)
-        self.kind, self.fusion = kind, fusion
+        self.method, self.fusion = method, fusion
         self.same_author = np.concatenate([part.same_author for part in parts])
         self.authors = np.concatenate([part.authors for part in parts])  # (pairs, 2)
         self.weight = group_weights(groups, self.same_author)
@@ -300,7 +302,7 @@ class _Data:
         else:
             fused = fit_fusion(scores, same, self.fusion, weight)
         values = fused(scores)
-        map_ = calibrate(values, same, self.kind, weight)
+        map_ = calibrate(values, same, self.method, weight)
         # A pair is there several times, shortened; the bounds are what the pairs support, once.
         whole = self.whole[chosen]
         lower, upper = empirical_bounds(map_.unbounded(values[whole]), same[whole])

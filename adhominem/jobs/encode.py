@@ -94,7 +94,7 @@ def _rows(
 
 @contextmanager
 def _table(path: Path, suffix: str, lev_size: int) -> Iterator[_Npz | _Parquet]:
-    """The table of this kind."""
+    """The table of this genre."""
     if suffix not in (".npz", ".parquet"):
         raise OptionError(f"the output ends in '{suffix}'; expected .parquet or .npz")
     table = _Npz(path) if suffix == ".npz" else _Parquet(path, lev_size)

@@ -1,4 +1,4 @@
-"""Several models to one: an ensemble whose members may be of different kinds."""
+"""Several models to one: an ensemble whose members may be of different genres."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def make_ensemble(
 ) -> Path:
     """Copy the members, folders of models or names of shipped ones, into one folder.
 
-    With the training `corpus`, each gets the kinds of text as it sees them, and a two-covariance
-    model of what is left without the kind. `about` is the beginning of the model card.
+    With the training `corpus`, each gets the genres as it sees them, and a two-covariance
+    model of what is left without the genre. `about` is the beginning of the model card.
     """
     output = check_output(Path(output))
     models = [model for member in members for model in read_models(model_folder(member))]

@@ -1,4 +1,4 @@
-"""The relevant population from files: texts of the kind at hand, of any layout that can be read."""
+"""The relevant population from files: of any layout that can be read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_population(
 ) -> Population:
     """The population of all texts at a path, or of so many of them drawn at random; each once.
 
-    A `verifier` also says of what kinds they are. With `companions`, it is these texts that are
+    A `verifier` also says of what genres they are. With `companions`, it is these texts that are
     compared: they may have some, if they are few enough.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.

@@ -148,7 +148,7 @@ def predict(
         calibrated,
         0 if relevant is None else relevant.texts,
         relevant is not None and relevant.companions is not None,
-        tuple(cautions_of_many(calibrated, relevant, verifier.kind_names)),
+        tuple(cautions_of_many(calibrated, relevant, verifier.genre_names)),
     )
 
 

@@ -58,7 +58,7 @@ def _labels(name: str, pairs: Sequence[Pair]) -> np.ndarray:
     same = [pair.same_author for pair in pairs]
     if None in same or len(set(same)) < 2:
         raise OptionError(
-            f"the pair set '{name}' has no truth, or pairs of one kind only; expected a truth "
+            f"the pair set '{name}' has no truth, or only one class of pairs; expected a truth "
             "with pairs by the same author and by different authors"
         )
     return np.array(same, dtype=bool)

@@ -164,7 +164,7 @@ def _check_data(
             raise OptionError(f"the dev set '{name}' is no pair set; make it with prepare_pairs")
         if pairs.same_author.all() or not pairs.same_author.any():
             raise OptionError(
-                f"the dev set '{name}' has pairs of one kind only, which no score can rank; "
+                f"the dev set '{name}' has only one class of pairs, which no score can rank; "
                 "expected some by the same author and some by different authors"
             )
 

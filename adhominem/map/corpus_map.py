@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 _NEAREST = 5  # documents that are named beside each
 _FEWEST_NEIGHBOURS = 10  # documents: of fewer, there are no neighbourhoods to draw
 _SHORT_WORDS = 500  # of a text: below, there is little evidence in it
-_LONG_WORDS = 4_000  # of a text: above, its kind is louder than its author, without a population
+_LONG_WORDS = 4_000  # of a text: above, its genre is louder than its author, without a population
 _MOST_NAMED = 5  # documents in one remark
 _DIGITS = 4  # of places and Bayes factors that are written
 _TIES = 1e-6
@@ -193,7 +193,7 @@ def map_documents(
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
     parts = verifier.scorer.columns(levs)
     lead = verifier.members[0]
-    strange = lead.strangeness(parts[0].astype(np.float64)) > 1
+    strange = lead.atypicality(parts[0].astype(np.float64)) > 1
     mapped = tuple(
         MappedDocument(
             each.id or f"document {at}", each.author.strip(), len(each.text.split()), bool(unlike)
@@ -252,7 +252,7 @@ def style_products(parts: Sequence[Levs], population: Population | None) -> Floa
 
     `parts` are the LEVs (documents, lev_size) of each member. Each is centred and of unit length,
     so that no member outweighs another by the size of its numbers. A score does much the same, but
-    beside a population it hears the guess of the kind, and it does not stretch what is short.
+    beside a population it hears the guess of the genre, and it does not stretch what is short.
     """
     found = np.zeros((len(parts[0]), len(parts[0])))
     at = 0
@@ -362,7 +362,7 @@ def _remarks(
     if long and not has_population:
         found.append(
             f"{long:,} texts of more than {_LONG_WORDS:,} words without a population: what such "
-            "texts of a kind have in common speaks louder than who wrote them"
+            "texts of a genre have in common speaks louder than who wrote them"
         )
     seen: dict[bytes, int] = {}
     copies = []

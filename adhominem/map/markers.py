@@ -1,4 +1,4 @@
-"""How the documents of each author look in a picture: colour and shape."""
+"""How the documents of each author are drawn: colour and shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import cos, pi, sin
 
 # Okabe and Ito's colours, as in the figures of an evaluation. Seven colours and eight shapes have
-# no common divisor: 56 authors get 56 looks, and two in a row differ in both; 56 more are hollow.
+# no common divisor: 56 authors get 56 markers, and two in a row differ in both; 56 more are hollow.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _STAR = "L".join(
     f"{(1.4 if at % 2 == 0 else 0.58) * sin(at * pi / 5):.3f},"
@@ -33,7 +33,7 @@ _READABLE = 4.5  # contrast with white that small text needs (WCAG)
 
 
 @dataclass(frozen=True)
-class Look:
+class Marker:
     """How the documents of an author are drawn."""
 
     author: str  # empty: those of whom no author is known
@@ -47,11 +47,11 @@ class Look:
         return bool(self.author)
 
 
-def looks(authors: Sequence[str]) -> list[Look]:
-    """A look for each of these names, in alphabetical order; the unknown author comes last."""
+def markers(authors: Sequence[str]) -> list[Marker]:
+    """A marker for each of these names, in alphabetical order; the unknown author comes last."""
     names = sorted(set(authors) - {""}, key=lambda name: (name.casefold(), name))
     found = [
-        Look(
+        Marker(
             name,
             _COLORS[at % len(_COLORS)],
             _ink(_COLORS[at % len(_COLORS)]),
@@ -61,7 +61,7 @@ def looks(authors: Sequence[str]) -> list[Look]:
         for at, name in enumerate(names)
     ]
     if "" in authors:
-        found.append(Look("", _GREY, _ink(_GREY), _UNKNOWN, False))
+        found.append(Marker("", _GREY, _ink(_GREY), _UNKNOWN, False))
     return found
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from adhominem.harmless import on_page
 from adhominem.map.corpus_map import CorpusMap, Projection
-from adhominem.map.markers import Look, looks
+from adhominem.map.markers import Marker, markers
 from adhominem.text.writing import write_whole
 
 _SCRIPT = ("common.js", "points.js", "tree.js", "both.js", "controls.js")
@@ -59,7 +59,7 @@ def map_page(drawn: CorpusMap) -> str:
     style = (room / "page.css").read_text("utf-8")
     parts = [(room / "script" / name).read_text("utf-8") for name in _SCRIPT]
     script = f'"use strict";\n(() => {{\n{"".join(parts)}}})();\n'  # one room for all names
-    known = looks([document.author for document in drawn.documents])
+    known = markers([document.author for document in drawn.documents])
     title = f"Map of {drawn.corpus}" if drawn.corpus else "Map of a corpus"
     # Nothing is fetched, and of scripts and styles only these two are obeyed.
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
@@ -97,16 +97,16 @@ def _hash(source: str) -> str:
     return f"'sha256-{digest}'"
 
 
-def _data(drawn: CorpusMap, known: Sequence[Look]) -> str:
+def _data(drawn: CorpusMap, known: Sequence[Marker]) -> str:
     """What the script draws, as JSON that no browser can take for markup."""
-    numbers = {look.author: number for number, look in enumerate(known)}
+    numbers = {marker.author: number for number, marker in enumerate(known)}
     factors = drawn.log10_bayes_factors
     documents = [
         {
             "name": document.name,
             "short": _short(document.name, document.author),
             "author": document.author,
-            "look": numbers[document.author],
+            "marker": numbers[document.author],
             "words": document.words,
             "note": "Unlike the training texts." if document.unlike_training else "",
             "nearest": [[other, round(float(factors[at, other]), 3)] for other in nearest],
@@ -115,7 +115,7 @@ def _data(drawn: CorpusMap, known: Sequence[Look]) -> str:
     ]
     data = {
         "documents": documents,
-        "looks": [{**asdict(look), "known": look.known} for look in known],
+        "markers": [{**asdict(marker), "known": marker.known} for marker in known],
         "projections": [_projection(each) for each in drawn.projections],
         "joins": [
             [join.first, join.second, round(join.likeness, 4), join.size] for join in drawn.joins
@@ -151,8 +151,8 @@ def _projection(each: Projection) -> dict[str, Any]:
     }
 
 
-def _what_was_drawn(drawn: CorpusMap, known: Sequence[Look]) -> str:
-    authors = sum(look.known for look in known)
+def _what_was_drawn(drawn: CorpusMap, known: Sequence[Marker]) -> str:
+    authors = sum(marker.known for marker in known)
     unnamed = sum(not document.author for document in drawn.documents)
     said = _count(len(drawn.documents), "document")
     if not authors:
@@ -168,7 +168,7 @@ def _what_was_drawn(drawn: CorpusMap, known: Sequence[Look]) -> str:
                 f"The corpus is its own relevant population ({drawn.population_texts:,} texts)."
             )
         case "none":
-            population = "No relevant population was used: the kind of text is guessed."
+            population = "No relevant population was used: the genre is guessed."
         case place:
             name = on_page(Path(place).resolve().name)  # where it lies is nobody's business
             population = f"The relevant population is {name} ({drawn.population_texts:,} texts)."
@@ -180,20 +180,21 @@ because of what they are about, when they were written and for whom.</p>
 {f"<p>To be kept in mind:</p><ul>{noted}</ul>" if noted else ""}"""
 
 
-def _pictures(drawn: CorpusMap, known: Sequence[Look]) -> str:
+def _pictures(drawn: CorpusMap, known: Sequence[Marker]) -> str:
     choices = "".join(
         f'<button type="button" data-projection="{at}" aria-pressed="{str(at == 0).lower()}">'
         f"{on_page(each.name)}</button>"
         for at, each in enumerate(drawn.projections)
     )
-    counts = {look.author: 0 for look in known}
+    counts = {marker.author: 0 for marker in known}
     for document in drawn.documents:
         counts[document.author] += 1
     legend = "\n".join(
-        f'<li><button type="button" data-look="{at}" aria-pressed="false">{_mark(look)}'
-        f"<span>{on_page(look.author or 'not named')} <small>{counts[look.author]:,}</small></span>"
+        f'<li><button type="button" data-marker="{at}" aria-pressed="false">{_mark(marker)}'
+        f"<span>{on_page(marker.author or 'not named')} "
+        f"<small>{counts[marker.author]:,}</small></span>"
         "</button></li>"
-        for at, look in enumerate(known)
+        for at, marker in enumerate(known)
     )
     many = " many" if len(known) > _LONG_LEGEND else ""
     length = "" if len(drawn.documents) > _LONG_TREE else " short"
@@ -233,10 +234,10 @@ author's colour where all its documents bear that name.</figcaption>
 <div class="card" id="card" hidden></div>"""
 
 
-def _mark(look: Look) -> str:
-    fill, edge, width = ("#fff", look.color, 0.4) if look.hollow else (look.color, "none", 0)
+def _mark(marker: Marker) -> str:
+    fill, edge, width = ("#fff", marker.color, 0.4) if marker.hollow else (marker.color, "none", 0)
     return (
-        f'<svg class="mark" viewBox="-1.5 -1.5 3 3" aria-hidden="true"><path d="{look.path}" '
+        f'<svg class="mark" viewBox="-1.5 -1.5 3 3" aria-hidden="true"><path d="{marker.path}" '
         f'fill="{fill}" stroke="{edge}" stroke-width="{width}"/></svg>'
     )
 
@@ -301,10 +302,10 @@ def _how_to_read(drawn: CorpusMap) -> str:
             (
                 "The population",
                 "is the corpus itself: what most of these texts have in common counts as usual for "
-                "their kind. If one person wrote many of them, that person&#x27;s habits count as "
-                "usual, too. If there are several kinds of text, or of several times, those of one "
-                "kind are alike beside the others, whoever wrote them. In either case give other "
-                "texts of one kind (<code>--population</code>), or draw each kind by itself.",
+                "their genre. If one person wrote many of them, that person&#x27;s habits count as "
+                "usual, too. If there are several genres, or of several times, those of one "
+                "genre are alike beside the others, whoever wrote them. In either case give other "
+                "texts of one genre (<code>--population</code>), or draw each genre by itself.",
             )
         )
     paragraphs = "\n".join(f"<p><strong>{head}</strong> {text}</p>" for head, text in said)

@@ -29,7 +29,7 @@ from adhominem.scoring.fusion import Fusion, Scale
 from adhominem.scoring.scales import Scales
 from adhominem.text.writing import replace_file
 
-FORMAT = 2
+FORMAT = 3
 _BEFORE = 1  # one calibration, without a population, of an ensemble's mean
 
 
@@ -47,7 +47,7 @@ class CalibrationReport:
 
 
 @dataclass(frozen=True)
-class Grounds:
+class CalibrationEvidence:
     """What a scale rests on, as far as calibration.json tells; the first format told nothing."""
 
     sets: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def write_calibration(
     alone: CalibrationReport,
     population: CalibrationReport | None,
     companions: CalibrationReport | None,
-    usual_clearness: Sequence[float],
+    usual_separation: Sequence[float],
     version: str,
     validation: Validation,
 ) -> None:
@@ -73,7 +73,7 @@ def write_calibration(
         "alone": _to_json(alone),
         "population": population and _to_json(population),
         "companions": companions and _to_json(companions),
-        "usual_clearness": list(usual_clearness),
+        "usual_separation": list(usual_separation),
     }
     _remove_litter(folder)
     try:
@@ -135,9 +135,9 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
         if data["format"] == _BEFORE:
             return Scales(Scale(calibration=Calibration.from_json(data["calibration"])))
         population, companions = data["population"], data.get("companions")
-        usual = tuple(map(float, data.get("usual_clearness", ())))
-        if not all(isfinite(clearness) and clearness > 0 for clearness in usual):
-            raise ValueError(f"usual_clearness is {usual}; expected positive numbers")
+        usual = tuple(map(float, data.get("usual_separation", ())))
+        if not all(isfinite(separation) and separation > 0 for separation in usual):
+            raise ValueError(f"usual_separation is {usual}; expected positive numbers")
         return Scales(
             _scale(data["alone"]),
             population and _scale(population),
@@ -146,7 +146,7 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
         )
 
 
-def read_grounds(folder: Path | ModelFiles, *, population: bool) -> Grounds:
+def read_evidence(folder: Path | ModelFiles, *, population: bool) -> CalibrationEvidence:
     """What the scale rests on that is for comparisons with a population, or without one."""
     files = ModelFiles.at(folder)
     data = _read(files) or {}
@@ -159,7 +159,7 @@ def read_grounds(folder: Path | ModelFiles, *, population: bool) -> Grounds:
         if not all(each is None or (type(each) is int and each >= 0) for each in counts.values()):
             raise ValueError("same_author or authors is no number")
         before, after = (_number(told.get(name, {}).get("cllr")) for name in ("before", "after"))
-        return Grounds(tuple(sets), **counts, cllr_before=before, cllr_after=after)
+        return CalibrationEvidence(tuple(sets), **counts, cllr_before=before, cllr_after=after)
 
 
 def _read(files: ModelFiles) -> dict[str, Any] | None:

@@ -29,8 +29,8 @@ _NO_DEV = "There was no dev set: nothing is known of how good it is."
 _LIMITS = """\
 ## Limits
 
-The Bayes factor is **not calibrated** on texts of other authors than those of training. On kinds of
-text unlike those above it may be far too sure. It is evidence to be weighed, not a verdict, and
+The Bayes factor is **not calibrated** on texts of other authors than those of training. On genres
+unlike those above it may be far too sure. It is evidence to be weighed, not a verdict, and
 becomes a probability only together with a prior, which the texts do not give.
 """
 
@@ -84,7 +84,7 @@ def ngram_card(
     return f"""# An AdHominem n-gram model
 
 It counts n-grams ({counted}), weighs each by a learnt weight; the weighted counts are {form}.
-Texts are compared by how they depart from others of their kind, by a Bayes factor.
+Texts are compared by how they depart from others of their genre, by a Bayes factor.
 
 ## Trained on
 
@@ -157,7 +157,7 @@ def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
     )
     return f"""{before_limits}## Calibration
 
-The map from the model's score to a log Bayes factor is {alone.calibration.kind}. It was fitted to
+The map from the model's score to a log Bayes factor is {alone.calibration.method}. It was fitted to
 {alone.calibration.pairs:,} pairs, {alone.same_author:,} of them by the same author, of
 {alone.authors:,} authors that the model was not trained on ({", ".join(alone.sets)}): without a
 relevant population, with each set's own texts as one{also}. {bounds[0].upper()}{bounds[1:]}.
@@ -169,7 +169,7 @@ relevant population, with each set's own texts as one{also}. {bounds[0].upper()}
 
 ## Limits
 
-The Bayes factor is honest for texts like those of the calibration. On other kinds of text it may
+The Bayes factor is honest for texts like those of the calibration. On other genres it may
 be too sure. It is evidence to be weighed, not a verdict, and becomes a probability only together
 with a prior, which the texts do not give.
 """

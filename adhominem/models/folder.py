@@ -37,14 +37,14 @@ from adhominem.models.layout import (
 from adhominem.models.ngram_model import NgramModel, read_ngram_model
 from adhominem.models.styles import read_styles
 from adhominem.models.tensors import Shapes, check_shapes
-from adhominem.models.typicality import Reference, read_reference
+from adhominem.models.typicality import Typicality, read_typicality
 from adhominem.models.validation import validation_file
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.token_pattern import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 
-FORMAT = 1
+FORMAT = 2
 Weights = dict[str, npt.NDArray[np.float32]]
 FloatArray = npt.NDArray[np.float64]
 _MOST_MEMBERS = 100
@@ -63,7 +63,7 @@ class Model:
     weights: Weights
     scores: dict[str, Any]  # on dev, by set
     folder: Path
-    reference: Reference | None = None
+    typicality: Typicality | None = None
     styles: Styles | None = None
 
     def two_covariance(self) -> TwoCovariance:
@@ -112,7 +112,7 @@ def write_model(
 
     description = {
         "format": FORMAT,
-        "kind": NETWORK,
+        "architecture": NETWORK,
         "adhominem": version,
         "config": config.to_json(),
         "characters": list(vocabulary.characters),
@@ -131,7 +131,7 @@ def write_ensemble(
     """Name the members of an ensemble, whose folders lie inside this one."""
     description = {
         "format": FORMAT,
-        "kind": ENSEMBLE,
+        "architecture": ENSEMBLE,
         "adhominem": version,
         "members": members,
         "scores": scores,
@@ -157,7 +157,7 @@ def member_folders(folder: str | Path) -> list[Path]:
 def _members(files: ModelFiles) -> list[ModelFiles]:
     """The files of a single model, or those of each member of an ensemble."""
     description = _read_description(files)
-    if description.get("kind") != ENSEMBLE:
+    if description.get("architecture") != ENSEMBLE:
         return [files]
     with reading(files.folder, CONFIG.name):
         names = description["members"]
@@ -195,9 +195,9 @@ def hashed_files(files: ModelFiles) -> Iterator[tuple[ModelFiles, ModelFile, str
 def _hashed(
     files: ModelFiles, counts: Callable[[ModelFile], bool]
 ) -> Iterator[tuple[ModelFiles, ModelFile, str]]:
-    kind = _read_description(files).get("kind")
+    architecture = _read_description(files).get("architecture")
     for file in LAYOUT:
-        if not (file.hashed and kind in file.of and counts(file)):
+        if not (file.hashed and architecture in file.of and counts(file)):
             continue
         if file in (VALIDATION, UNTIED_VALIDATION):
             if (found := validation_file(files)) and found[0] is file:
@@ -213,17 +213,23 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
 
 def _read_single(files: ModelFiles) -> AnyModel:
     folder, description = files.folder, _read_description(files)
-    kind = description.get("kind")
-    if kind == ENSEMBLE:
+    architecture = description.get("architecture")
+    if architecture == ENSEMBLE:
         raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is no single model")
-    if kind not in SINGLE:
-        raise damaged(folder, f"{CONFIG.name}: a model of the kind {str(kind)[:100]!r}")
-    for name in required_files(kind):
+    if architecture not in SINGLE:
+        raise damaged(
+            folder, f"{CONFIG.name}: a model of the architecture {str(architecture)[:100]!r}"
+        )
+    for name in required_files(architecture):
         if not files.has(name):
             raise damaged(folder, f"there is no {name} in it")
     if not isinstance(description.get("scores"), dict):
         raise damaged(folder, f"{CONFIG.name}: there are no scores")
-    return read_ngram_model(files, description) if kind == NGRAMS else _read(files, description)
+    return (
+        read_ngram_model(files, description)
+        if architecture == NGRAMS
+        else _read(files, description)
+    )
 
 
 def _read(files: ModelFiles, description: dict[str, Any]) -> Model:
@@ -247,7 +253,7 @@ def _read(files: ModelFiles, description: dict[str, Any]) -> Model:
         weights,
         description["scores"],
         files.folder,
-        read_reference(files, config.lev_size),
+        read_typicality(files, config.lev_size),
         read_styles(files, config.lev_size),
     )
 

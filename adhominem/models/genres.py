@@ -1,4 +1,4 @@
-"""What the kinds of text are that a model knows, in words: kinds.json in its folder.
+"""What the genres are that a model knows, in words: genres.json in its folder.
 
 Kinds have the names of the training corpora, which mean nothing to others.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adhominem.models.files import ModelFiles, reading
-from adhominem.models.layout import KINDS
+from adhominem.models.layout import GENRES
 
 _REMEDY = (
     'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
@@ -16,13 +16,13 @@ _REMEDY = (
 )
 
 
-def read_kinds(folder: Path | ModelFiles) -> dict[str, str]:
-    """The words for each kind, by its name; none where the model does not say."""
+def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
+    """The words for each genre, by its name; none where the model does not say."""
     files = ModelFiles.at(folder)
-    if not files.has(KINDS.name):
+    if not files.has(GENRES.name):
         return {}
-    with reading(files.folder, KINDS.name, _REMEDY):
-        found = files.json(KINDS)
+    with reading(files.folder, GENRES.name, _REMEDY):
+        found = files.json(GENRES)
         if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
             raise ValueError("no object of strings")
         return found

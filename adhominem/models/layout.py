@@ -4,7 +4,7 @@ This is the one place that names them. A model's hash is that of all files on wh
 its warnings or a report depend (`hashed`); others are for people, or for other programs.
 
 A model is a network or an n-gram model by itself, or an ensemble, whose folder holds its members'
-folders. Its scales, the pairs behind them and the words for its kinds of text are those of the
+folders. Its scales, the pairs behind them and the words for its genres are those of the
 folder that is loaded: in a member they count for nothing (`of_whole`).
 """
 
@@ -24,7 +24,7 @@ class ModelFile:
 
     name: str
     holds: str
-    of: tuple[str, ...]  # the kinds of model that have it
+    of: tuple[str, ...]  # the architectures that have it
     required: bool = False
     hashed: bool = False  # answers, warnings or reports depend on it
     of_whole: bool = False  # it counts in the folder that is loaded alone
@@ -67,13 +67,13 @@ NGRAM_LIST = ModelFile(
 )
 STYLES = ModelFile(
     "styles.safetensors",
-    "kinds of text and the two-covariance model: in n-gram models and members of an ensemble",
+    "genres and the two-covariance model: in n-gram models and members of an ensemble",
     SINGLE,
     hashed=True,
     largest=4096 * _MB,
 )
-REFERENCE = ModelFile(
-    "reference.safetensors",
+TYPICALITY = ModelFile(
+    "typicality.safetensors",
     "what the training texts are like, for warnings",
     SINGLE,
     hashed=True,
@@ -105,9 +105,9 @@ UNTIED_VALIDATION = ModelFile(
     kept=False,
     largest=64 * _MB,  # of millions of pairs
 )
-KINDS = ModelFile(
-    "kinds.json",
-    "what the kinds of text are, in words, if somebody wrote it",
+GENRES = ModelFile(
+    "genres.json",
+    "what the genres are, in words, if somebody wrote it",
     EVERY,
     hashed=True,
     of_whole=True,
@@ -135,14 +135,14 @@ CURVES = ModelFile("tensorboard/", "the same as curves", (NETWORK,), kept=False)
 ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 
 LAYOUT = (
-    *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, REFERENCE),
-    *(CALIBRATION, VALIDATION, UNTIED_VALIDATION, KINDS),
+    *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
+    *(CALIBRATION, VALIDATION, UNTIED_VALIDATION, GENRES),
     *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
 )
 
 
-def required_files(kind: str) -> list[str]:
-    """The files without which a model of this kind is none."""
+def required_files(architecture: str) -> list[str]:
+    """The files without which a model of this architecture is none."""
     # An n-gram model has no two-covariance layer but that of its styles.
-    styles = [STYLES.name] if kind == NGRAMS else []
-    return [each.name for each in LAYOUT if each.required and kind in each.of] + styles
+    styles = [STYLES.name] if architecture == NGRAMS else []
+    return [each.name for each in LAYOUT if each.required and architecture in each.of] + styles

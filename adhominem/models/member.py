@@ -30,7 +30,7 @@ class Member:
         self.name = model.folder.name
         self.tokenizer = tokenizer
         self.vocabulary = model.vocabulary
-        self.reference, self.styles = model.reference, model.styles
+        self.typicality, self.styles = model.typicality, model.styles
         self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
         self.encoder = _encoder(model, threads, device)
         self.windows = model.config.data.windows if isinstance(model, Model) else None
@@ -47,29 +47,29 @@ class Member:
         tokens: list[str],
         starts: IntArray,
         times: IntArray,
-        look: Encoded | None = None,
+        attention: Encoded | None = None,
     ) -> Levs:
         """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
 
-        Where a `look` at the document was taken, a network need not run anew for its windows.
+        With the `attention` to the document, a network need not run anew for its windows.
         """
         topic = self._topic(document)
         if isinstance(self.encoder, NetworkEncoder):
-            return self.encoder.vary(tokens, topic, starts, times, look)
+            return self.encoder.vary(tokens, topic, starts, times, attention)
         return self.encoder.vary(tokens, topic, starts, times)
 
-    def look(self, document: Document, tokens: list[str]) -> Encoded | None:
+    def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
         """Where the network looked; None if this is no network."""
         if not isinstance(self.encoder, NetworkEncoder):
             return None
-        return self.encoder.look([tokens], [self._topic(document)])
+        return self.encoder.attend([tokens], [self._topic(document)])
 
     def _topic(self, document: Document) -> list[str]:
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
 
-    def strangeness(self, levs: FloatArray) -> FloatArray:
+    def atypicality(self, levs: FloatArray) -> FloatArray:
         """(documents,): above 1 is unlike the training texts."""
-        return np.zeros(len(levs)) if self.reference is None else self.reference.strangeness(levs)
+        return np.zeros(len(levs)) if self.typicality is None else self.typicality.atypicality(levs)
 
 
 def _scorer(model: AnyModel) -> MemberScorer:

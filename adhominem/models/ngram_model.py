@@ -17,7 +17,7 @@ from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import CARD, CONFIG, NGRAM_LIST, NGRAMS, WEIGHTS
 from adhominem.models.styles import read_styles
 from adhominem.models.tensors import Header, Shapes, check_shapes
-from adhominem.models.typicality import Reference, read_reference
+from adhominem.models.typicality import Typicality, read_typicality
 from adhominem.scoring.styles import Styles
 from adhominem.text.vocabulary import Vocabulary
 
@@ -40,7 +40,7 @@ class NgramModel:
     weights: Weights
     scores: dict[str, Any]  # on dev, by set
     folder: Path
-    reference: Reference | None = None
+    typicality: Typicality | None = None
     styles: Styles | None = None
 
     @property
@@ -70,7 +70,7 @@ def write_ngram_model(
 
     description = {
         "format": format_number,
-        "kind": NGRAMS,
+        "architecture": NGRAMS,
         "adhominem": version,
         "config": config.to_json(),
         "scores": scores,
@@ -108,7 +108,7 @@ def read_ngram_model(files: ModelFiles, description: dict[str, Any]) -> NgramMod
         weights,
         description["scores"],
         files.folder,
-        read_reference(files, config.lev_size),
+        read_typicality(files, config.lev_size),
         read_styles(files, config.lev_size),
     )
 
@@ -149,8 +149,8 @@ def _shapes(header: Header, strings: dict[str, tuple[str, ...]], config: NgramCo
             raise ValueError(f"{sizes[name]:,} {name}; config.json has fewer")
     columns = sum(sizes[channel] for channel in CHANNELS)
     shapes: dict[str, tuple[str, tuple[int, ...]]] = {
-        name: (kind, (columns, config.lev_size) if name == "projection" else (columns,))
-        for name, kind in _ARRAYS[config.form].items()
+        name: (dtype, (columns, config.lev_size) if name == "projection" else (columns,))
+        for name, dtype in _ARRAYS[config.form].items()
     }
     return {**shapes, **{name: ("I32", (sizes[name],)) for name in _BIGRAMS}}
 

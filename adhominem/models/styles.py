@@ -1,4 +1,4 @@
-"""The kinds of text and the two-covariance model behind them, in a model's folder."""
+"""The genres and the two-covariance model behind them, in a model's folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
 from adhominem.strict_json import parsed_json
 
-_MOST_KINDS = 1_000  # every text is compared with each of them
+_MOST_GENRES = 1_000  # every text is compared with each of them
 
 
 def write_styles(folder: Path, styles: Styles) -> None:
@@ -39,7 +39,7 @@ def write_styles(folder: Path, styles: Styles) -> None:
     elif isinstance(model, TwoCovariance):
         for name in ("author_mean", "projection", "spread"):
             arrays[name] = getattr(model, name).astype(np.float32)
-    data = save(arrays, metadata={"kinds": json.dumps(styles.kinds)})
+    data = save(arrays, metadata={"genres": json.dumps(styles.genres)})
     (folder / STYLES.name).write_bytes(data)
 
 
@@ -50,7 +50,7 @@ def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
         return None
 
     def check(header: Header, metadata: Mapping[str, str]) -> None:
-        check_shapes(header, _shapes(header, len(_kinds(metadata)), lev_size))
+        check_shapes(header, _shapes(header, len(_genres(metadata)), lev_size))
 
     with reading(files.folder, STYLES.name):
         found, metadata = files.tensors(STYLES, check)
@@ -68,23 +68,23 @@ def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
         whitening = arrays.get("whitening")
         if whitening is not None:
             whitening = whitening * arrays["whitening_lengths"]
-        return Styles(_kinds(metadata), arrays["centres"], model, usual, whitening)
+        return Styles(_genres(metadata), arrays["centres"], model, usual, whitening)
 
 
-def _kinds(metadata: Mapping[str, str]) -> tuple[str, ...]:
-    kinds = parsed_json(metadata.get("kinds", "null"))
-    if not isinstance(kinds, list) or not all(isinstance(each, str) for each in kinds):
-        raise ValueError("its kinds are no list of strings")
-    if not 0 < len(kinds) <= _MOST_KINDS or len(set(kinds)) < len(kinds):
-        raise ValueError(f"{len(kinds)} kinds; expected 1 to {_MOST_KINDS:,}, each once")
-    return tuple(kinds)
+def _genres(metadata: Mapping[str, str]) -> tuple[str, ...]:
+    genres = parsed_json(metadata.get("genres", "null"))
+    if not isinstance(genres, list) or not all(isinstance(each, str) for each in genres):
+        raise ValueError("its genres are no list of strings")
+    if not 0 < len(genres) <= _MOST_GENRES or len(set(genres)) < len(genres):
+        raise ValueError(f"{len(genres)} genres; expected 1 to {_MOST_GENRES:,}, each once")
+    return tuple(genres)
 
 
-def _shapes(header: Header, kinds: int, lev_size: int) -> Shapes:
+def _shapes(header: Header, genres: int, lev_size: int) -> Shapes:
     """What the arrays must be; some are there in one form of the model alone."""
     row, square = (lev_size,), (lev_size, lev_size)
     shapes: dict[str, tuple[str, tuple[int, ...]]] = {
-        "centres": ("F32", (kinds, lev_size)),
+        "centres": ("F32", (genres, lev_size)),
         "usual": ("F32", (1,)),
     }
     if "isotropic" in header:

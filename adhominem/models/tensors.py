@@ -118,11 +118,11 @@ def _is_size(number: object) -> bool:
 
 def check_shapes(header: Header, expected: Shapes) -> None:
     """A ValueError unless these arrays are there, each of its type and shape."""
-    for name, (kind, shape) in expected.items():
+    for name, (dtype, shape) in expected.items():
         if name not in header:
             raise ValueError(f"there is no {name} in it")
         found = header[name]
         if found.shape != shape:
             raise ValueError(f"{name} is {found.shape}; the other files expect {shape}")
-        if found.dtype != _TYPES[kind]:
-            raise ValueError(f"{name} is of the type {found.dtype}; expected {_TYPES[kind]}")
+        if found.dtype != _TYPES[dtype]:
+            raise ValueError(f"{name} is of the type {found.dtype}; expected {_TYPES[dtype]}")

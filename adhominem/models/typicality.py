@@ -1,6 +1,6 @@
 """What the training texts of a model are like, so that it can tell what is unlike them.
 
-reference.safetensors   the LEVs' mean and whitening, and the limits of what is usual
+typicality.safetensors   the LEVs' mean and whitening, and the limits of what is usual
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.models.files import ModelFiles, reading
-from adhominem.models.layout import REFERENCE
+from adhominem.models.layout import TYPICALITY
 from adhominem.models.tensors import check_shapes
 
 FloatArray = npt.NDArray[np.float64]
@@ -23,7 +23,7 @@ _LEAST_ROOM = 1e-9  # that the other texts leave for one of them
 
 
 @dataclass(frozen=True)
-class Reference:
+class Typicality:
     """The limits of what is usual."""
 
     lev_mean: FloatArray  # (lev_size,)
@@ -35,7 +35,7 @@ class Reference:
     @classmethod
     def of(
         cls, levs: FloatArray, unknown_shares: FloatArray, lengths: npt.NDArray[np.int64]
-    ) -> Reference:
+    ) -> Typicality:
         """From some training texts: their LEVs, shares of unknown tokens, and tokens."""
         others, size = max(1, len(levs) - 1), levs.shape[1]
         mean = levs.mean(axis=0)
@@ -54,7 +54,7 @@ class Reference:
             np.array(np.quantile(lengths, 1 - _USUAL)),
         )
 
-    def strangeness(self, levs: FloatArray) -> FloatArray:
+    def atypicality(self, levs: FloatArray) -> FloatArray:
         """(documents,): how far LEVs are from the usual; above 1, 99% of texts are nearer."""
         return _distances(levs, self.lev_mean, self.lev_whitening) / self.distance_limit
 
@@ -64,33 +64,33 @@ def _distances(levs: FloatArray, mean: FloatArray, whitening: FloatArray) -> Flo
     return np.asarray(np.sqrt(np.square((levs - mean) @ whitening).mean(axis=1)))
 
 
-def write_reference(folder: Path, reference: Reference) -> None:
+def write_typicality(folder: Path, typicality: Typicality) -> None:
     """Put it into the model's folder."""
     from safetensors.numpy import save
 
     arrays = {
-        entry.name: np.atleast_1d(getattr(reference, entry.name)).astype(np.float32)
-        for entry in fields(reference)
+        entry.name: np.atleast_1d(getattr(typicality, entry.name)).astype(np.float32)
+        for entry in fields(typicality)
     }
-    (folder / REFERENCE.name).write_bytes(save(arrays))
+    (folder / TYPICALITY.name).write_bytes(save(arrays))
 
 
-def read_reference(folder: Path | ModelFiles, lev_size: int) -> Reference | None:
+def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:
     """That of a model whose LEVs have this size; None where it has none."""
     files = ModelFiles.at(folder)
-    if not files.has(REFERENCE.name):
+    if not files.has(TYPICALITY.name):
         return None
-    limits = [entry.name for entry in fields(Reference)[2:]]
+    limits = [entry.name for entry in fields(Typicality)[2:]]
     expected = {
         "lev_mean": ("F32", (lev_size,)),
         "lev_whitening": ("F32", (lev_size, lev_size)),
         **dict.fromkeys(limits, ("F32", (1,))),
     }
-    with reading(files.folder, REFERENCE.name):
-        found, _ = files.tensors(REFERENCE, lambda header, _: check_shapes(header, expected))
+    with reading(files.folder, TYPICALITY.name):
+        found, _ = files.tensors(TYPICALITY, lambda header, _: check_shapes(header, expected))
         arrays = {name: found[name].astype(np.float64) for name in expected}
         if arrays["distance_limit"][0] <= 0:
             raise ValueError("its distance_limit is not above 0")
-        return Reference(
+        return Typicality(
             arrays["lev_mean"], arrays["lev_whitening"], *(arrays[name][0] for name in limits)
         )

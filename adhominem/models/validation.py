@@ -2,7 +2,7 @@
 
 A file in the model's folder has the log Bayes factor of each calibration pair, by a map that has
 seen neither the pair nor its authors, within the bounds of the model, and under which condition it
-was found. A pair may be there several times: shortened, or twice as if its kind of text were
+was found. A pair may be there several times: shortened, or twice as if its genre were
 unknown.
 
 They belong to one calibration. So calibration.json has their hash, and the file has it in its name:
@@ -32,7 +32,7 @@ RECALIBRATE = "calibrate the model again"
 _TYPES = {
     "log_bayes_factor": "F32",
     "same_author": "BOOL",
-    "kind": "I32",
+    "genre": "I32",
     "words": "I32",
     "population": "BOOL",
     "known": "BOOL",
@@ -45,20 +45,20 @@ _NEAR = 1.5  # times as long, or as short, is a like length
 class Validation:
     """One entry a pair."""
 
-    kinds: tuple[str, ...]  # the names of the pair sets
+    genres: tuple[str, ...]  # the names of the pair sets
     log_bayes_factor: npt.NDArray[np.float32]  # (pairs,), in nats, calibrated
     same_author: npt.NDArray[np.bool_]
-    kind: npt.NDArray[np.int32]  # which of the kinds
+    genre: npt.NDArray[np.int32]  # which of the genres
     words: npt.NDArray[np.int32]  # of the shorter text
     population: npt.NDArray[np.bool_]  # whether with a population
-    known: npt.NDArray[np.bool_]  # whether the model knew of this kind of text
+    known: npt.NDArray[np.bool_]  # whether the model knew of this genre
 
     def __post_init__(self) -> None:
-        arrays = [getattr(self, each.name) for each in fields(self) if each.name != "kinds"]
+        arrays = [getattr(self, each.name) for each in fields(self) if each.name != "genres"]
         if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
             raise ValueError("the arrays must be rows of one length")
-        if len(self.kind) and not 0 <= self.kind.min() <= self.kind.max() < len(self.kinds):
-            raise ValueError("a pair is of no kind")
+        if len(self.genre) and not 0 <= self.genre.min() <= self.genre.max() < len(self.genres):
+            raise ValueError("a pair is of no genre")
 
     def __len__(self) -> int:
         return len(self.log_bayes_factor)
@@ -67,40 +67,40 @@ class Validation:
         arrays = {
             each.name: getattr(self, each.name)[chosen]
             for each in fields(self)
-            if each.name != "kinds"
+            if each.name != "genres"
         }
         return replace(self, **arrays)
 
     @classmethod
     def joined(cls, parts: list[Validation]) -> Validation:
-        """All pairs of several, which name the same kinds."""
+        """All pairs of several, which name the same genres."""
         arrays = {
             each.name: np.concatenate([getattr(part, each.name) for part in parts])
             for each in fields(cls)
-            if each.name != "kinds"
+            if each.name != "genres"
         }
-        return cls(parts[0].kinds, **arrays)
+        return cls(parts[0].genres, **arrays)
 
-    def like(self, words: int, kind: str, population: bool) -> tuple[Validation, str]:
+    def like(self, words: int, genre: str, population: bool) -> tuple[Validation, str]:
         """The pairs found under like conditions, and what these are in words.
 
-        `words` are those of the shorter side, `kind` is a kind of text that the model knows, or
+        `words` are those of the shorter side, `genre` is a genre that the model knows, or
         "" where it knows none like the texts. Where too few pairs are left, a condition is
-        dropped: first the kind, then the length.
+        dropped: first the genre, then the length.
         """
         found = self[self.population == population]
         told = ["with a population" if population else "without a population"]
-        if not population and not found.known.all():  # else the model knows of no kinds at all
-            found = found[found.known == bool(kind)]
-            if not kind:
-                told.append("as if the model did not know their kind of text")
+        if not population and not found.known.all():  # else the model knows of no genres at all
+            found = found[found.known == bool(genre)]
+            if not genre:
+                told.append("as if the model did not know their genre")
         near = found[(found.words <= words * _NEAR) & (found.words >= words / _NEAR)]
-        if kind in self.kinds:
-            some = near[near.kind == self.kinds.index(kind)]
+        if genre in self.genres:
+            some = near[near.genre == self.genres.index(genre)]
             if some._suffices():
-                near, told = some, [*told, f"of the kind “{kind}”"]
+                near, told = some, [*told, f"of the genre “{genre}”"]
             else:
-                told.append(f"of all kinds, since too few of this length are of “{kind}”")
+                told.append(f"of all genres, since too few of this length are of “{genre}”")
         if not near._suffices():
             return found, ", ".join(
                 [*told, "of any length, since too few are as long as these texts"]
@@ -119,7 +119,7 @@ def write_validation(folder: Path, validation: Validation) -> str:
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES}
-    return write_pairs(folder, save(arrays, {"kinds": json.dumps(validation.kinds)}))
+    return write_pairs(folder, save(arrays, {"genres": json.dumps(validation.genres)}))
 
 
 def write_pairs(folder: Path, data: bytes) -> str:
@@ -162,14 +162,14 @@ def read_validation(folder: Path | ModelFiles) -> Validation | None:
         return None
     with reading(files.folder, found[1], RECALIBRATE):
         arrays, metadata = files.tensors(found[0], _check, found[1])
-        kinds = parsed_json(metadata["kinds"])
-        if not isinstance(kinds, list) or not all(isinstance(each, str) for each in kinds):
-            raise ValueError("its kinds are no list of strings")
-        return Validation(tuple(kinds), **arrays)
+        genres = parsed_json(metadata["genres"])
+        if not isinstance(genres, list) or not all(isinstance(each, str) for each in genres):
+            raise ValueError("its genres are no list of strings")
+        return Validation(tuple(genres), **arrays)
 
 
 def _check(header: Header, metadata: Mapping[str, Any]) -> None:
     if set(header) != set(_TYPES):
         raise ValueError(f"it has {', '.join(header)}; expected {', '.join(_TYPES)}")
     shape = header["words"].shape
-    check_shapes(header, {name: (kind, shape) for name, kind in _TYPES.items()})
+    check_shapes(header, {name: (dtype, shape) for name, dtype in _TYPES.items()})

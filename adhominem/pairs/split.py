@@ -1,8 +1,8 @@
 """Split a corpus by author into train, dev and test, with nothing of one in another.
 
-An author's side is decided by a hash of seed and name: the same whatever the order
+An author's part is decided by a hash of seed and name: the same whatever the order
 of the files. The documents are read twice, first for what is known of them and then
-to be copied; between the two, texts that stand on two sides under two names are
+to be copied; between the two, texts that stand in two parts under two names are
 taken out of the earlier one.
 """
 
@@ -28,8 +28,8 @@ from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.readers import Source, check_names
 from adhominem.text.writing import write_folder, write_whole
 
-SIDES = ("train", "dev", "test")
-NO_SIDE = -1  # a document that was left out
+PARTS = ("train", "dev", "test")
+NO_PART = -1  # a document that was left out
 IntArray = npt.NDArray[np.int64]
 
 
@@ -53,8 +53,8 @@ class SplitOptions:
 
 
 @dataclass(frozen=True)
-class SideCounts:
-    """One corpus on one side: a cell of the paper's Table 1, and its fingerprint."""
+class PartCounts:
+    """One corpus in one part: a cell of the paper's Table 1, and its fingerprint."""
 
     authors: int
     documents: int
@@ -74,8 +74,8 @@ class SplitReport:
     """What was split how; saved as `manifest.json`."""
 
     options: SplitOptions
-    sides: dict[str, dict[str, SideCounts]]  # side -> corpus -> counts
-    totals: dict[str, SideCounts]  # side -> counts of all corpora together
+    parts: dict[str, dict[str, PartCounts]]  # part -> corpus -> counts
+    totals: dict[str, PartCounts]  # part -> counts of all corpora together
     removed_duplicates: list[dict[str, object]]
     documents_left_out_for_topic: int
     duplicates_within_a_side_under_two_names: int
@@ -83,10 +83,10 @@ class SplitReport:
 
     def table(self) -> tuple[list[str], list[list[str | int]]]:
         """The paper's Table 1 for these corpora: the names of the columns, and the rows."""
-        corpora = list(self.sides[SIDES[0]])
-        lines = {corpus: [self.sides[side][corpus] for side in SIDES] for corpus in corpora}
+        corpora = list(self.parts[PARTS[0]])
+        lines = {corpus: [self.parts[part][corpus] for part in PARTS] for corpus in corpora}
         if len(corpora) > 1:
-            lines["all"] = [self.totals[side] for side in SIDES]
+            lines["all"] = [self.totals[part] for part in PARTS]
         rows: list[list[str | int]] = [
             [
                 name,
@@ -96,16 +96,16 @@ class SplitReport:
             ]
             for name, cells in lines.items()
         ]
-        return ["corpus", *(f"{side} pairs" for side in SIDES), "authors", "documents"], rows
+        return ["corpus", *(f"{part} pairs" for part in PARTS), "authors", "documents"], rows
 
     def remarks(self) -> list[str]:
         """What was left out, and what is in doubt."""
         found = (
-            (len(self.removed_duplicates), "copies of a text on a later side were taken out"),
+            (len(self.removed_duplicates), "copies of a text in a later part were taken out"),
             (self.documents_left_out_for_topic, "documents were left out to keep topics apart"),
             (
                 self.duplicates_within_a_side_under_two_names,
-                "texts stand on one side twice, under two names: their labels are in doubt",
+                "texts stand in one part twice, under two names: their labels are in doubt",
             ),
         )
         return [f"{count:,} {what}" for count, what in found if count]
@@ -150,79 +150,79 @@ def split(
             for document in source.documents(skipped=skipped, on_bytes=on_bytes):
                 survey.add(document, source.name)
         labels = survey.labels.labels()
-        sides = assign_sides(labels, options)
-        left_out = int((sides == NO_SIDE).sum())
+        parts = assign_parts(labels, options)
+        left_out = int((parts == NO_PART).sum())
         duplicates = find_duplicates(survey.fingerprints, options.duplicate_share)
-        cluster = _clusters(len(sides), duplicates)
-        removed = _remove_across(sides, cluster, duplicates)
+        cluster = _clusters(len(parts), duplicates)
+        removed = _remove_across(parts, cluster, duplicates)
         count = partial(_count, labels=labels, survey=survey, seed=options.seed)
         report = SplitReport(
             options,
             {
                 name: {
-                    corpus: count(np.flatnonzero((sides == side) & (labels.corpus == index)))
+                    corpus: count(np.flatnonzero((parts == part) & (labels.corpus == index)))
                     for index, corpus in enumerate(labels.corpus_names)
                 }
-                for side, name in enumerate(SIDES)
+                for part, name in enumerate(PARTS)
             },
-            {name: count(np.flatnonzero(sides == side)) for side, name in enumerate(SIDES)},
+            {name: count(np.flatnonzero(parts == part)) for part, name in enumerate(PARTS)},
             [
                 {"id": survey.ids[gone], "duplicate_of": survey.ids[kept], "share": share}
                 for gone, kept, share in removed
             ],
             left_out,
-            _count_two_names(sides, labels, cluster),
+            _count_two_names(parts, labels, cluster),
             [str(error) for error in skipped or ()],
         )
-        _copy(sources, folder, sides, on_bytes)
+        _copy(sources, folder, parts, on_bytes)
         with write_whole(folder / "manifest.json") as file:
             json.dump(asdict(report), file, indent=2, ensure_ascii=False)
             file.write("\n")
     return report
 
 
-def assign_sides(labels: Labels, options: SplitOptions) -> IntArray:
-    """(documents,): the index in SIDES of each document, or NO_SIDE where topic and author differ.
+def assign_parts(labels: Labels, options: SplitOptions) -> IntArray:
+    """(documents,): the index in PARTS of each document, or NO_PART where topic and author differ.
 
-    For disjoint topics, authors and topics are each given a side, and a document stays
+    For disjoint topics, authors and topics are each given a part, and a document stays
     if both agree or it has no topic. The authors are shared out so that the documents
     that stay come out in the shares asked for.
     """
-    shares = np.array(options.shares)  # (sides,)
-    # The roots: what stays of a side is its share of the topics times that of the authors.
+    shares = np.array(options.shares)  # (parts,)
+    # The roots: what stays of a part is its share of the topics times that of the authors.
     topic_shares = np.sqrt(shares) / np.sqrt(shares).sum()
     known = labels.topic != UNKNOWN_LABEL
-    author_side = np.full(len(labels.author_names), NO_SIDE, dtype=np.int64)
+    author_part = np.full(len(labels.author_names), NO_PART, dtype=np.int64)
     home = _home_corpus(labels)
     for corpus in np.unique(home):  # each corpus by itself, so that small ones get their share too
         authors = np.flatnonzero(home == corpus)
-        counts = np.bincount(labels.author, minlength=len(author_side))[authors]
+        counts = np.bincount(labels.author, minlength=len(author_part))[authors]
         author_shares = shares
         if options.topic_disjoint:
             stay = 1 - known[np.isin(labels.author, authors)].mean() * (1 - topic_shares)
-            author_shares = np.divide(shares, stay, out=np.zeros(len(SIDES)), where=shares > 0)
+            author_shares = np.divide(shares, stay, out=np.zeros(len(PARTS)), where=shares > 0)
             author_shares /= author_shares.sum()
         names = [labels.author_names[author] for author in authors]
-        author_side[authors] = _sides_by_hash(
+        author_part[authors] = _parts_by_hash(
             names, counts, author_shares, f"{options.seed}/author"
         )
-    sides = author_side[labels.author]
+    parts = author_part[labels.author]
     if options.topic_disjoint:
         counts = np.bincount(labels.topic[known], minlength=len(labels.topic_names))
-        topic_side = _sides_by_hash(
+        topic_part = _parts_by_hash(
             labels.topic_names, counts, topic_shares, f"{options.seed}/topic"
         )
         agree = ~known
-        agree[known] = topic_side[labels.topic[known]] == sides[known]
-        sides = np.where(agree, sides, NO_SIDE)
-    for side, (name, share) in enumerate(zip(SIDES, options.shares, strict=True)):
-        if share > 0 and not (sides == side).any():
+        agree[known] = topic_part[labels.topic[known]] == parts[known]
+        parts = np.where(agree, parts, NO_PART)
+    for part, (name, share) in enumerate(zip(PARTS, options.shares, strict=True)):
+        if share > 0 and not (parts == part).any():
             raise OptionError(
                 f"{len(labels.author_names)} authors"
                 f"{f' and {len(labels.topic_names)} topics' if options.topic_disjoint else ''} "
                 f"are too few to give {name} a share of {share}"
             )
-    return sides
+    return parts
 
 
 def _home_corpus(labels: Labels) -> IntArray:
@@ -233,18 +233,18 @@ def _home_corpus(labels: Labels) -> IntArray:
     return home
 
 
-def _sides_by_hash(
+def _parts_by_hash(
     names: Sequence[str], counts: IntArray, shares: npt.NDArray[np.float64], key: str
 ) -> IntArray:
-    """(names,): a side for each; the middle of its documents, in hash order, decides."""
+    """(names,): a part for each; the middle of its documents, in hash order, decides."""
     hashes = [blake2b(f"{key}/{name}".encode(), digest_size=16).digest() for name in names]
     order = np.array(sorted(range(len(names)), key=lambda index: hashes[index]), dtype=np.int64)
     ends = np.cumsum(counts[order])
     middles = (ends - counts[order] / 2) / max(1, ends[-1] if len(ends) else 0)
-    sides = np.empty(len(names), dtype=np.int64)
+    parts = np.empty(len(names), dtype=np.int64)
     borders = np.cumsum(shares)[:-1]
-    sides[order] = np.searchsorted(borders, middles, side="right")
-    return sides
+    parts[order] = np.searchsorted(borders, middles, side="right")
+    return parts
 
 
 def _clusters(count: int, duplicates: Sequence[Duplicate]) -> IntArray:
@@ -263,38 +263,38 @@ def _clusters(count: int, duplicates: Sequence[Duplicate]) -> IntArray:
 
 
 def _remove_across(
-    sides: IntArray, cluster: IntArray, duplicates: Sequence[Duplicate]
+    parts: IntArray, cluster: IntArray, duplicates: Sequence[Duplicate]
 ) -> list[tuple[int, int, float | None]]:
-    """Take copies off all sides but the last that has one; return (gone, kept, share).
+    """Take copies out of all parts but the last that has one; return (gone, kept, share).
 
     What is taken off train by mistake costs little, what stays by mistake makes dev and
     test look better than they are. The share is None for the copy of a copy.
     """
-    last = np.full(len(sides), NO_SIDE)  # (clusters,)
-    np.maximum.at(last, cluster, sides)
-    kept = {int(cluster[index]): index for index in np.flatnonzero(sides == last[cluster])[::-1]}
+    last = np.full(len(parts), NO_PART)  # (clusters,)
+    np.maximum.at(last, cluster, parts)
+    kept = {int(cluster[index]): index for index in np.flatnonzero(parts == last[cluster])[::-1]}
     share = {(pair.first, pair.second): round(pair.share, 3) for pair in duplicates}
     removed = []
-    for index in np.flatnonzero((sides != NO_SIDE) & (sides < last[cluster])):
+    for index in np.flatnonzero((parts != NO_PART) & (parts < last[cluster])):
         other = kept[int(cluster[index])]
         pair = (int(min(index, other)), int(max(index, other)))
         removed.append((int(index), int(other), share.get(pair)))
-        sides[index] = NO_SIDE
+        parts[index] = NO_PART
     return removed
 
 
-def _count_two_names(sides: IntArray, labels: Labels, cluster: IntArray) -> int:
-    """Texts that stay on one side under two names: there, the labels are in doubt."""
-    here = sides != NO_SIDE
+def _count_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> int:
+    """Texts that stay in one part under two names: there, the labels are in doubt."""
+    here = parts != NO_PART
     names = np.unique(np.stack([cluster[here], labels.author[here]], axis=1), axis=0)
     return int((np.bincount(names[:, 0]) > 1).sum())
 
 
-def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> SideCounts:
+def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> PartCounts:
     """The counts of some documents."""
     pairs = draw_epoch(labels.select(documents), seed=seed, epoch=0)
     content = b"".join(sorted(survey.digests[index] for index in documents))
-    return SideCounts(
+    return PartCounts(
         len(np.unique(labels.author[documents])),
         len(documents),
         sum(survey.words[index] for index in documents),
@@ -307,22 +307,22 @@ def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> S
 def _copy(
     sources: Sequence[Source],
     folder: Path,
-    sides: IntArray,
+    parts: IntArray,
     on_bytes: Callable[[int], None] | None,
 ) -> None:
-    """The second reading: each document to its side. It skips what the first one skipped."""
-    for name in SIDES:
+    """The second reading: each document to its part. It skips what the first one skipped."""
+    for name in PARTS:
         (folder / name).mkdir()
-    side_of = iter(sides.tolist())
+    part_of = iter(parts.tolist())
     for source in sources:
         with ExitStack() as stack:
             files: dict[int, TextIO] = {}  # none where it would stay empty: readers refuse that
             for document in source.documents(skipped=[], on_bytes=on_bytes):
-                side = next(side_of)
-                if side == NO_SIDE:
+                part = next(part_of)
+                if part == NO_PART:
                     continue
-                if side not in files:
-                    path = folder / SIDES[side] / f"{source.name}.jsonl.zst"
-                    files[side] = stack.enter_context(write_whole(path))
-                json.dump(asdict(document), files[side], ensure_ascii=False)
-                files[side].write("\n")
+                if part not in files:
+                    path = folder / PARTS[part] / f"{source.name}.jsonl.zst"
+                    files[part] = stack.enter_context(write_whole(path))
+                json.dump(asdict(document), files[part], ensure_ascii=False)
+                files[part].write("\n")

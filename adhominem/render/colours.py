@@ -7,7 +7,7 @@ it is 9. A text that is looked at evenly is pale, whatever its length.
 
 A contribution has a sign and five levels, fifths of the strongest one that is shown. Nothing that
 the eye must tell apart differs in its hue alone: passages have bars and tokens have backgrounds,
-and the two signs have two kinds of lines.
+and the two signs have two styles of line.
 """
 
 from __future__ import annotations

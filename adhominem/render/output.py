@@ -12,42 +12,42 @@ from adhominem.text.writing import write_whole
 _BY_ENDING = {".html": "html", ".htm": "html", ".png": "png", ".tex": "latex", ".txt": "terminal"}
 
 
-def kind_of(output: Path, chosen: str | None = None) -> str:
+def format_of(output: Path, chosen: str | None = None) -> str:
     """What is written to a file: as `chosen`, or as its ending says."""
-    kind = chosen or _BY_ENDING.get(output.suffix.lower(), "")
-    if not kind:
+    format = chosen or _BY_ENDING.get(output.suffix.lower(), "")
+    if not format:
         raise OptionError(
             f"{output} has no known ending; expected {', '.join(_BY_ENDING)}, or --format"
         )
-    return kind
+    return format
 
 
 def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
     """Write it as `chosen`, or as the ending of the file says."""
-    kind = kind_of(output, chosen)
-    if kind == "png":
+    format = format_of(output, chosen)
+    if format == "png":
         from adhominem.render.png import png_heat_map
 
         png_heat_map(explanation, output)
         return
     with write_whole(output) as file:
-        file.write(explanation_text(explanation, kind))
+        file.write(explanation_text(explanation, format))
 
 
 def explanation_text(
     explanation: Explanation,
-    kind: str,
+    format: str,
     environment: Mapping[str, str] | None = None,
     width: int = 80,
 ) -> str:
     """An explanation as html, latex, or for a terminal of some environment and width."""
-    if kind == "png":
+    if format == "png":
         raise OptionError("a picture goes to a file; expected -o picture.png")
-    if kind == "html":
+    if format == "html":
         from adhominem.render.html import explanation_page
 
         return explanation_page(explanation)
-    if kind == "latex":
+    if format == "latex":
         from adhominem.render.latex import latex_heat_map
 
         return latex_heat_map(explanation)

@@ -94,20 +94,20 @@ def background(verification: Verification) -> str:
             f"{signed(population.log10_bayes_factor_without)}."
         )
     likeness = verification.likeness
-    if likeness is None or not likeness.kinds:
+    if likeness is None or not likeness.genres:
         return ""
-    kind, share = next(iter(likeness.kinds.items()))
+    genre, share = next(iter(likeness.genres.items()))
     return (
         "No population was given: of the training texts these are most like "
-        f"{likeness.name(kind)} ({share:.0%}), and {how_far(likeness)}."
+        f"{likeness.name(genre)} ({share:.0%}), and {how_far(likeness)}."
     )
 
 
 def how_far(likeness: Likeness) -> str:
     """How far the texts are from those of training, in words."""
-    if likeness.unlikeness > 1:
-        return f"{likeness.unlikeness:.1f} times as far from them as nearly all training texts"
-    share = f"{likeness.unlikeness:.1f} of the limit"
+    if likeness.atypicality > 1:
+        return f"{likeness.atypicality:.1f} times as far from them as nearly all training texts"
+    share = f"{likeness.atypicality:.1f} of the limit"
     return f"not farther from them than nearly all training texts ({share})"
 
 

@@ -54,16 +54,16 @@ def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colou
     """What a terminal can show, as far as its environment tells (see no-color.org)."""
     if environment.get("NO_COLOR") or not (is_terminal or environment.get("FORCE_COLOR")):
         return "none"
-    kind = environment.get("TERM", "").lower()
-    if kind == "dumb":
+    term = environment.get("TERM", "").lower()
+    if term == "dumb":
         return "none"
-    if environment.get("COLORTERM", "").lower() in ("truecolor", "24bit") or kind.endswith(
+    if environment.get("COLORTERM", "").lower() in ("truecolor", "24bit") or term.endswith(
         "direct"
     ):
         return "truecolor"
     if environment.get("WT_SESSION"):  # Windows Terminal, which sets nothing else
         return "truecolor"
-    return "256" if "256" in kind else "none"
+    return "256" if "256" in term else "none"
 
 
 def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) -> str:

@@ -10,10 +10,10 @@ from adhominem.report.tippett import Drawing
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph; `kind` is number, verbal, strong, note, or nothing special."""
+    """A paragraph; `style` is number, verbal, strong, note, or nothing special."""
 
     text: str
-    kind: str = ""
+    style: str = ""
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ def listed(texts: Sequence[ReportedText]) -> str:
 def population_blocks(report: Report) -> Iterator[Block]:
     """The relevant population and what it did, or what it means that there is none."""
     yield Paragraph(
-        "Texts of one kind and time are alike, whoever wrote them. A relevant population is a set "
-        "of texts of the same kind by other people: only how the texts of the case depart from it "
+        "Texts of one genre and time are alike, whoever wrote them. A relevant population is a set "
+        "of texts of the same genre by other people: only how the texts of the case depart from it "
         "speaks of their authors."
     )
     population = report.population
@@ -91,15 +91,15 @@ def population_blocks(report: Report) -> Iterator[Block]:
 
 def _guess(report: Report) -> str:
     likeness = report.likeness
-    if likeness is None or not likeness.kinds:
+    if likeness is None or not likeness.genres:
         return "learnt from the training texts of the model alone."
-    kind, share = max(likeness.kinds.items(), key=lambda each: each[1])
+    genre, share = max(likeness.genres.items(), key=lambda each: each[1])
     far = f"and {how_far(likeness)}"
-    if likeness.unlikeness > 1:
+    if likeness.atypicality > 1:
         far = f"but {how_far(likeness)}: the guess may well be wrong"
     return (
         "guessed. Of the model's training texts, these are most like "
-        f"“{likeness.name(kind)}” ({share:.0%} of the guess), {far}."
+        f"“{likeness.name(genre)}” ({share:.0%} of the guess), {far}."
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.models.calibration import Grounds, read_grounds
+from adhominem.models.calibration import CalibrationEvidence, read_evidence
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import model_hash
 from adhominem.models.shipped import model_folder
@@ -20,15 +20,15 @@ from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
 
 LOG_10 = log(10)
-_MOSTLY = 0.5  # share of a kind of text from which on the texts count as of this kind
-_ANY_KIND = "*"  # the texts are like the training texts, but of no one kind
+_MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre
+_ANY_GENRE = "*"  # the texts are like the training texts, but of no one genre
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationFacts:
     """What makes the model's Bayes factors honest, and how far they reach."""
 
-    kind: str
+    method: str
     sets: tuple[str, ...]  # the pair sets that it was fitted to
     pairs: int
     same_author: int | None  # of the pairs; None where the model does not say
@@ -83,9 +83,9 @@ def calibration_facts(
     """Those of a calibration; what it was fitted to is known only where its files tell."""
     if calibration is None:
         return None
-    told = Grounds() if files is None else read_grounds(files, population=population)
+    told = CalibrationEvidence() if files is None else read_evidence(files, population=population)
     return CalibrationFacts(
-        kind=calibration.kind,
+        method=calibration.method,
         sets=told.sets,
         pairs=calibration.pairs,
         same_author=told.same_author,
@@ -104,22 +104,22 @@ def like_pairs(
     """The pairs of known authors under like conditions, and these in words; None without any."""
     if validation is None:
         return None
-    kind = _kind(likeness)
-    found, condition = validation.like(words, kind, population)
-    if likeness is not None and kind in likeness.described:
-        condition = condition.replace(f"“{kind}”", f"“{likeness.name(kind)}”")
+    genre = _genre(likeness)
+    found, condition = validation.like(words, genre, population)
+    if likeness is not None and genre in likeness.described:
+        condition = condition.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
     same = int(found.same_author.sum())
     return (found, condition) if 0 < same < len(found) else None
 
 
-def _kind(likeness: Likeness | None) -> str:
-    """The kind of text that the model takes the texts for, as `Validation.like` has it."""
-    if likeness is None or not likeness.kinds:  # it knows no kinds: all pairs are alike to it
-        return _ANY_KIND
-    if likeness.unlikeness > 1:
+def _genre(likeness: Likeness | None) -> str:
+    """The genre that the model takes the texts for, as `Validation.like` has it."""
+    if likeness is None or not likeness.genres:  # it knows no genres: all pairs are alike to it
+        return _ANY_GENRE
+    if likeness.atypicality > 1:
         return ""
-    kind, share = max(likeness.kinds.items(), key=lambda each: each[1])
-    return kind if share >= _MOSTLY else _ANY_KIND
+    genre, share = max(likeness.genres.items(), key=lambda each: each[1])
+    return genre if share >= _MOSTLY else _ANY_GENRE
 
 
 def validation_facts(pairs: Validation, condition: str, log_bayes_factor: float) -> ValidationFacts:

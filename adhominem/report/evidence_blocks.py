@@ -12,7 +12,7 @@ from adhominem.report.tippett import tippett
 from adhominem.verify.cautions import UNCALIBRATED
 
 _KIND_IS_GUESSED = (
-    "Which kind of text these texts are like is the model's guess; whether such pairs are like the "
+    "Which genre these texts are like is the model's guess; whether such pairs are like the "
     "case is for the examiner to judge."
 )
 _UNSEEN = 0.05  # the chance that something of the share named was not seen once
@@ -134,7 +134,7 @@ def calibration_blocks(report: Report) -> Iterator[Block]:
         pairs += f", {found.same_author:,} of them by one author"
     if found.authors is not None:
         pairs += f"; {found.authors:,} authors, none of them among those of the training texts"
-    rows = [("Map", found.kind), ("Fitted to", pairs)]
+    rows = [("Map", found.method), ("Fitted to", pairs)]
     if found.sets:
         rows.append(("Pair sets", ", ".join(found.sets)))
     if found.cllr_before is not None and found.cllr_after is not None:

@@ -128,11 +128,11 @@ def _block(block: Block) -> str:
 
 def _paragraph(paragraph: Paragraph) -> str:
     text = on_page(paragraph.text)
-    if paragraph.kind == "number":
+    if paragraph.style == "number":
         name, _, number = text.rpartition(" ")
         return f'<p class="report-number">{name} <strong>{number}</strong></p>'
-    kind = f' class="report-{paragraph.kind}"' if paragraph.kind else ""
-    return f"<p{kind}>{text}</p>"
+    css_class = f' class="report-{paragraph.style}"' if paragraph.style else ""
+    return f"<p{css_class}>{text}</p>"
 
 
 def _bullets(bullets: Bullets) -> str:
@@ -173,8 +173,8 @@ def _table(table: Table) -> str:
         bodies.append(f"<tbody>\n{body}\n</tbody>")
     rows = "\n".join(bodies)
     # It can be scrolled where it is too wide, by the keyboard, too.
-    kind = "report-table report-long" if table.notes else "report-table"
-    return f"""<div class="{kind}" role="region" aria-label="{on_page(table.caption)}" tabindex="0">
+    name = "report-table report-long" if table.notes else "report-table"
+    return f"""<div class="{name}" role="region" aria-label="{on_page(table.caption)}" tabindex="0">
 <table>
 <caption>{on_page(table.caption)}</caption>
 <thead><tr>{heads}</tr></thead>

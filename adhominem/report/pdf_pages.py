@@ -163,7 +163,7 @@ def _words(text: str, style: str = "", bullet: str | None = None) -> Words:
 def _block(block: Block) -> Iterator[Flowable]:
     match block:
         case Paragraph():
-            yield _words(block.text, block.kind)
+            yield _words(block.text, block.style)
         case Bullets():
             yield from _bullets(block)
         case Facts():

@@ -23,50 +23,50 @@ def as_json(value: Any) -> Any:
     return value
 
 
-def from_json(kind: type[Built], data: Any) -> Built:
+def from_json(genre: type[Built], data: Any) -> Built:
     """A dataclass from what `as_json` made of it; a ValueError if it is not that."""
-    built = _read(kind, data, kind.__name__)
-    assert isinstance(built, kind)
+    built = _read(genre, data, genre.__name__)
+    assert isinstance(built, genre)
     return built
 
 
-def _read(kind: Any, data: Any, name: str) -> Any:
-    origin, inner = get_origin(kind), get_args(kind)
+def _read(genre: Any, data: Any, name: str) -> Any:
+    origin, inner = get_origin(genre), get_args(genre)
     if origin is UnionType:  # X | None
         if data is None and NoneType in inner:
             return None
-        (kind,) = (each for each in inner if each is not NoneType)
-        return _read(kind, data, name)
+        (genre,) = (each for each in inner if each is not NoneType)
+        return _read(genre, data, name)
     if origin is tuple:
         return _read_tuple(inner, data, name)
     if origin is dict:
         _check(isinstance(data, dict), name)
         return {str(key): _read(inner[1], each, name) for key, each in data.items()}
-    if is_dataclass(kind):
-        return _read_dataclass(kind, data, name)
-    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+    if is_dataclass(genre):
+        return _read_dataclass(genre, data, name)
+    if genre is float and isinstance(data, int) and not isinstance(data, bool):
         try:
             data = float(data)
         except OverflowError:
             raise ValueError(f"{name} is not what it should be") from None
-    _check(type(data) is kind and (kind is not float or isfinite(data)), name)
-    _check(kind is not str or not _HALF.search(data), name)
+    _check(type(data) is genre and (genre is not float or isfinite(data)), name)
+    _check(genre is not str or not _HALF.search(data), name)
     return data
 
 
 def _read_tuple(inner: tuple[Any, ...], data: Any, name: str) -> tuple[Any, ...]:
     _check(isinstance(data, list), name)
-    kinds = [inner[0]] * len(data) if inner[-1] is Ellipsis else list(inner)
-    _check(len(kinds) == len(data), name)
-    return tuple(_read(kind, each, name) for kind, each in zip(kinds, data, strict=True))
+    genres = [inner[0]] * len(data) if inner[-1] is Ellipsis else list(inner)
+    _check(len(genres) == len(data), name)
+    return tuple(_read(genre, each, name) for genre, each in zip(genres, data, strict=True))
 
 
-def _read_dataclass(kind: Any, data: Any, name: str) -> Any:
-    hints = get_type_hints(kind)
+def _read_dataclass(genre: Any, data: Any, name: str) -> Any:
+    hints = get_type_hints(genre)
     _check(isinstance(data, dict) and set(data) <= set(hints), name)
     read = {each: _read(hints[each], data[each], f"{name}.{each}") for each in data}
     try:
-        return kind(**read)
+        return genre(**read)
     except TypeError as error:  # something is missing
         raise ValueError(str(error)) from None
 

@@ -210,7 +210,7 @@ def _limits(report: Report) -> Iterator[Block]:
         yield Bullets(items, "Found with these texts")
     else:
         yield Paragraph("The software found nothing unusual in these texts to warn of.")
-    yield Paragraph("Of every comparison of this kind it must be kept in mind:")
+    yield Paragraph("Of every comparison of this genre it must be kept in mind:")
     yield Bullets(_LIMITS)
 
 

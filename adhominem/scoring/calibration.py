@@ -19,7 +19,7 @@ from adhominem.scoring.pooling import pool
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-KINDS = ("logistic", "isotonic")
+METHODS = ("logistic", "isotonic")
 _STEP = 0.01  # of the search for the bounds, in decades
 _LARGEST = 1e30  # number in a map: no fit comes near
 _RIDGE = 1e-3  # keeps the slope finite where the scores separate the classes without fault
@@ -32,7 +32,7 @@ class Calibration:
     All are in nats. A logistic map is a line, two points; an isotonic one is a flight of steps.
     """
 
-    kind: str
+    method: str
     scores: tuple[float, ...]
     log_bayes_factors: tuple[float, ...]
     lower_bound: float  # of the log Bayes factor
@@ -41,19 +41,21 @@ class Calibration:
 
     def __post_init__(self) -> None:
         knots, factors = np.array(self.scores), np.array(self.log_bayes_factors)
-        if self.kind not in KINDS:
-            raise OptionError(f"the calibration is {self.kind!r}; expected {' or '.join(KINDS)}")
+        if self.method not in METHODS:
+            raise OptionError(
+                f"the calibration is {self.method!r}; expected {' or '.join(METHODS)}"
+            )
         if len(knots) != len(factors) or not len(knots):
             raise OptionError(
                 f"{len(knots)} scores and {len(factors)} log Bayes factors; expected as many"
             )
-        if self.kind == "logistic" and len(knots) != 2:
+        if self.method == "logistic" and len(knots) != 2:
             raise OptionError(f"a logistic calibration with {len(knots)} scores; expected 2 points")
         if not (np.abs([knots, factors]) < _LARGEST).all():
             raise OptionError("a point of the calibration is not finite, or beyond all bounds")
         if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
             raise OptionError("the calibration is not monotone; expected rising scores and factors")
-        if self.kind == "logistic" and not np.isfinite(self._slope):
+        if self.method == "logistic" and not np.isfinite(self._slope):
             raise OptionError("the slope of the calibration is not finite")
         if not self.lower_bound <= self.upper_bound:
             raise OptionError(
@@ -67,7 +69,7 @@ class Calibration:
     def unbounded(self, scores: npt.ArrayLike) -> FloatArray:
         """The same as if there were no bounds."""
         values = np.asarray(scores, dtype=np.float64)
-        if self.kind == "logistic":
+        if self.method == "logistic":
             start, origin = self.log_bayes_factors[0], self.scores[0]
             return np.asarray(start + self._slope * (values - origin))
         return np.interp(values, self.scores, self.log_bayes_factors)
@@ -97,13 +99,13 @@ class Calibration:
             raise OptionError(f"the bounds are {bounds}; expected numbers")
         if type(data["pairs"]) is not int or data["pairs"] < 0:
             raise OptionError("pairs is no number of pairs")
-        return cls(kind=data["kind"], pairs=data["pairs"], **points, **bounds)  # type: ignore[arg-type]
+        return cls(method=data["method"], pairs=data["pairs"], **points, **bounds)  # type: ignore[arg-type]
 
 
 def calibrate(
     scores: npt.ArrayLike,
     same_author: npt.ArrayLike,
-    kind: str = "logistic",
+    method: str = "logistic",
     weight: FloatArray | None = None,
 ) -> Calibration:
     """Fit the map and find its bounds. Both classes must occur.
@@ -111,23 +113,23 @@ def calibrate(
     A logistic map may weigh pairs (pairs,): within each class, only their ratios matter.
     """
     values, same = np.asarray(scores, dtype=np.float64), np.asarray(same_author, dtype=bool)
-    if kind not in KINDS:
-        raise OptionError(f"the calibration is {kind!r}; expected {' or '.join(KINDS)}")
+    if method not in METHODS:
+        raise OptionError(f"the calibration is {method!r}; expected {' or '.join(METHODS)}")
     if values.shape != same.shape or values.ndim != 1:
         raise OptionError(
             f"{values.size} scores and {same.size} labels; expected as many, in one row each"
         )
     if same.all() or not same.any():
         raise OptionError(
-            "there are pairs of one kind only; expected some by the same author and some by "
+            "there are only one class of pairs; expected some by the same author and some by "
             "different authors"
         )
     if not np.isfinite(values).all():
         raise OptionError("some scores are no finite numbers; expected log Bayes factors")
     weight = np.ones(len(values)) if weight is None else weight
-    knots, factors = _line(values, same, weight) if kind == "logistic" else _steps(values, same)
+    knots, factors = _line(values, same, weight) if method == "logistic" else _steps(values, same)
     free = Calibration(
-        kind=kind,
+        method=method,
         scores=tuple(knots.tolist()),
         log_bayes_factors=tuple(factors.tolist()),
         lower_bound=-np.inf,

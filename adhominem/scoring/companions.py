@@ -9,7 +9,7 @@ Cohort. How alike two texts are is seen against how alike each of them is to all
 texts are like many.
 
 Clearness. A member of a model counts by how clearly it, too, sets apart the pairs that are nearest
-to each other for the other members: where it does not, this is no kind of text for it.
+to each other for the other members: where it does not, this is no genre for it.
 
 A text has no companions among strangers: texts that are a little nearer by chance would be taken
 for some. So all this is for texts that are compared with each other, not for a population of
@@ -40,9 +40,9 @@ _LARGEST_WEIGHT = 0.5  # the text itself has 1
 _RANKS = 4.0  # so many texts that are nearer lower the weight to 1/e
 _KEPT_RANKS = 32  # with more, it is none: next to nothing is left of the weight
 _COPY = 0.9  # cosine from which on a text is a copy, not one more text of the author
-_NEAREST = 2  # each text's nearest ones, by which the clearness of a member is judged
-_LEAST_CLEARNESS = 0.1
-_TRUST = 3  # the power of its clearness, by which a member is heard
+_NEAREST = 2  # each text's nearest ones, by which the separation of a member is judged
+_LEAST_SEPARATION = 0.1
+_TRUST = 3  # the power of its separation, by which a member is weights
 _FEWEST_OTHERS = 10  # texts that make a cohort
 _LEAST_DEVIATION = 0.005  # of cosines with a cohort
 _SAME_RANK = 1e-3  # deviations: a difference that comes from rounding
@@ -61,8 +61,10 @@ class Companions:
             )
         self._styles = [_units(table) for table in styles]  # (texts, size) each
         cosines = [table @ table.T for table in self._styles]  # (texts, texts) each
-        self.clearness, deviations = _clearness(cosines)  # (members,) each
-        self._weights = np.array(self.clearness, np.float32) ** 2 / np.array(deviations, np.float32)
+        self.separation, deviations = _separation(cosines)  # (members,) each
+        self._weights = np.array(self.separation, np.float32) ** 2 / np.array(
+            deviations, np.float32
+        )
         near = self._joined(cosines)
         self._middles, self._deviations = _spread(near)  # (texts,) each
         standard = self._standardised(near, self._middles, self._deviations)
@@ -159,13 +161,13 @@ def _sides(styles: Array, sides: npt.NDArray[np.integer]) -> Array:
     return _units(np.add.reduceat(styles, np.searchsorted(sides, np.arange(count))))
 
 
-def hearing(clearness: Sequence[float], usual: Sequence[float]) -> FloatArray:
-    """(members,): how much each member is heard, 1 on average, by its clearness and the usual."""
-    heard = (np.array(clearness) / np.array(usual)) ** _TRUST
-    return np.asarray(heard / heard.mean())
+def member_weights(separation: Sequence[float], usual: Sequence[float]) -> FloatArray:
+    """(members,): the weight of each member, 1 on average, by its separation and the usual."""
+    weights = (np.array(separation) / np.array(usual)) ** _TRUST
+    return np.asarray(weights / weights.mean())
 
 
-def _clearness(cosines: Sequence[Array]) -> tuple[tuple[float, ...], list[float]]:
+def _separation(cosines: Sequence[Array]) -> tuple[tuple[float, ...], list[float]]:
     """How clearly each member sets the others' nearest pairs apart, in deviations; and these."""
     upper = np.triu_indices(len(cosines[0]), 1)
     standards, deviations = [], []
@@ -175,14 +177,14 @@ def _clearness(cosines: Sequence[Array]) -> tuple[tuple[float, ...], list[float]
         deviations.append(max(_DEVIATION * float(np.median(np.abs(values - middle))), 1e-12))
         standards.append((cosine - middle) / np.float32(deviations[-1]))
     together = sum(standards, start=np.zeros_like(cosines[0]))
-    clearness = []
+    separation = []
     for standard in standards:
         # A single member is asked of its own pairs: nothing depends on it.
         others = together - standard if len(standards) > 1 else together
         pairs = _nearest_pairs(others)
         clear = float(np.median(standard[pairs])) if pairs.any() else 0.0
-        clearness.append(max(clear, _LEAST_CLEARNESS))
-    return tuple(clearness), deviations
+        separation.append(max(clear, _LEAST_SEPARATION))
+    return tuple(separation), deviations
 
 
 def _nearest_pairs(near: Array) -> BoolArray:

@@ -60,13 +60,13 @@ class Fusion:
     are taken as they are.
     """
 
-    kind: str = "mean"
+    method: str = "mean"
     weights: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in FUSIONS:
-            raise OptionError(f"the fusion is {self.kind!r}; expected {' or '.join(FUSIONS)}")
-        if self.kind == "logistic" and len(self.weights) != 1:
+        if self.method not in FUSIONS:
+            raise OptionError(f"the fusion is {self.method!r}; expected {' or '.join(FUSIONS)}")
+        if self.method == "logistic" and len(self.weights) != 1:
             raise OptionError(f"a logistic fusion with {len(self.weights)} rows; expected 1")
         if len(set(map(len, self.weights))) > 1:
             raise OptionError("the fusion has rows of different lengths")
@@ -84,7 +84,7 @@ class Fusion:
                 f"weights for {weights.shape[1] - 1} scores; there are {len(design) - 1}"
             )
         found = weights @ design  # (rows, pairs)
-        return ensemble_log_bayes_factor(list(found)) if self.kind == "mean" else found[0]
+        return ensemble_log_bayes_factor(list(found)) if self.method == "mean" else found[0]
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
@@ -94,7 +94,7 @@ class Fusion:
     def from_json(cls, data: dict[str, Any]) -> Fusion:
         """The fusion that `to_json` wrote."""
         rows = tuple(tuple(map(float, row)) for row in data["weights"])
-        return cls(kind=str(data["kind"]), weights=rows)
+        return cls(method=str(data["method"]), weights=rows)
 
 
 @dataclass(frozen=True)
@@ -117,20 +117,20 @@ class Scale:
 def fit_fusion(
     scores: Scores,
     same_author: BoolArray,
-    kind: str = "logistic",
+    method: str = "logistic",
     weight: FloatArray | None = None,
 ) -> Fusion:
     """Fit to pairs with known truth, each with a weight (pairs,).
 
     No member may count against its own evidence: one that would is left out.
     """
-    if kind not in FUSIONS:
-        raise OptionError(f"the fusion is {kind!r}; expected {' or '.join(FUSIONS)}")
+    if method not in FUSIONS:
+        raise OptionError(f"the fusion is {method!r}; expected {' or '.join(FUSIONS)}")
     weight = np.ones(len(same_author)) if weight is None else weight
     members = range(len(scores.members))
-    heard = [[member] for member in members] if kind == "mean" else [list(members)]
+    heard = [[member] for member in members] if method == "mean" else [list(members)]
     rows = tuple(tuple(_fit(scores, same_author, weight, some).tolist()) for some in heard)
-    return Fusion(kind=kind, weights=rows)
+    return Fusion(method=method, weights=rows)
 
 
 def _fit(

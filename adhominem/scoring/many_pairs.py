@@ -1,7 +1,7 @@
 """The log Bayes factors of many pairs of texts at once: what `Styles` says of them one by one.
 
 The centre that a pair is moved to depends on the pair, but it always is a mixture of the same few
-points: the centres of the kinds, and the mean of the population. So an isotropic model needs only
+points: the centres of the genres, and the mean of the population. So an isotropic model needs only
 the products of LEVs with each other and with these points. Each LEV, of many thousand numbers, is
 read once, and in all pairs of a corpus not once a pair.
 
@@ -46,7 +46,7 @@ def pair_context(
     if population is not None:
         return np.zeros((1, len(first)))
     middles = 0.5 * (first.astype(np.float64) + second)
-    return styles.novelty(styles.whitened(middles), 2)[None]
+    return styles.genre_atypicality(styles.whitened(middles), 2)[None]
 
 
 def style_factors(
@@ -93,7 +93,7 @@ def style_context(styles: Styles, levs: AnyFloats, population: Centre | None = N
     texts = styles.whitened(levs)
     parts = [np.zeros(0)]
     for first, second in _pairs_in_parts(len(levs)):
-        parts.append(styles.novelty(0.5 * (texts[first] + texts[second]), 2))
+        parts.append(styles.genre_atypicality(0.5 * (texts[first] + texts[second]), 2))
     return np.concatenate(parts)[None]
 
 
@@ -159,7 +159,7 @@ class _Mixture:
 class _Points:
     """The points whose mixtures are centres, and how they are mixed."""
 
-    rows: FloatArray  # (points, lev_size): the centres of the kinds, the population's mean
+    rows: FloatArray  # (points, lev_size): the centres of the genres, the population's mean
     origin: FloatArray  # (lev_size,): in their midst
     products: FloatArray  # (points, points), from there
     styles: Styles
@@ -176,11 +176,11 @@ class _Points:
     def mixture(self, pairs: _Geometry) -> _Mixture:
         """The centres of some pairs."""
         to_points = pairs.to_points[0] + pairs.to_points[1]  # (pairs, points)
-        kinds = slice(len(self.styles.kinds))
-        # Less what is the same for all kinds: the squared distances to the middle of the pair.
-        guess = self.styles.mix(np.diag(self.products)[kinds] - to_points[:, kinds])
+        genres = slice(len(self.styles.genres))
+        # Less what is the same for all genres: the squared distances to the middle of the pair.
+        guess = self.styles.mix(np.diag(self.products)[genres] - to_points[:, genres])
         weights = np.full(to_points.shape, 1 - self.guess_share)
-        weights[:, kinds] = self.guess_share * guess
+        weights[:, genres] = self.guess_share * guess
         square = ((weights @ self.products) * weights).sum(axis=1)  # of the centre
         along = [(side * weights).sum(axis=1) for side in pairs.to_points]
         return _Mixture(

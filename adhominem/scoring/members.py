@@ -44,15 +44,15 @@ class MemberScorer(Protocol):
         """(pairs,) and (contexts, pairs): of all pairs of LEVs (documents, lev_size)."""
 
     def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
-        """(documents, size): how texts depart from a population of their kind."""
+        """(documents, size): how texts depart from a population of their genre."""
 
-    def without(self, kind: str, nearest: int) -> MemberScorer:
-        """The same, as if a kind of text, and so many most like it, had not been known."""
+    def without(self, genre: str, nearest: int) -> MemberScorer:
+        """The same, as if a genre, and so many most like it, had not been known."""
 
 
 @dataclass(frozen=True)
 class StyleScorer:
-    """By what is left of a LEV once it is moved to the centre of its kind of text."""
+    """By what is left of a LEV once it is moved to the centre of its genre."""
 
     styles: Styles
 
@@ -68,7 +68,7 @@ class StyleScorer:
         return self.styles.log_bayes_factor(_doubles(first), _doubles(second), centre)
 
     def context(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """See `MemberScorer`: the novelty of the texts."""
+        """See `MemberScorer`: the genre_atypicality of the texts."""
         if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
             return pair_context(self.styles, first, second, centre)
         return self.styles.context(_doubles(first), _doubles(second), centre)
@@ -84,9 +84,9 @@ class StyleScorer:
         """See `MemberScorer`."""
         return self.styles.style(levs, centre)
 
-    def without(self, kind: str, nearest: int) -> StyleScorer:
+    def without(self, genre: str, nearest: int) -> StyleScorer:
         """See `MemberScorer`."""
-        return StyleScorer(self.styles.without(kind, nearest))
+        return StyleScorer(self.styles.without(genre, nearest))
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class LayerScorer:
         """See `MemberScorer`."""
         return self.moved(levs, centre) - self.layer.author_mean
 
-    def without(self, kind: str, nearest: int) -> LayerScorer:
-        """See `MemberScorer`: it knows of no kinds."""
+    def without(self, genre: str, nearest: int) -> LayerScorer:
+        """See `MemberScorer`: it knows of no genres."""
         return self
 
     def moved(self, levs: AnyFloats, centre: Centre | None) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The relevant population: texts of the kind at hand, by anybody."""
+"""The relevant population: texts of the genre at hand, by anybody."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adhominem.errors import OptionError
 from adhominem.pairs.duplicates import Fingerprint, fingerprint
 from adhominem.scoring.companions import Companions
 
-_FEWEST = 5  # texts: fewer say hardly anything of a kind
+_FEWEST = 5  # texts: fewer say hardly anything of a genre
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Population:
     lev_mean: npt.NDArray[np.float64]  # (lev_size,)
     prints: tuple[Fingerprint, ...] = ()  # of its texts where they are known: to find copies
     companions: Companions | None = None  # if it is the texts themselves that are compared
-    kinds: Mapping[str, float] = field(default_factory=dict)  # shares of texts like each of them
+    genres: Mapping[str, float] = field(default_factory=dict)  # shares of texts like each of them
 
     @classmethod
     def of(cls, levs: npt.NDArray[np.floating], texts: Iterable[str] = ()) -> Population:
@@ -33,7 +33,7 @@ class Population:
         if len(levs) < _FEWEST:
             raise OptionError(
                 f"the population has {len(levs)} different text{'' if len(levs) == 1 else 's'}; "
-                f"expected {_FEWEST} or more, and better 50, of the kind of text at hand"
+                f"expected {_FEWEST} or more, and better 50, of the genre at hand"
             )
         prints = tuple(fingerprint(text) for text in dict.fromkeys(texts))
         return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64), prints)

@@ -16,7 +16,7 @@ class Scales:
     alone: Scale = field(default_factory=Scale)
     population: Scale | None = None
     companions: Scale | None = None
-    usual_clearness: tuple[float, ...] = ()  # of each member: see `scoring.companions`
+    usual_separation: tuple[float, ...] = ()  # of each member: see `scoring.companions`
 
     def of(self, population: Population | None) -> Scale:
         """The scale for a comparison with this population, or without one.
@@ -32,15 +32,15 @@ class Scales:
     def check(self, name: str, members: int, contexts: int) -> None:
         """A ModelError unless they are for so many members, and contexts of their scores."""
         found = ""
-        if len(self.usual_clearness) not in (0, members):
-            found = f"usual_clearness is for {len(self.usual_clearness)} members"
+        if len(self.usual_separation) not in (0, members):
+            found = f"usual_separation is for {len(self.usual_separation)} members"
         for scale in (self.alone, self.population, self.companions):
             if scale is None or not scale.fusion.weights:
                 continue
             rows, columns = len(scale.fusion.weights), len(scale.fusion.weights[0])
             if columns != 1 + members + contexts:
                 found = f"weights for {columns - 1} scores"
-            elif scale.fusion.kind == "mean" and rows != members:
+            elif scale.fusion.method == "mean" and rows != members:
                 found = f"{rows} rows of weights"
         if found:
             raise ModelError(

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.scoring.companions import FEWEST, MOST, Companions, hearing
+from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
 from adhominem.scoring.fusion import Scores
 from adhominem.scoring.many_pairs import OnPairs
 from adhominem.scoring.members import AnyFloats, MemberScorer, Sides
@@ -96,9 +96,9 @@ class Scorer:
         ]
         return Scores.joined([self._no_scores(0), *parts])
 
-    def without(self, kind: str, nearest: int = 0) -> Scorer:
-        """The same, as if a kind of text, and so many most like it, had not been known."""
-        return replace(self, members=tuple(each.without(kind, nearest) for each in self.members))
+    def without(self, genre: str, nearest: int = 0) -> Scorer:
+        """The same, as if a genre, and so many most like it, had not been known."""
+        return replace(self, members=tuple(each.without(genre, nearest) for each in self.members))
 
     def with_companions(self, population: Population, levs: Levs) -> Population:
         """A population, and what its texts (documents, lev_size) tell of each other, if they can.
@@ -196,8 +196,8 @@ class Scorer:
         if min(sizes) == 0:
             raise OptionError("a side without documents; expected at least one")
         styles = self._styles(np.concatenate(sides), population)
-        usual = self.scales.usual_clearness or companions.clearness
-        heard = hearing(companions.clearness, usual)  # (members,)
+        usual = self.scales.usual_separation or companions.separation
+        heard = member_weights(companions.separation, usual)  # (members,)
         return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * heard[:, None]
 
 

@@ -1,14 +1,14 @@
-"""From LEVs to what is compared: how a text departs from others of its kind.
+"""From LEVs to what is compared: how a text departs from others of its genre.
 
-A LEV tells what kind of text it is of (a blog, a sermon) louder than who wrote it. So it is moved
-to the centre of its kind and brought to unit length; what is left is the author's. The centre is
-the mean of a *relevant population*, texts of that kind by anybody. Where none is given, it is
-guessed from the kinds of text that the model was trained on.
+A LEV tells what genre it is of (a blog, a sermon) louder than who wrote it. So it is moved
+to the centre of its genre and brought to unit length; what is left is the author's. The centre is
+the mean of a *relevant population*, texts of that genre by anybody. Where none is given, it is
+guessed from the genres that the model was trained on.
 
 One more number says how much a score is worth, the *context* of a comparison:
 
-    novelty  how far the texts as a whole are from the nearest kind of training text; texts of a
-             kind that the model does not know resemble each other, whoever wrote them
+    genre_atypicality  how far the texts as a whole are from the nearest genre; texts of a
+             genre that the model does not know resemble each other, whoever wrote them
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ FloatArray = npt.NDArray[np.float64]
 Centre = tuple[FloatArray, int]  # the mean LEV of a population, and how many texts it is of
 
 _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
-_LARGEST_WHITENED = 2_048  # dimensions that novelty is measured in
-_SHRINKAGE = 0.5  # of the covariance within kinds to a multiple of the identity
+_LARGEST_WHITENED = 2_048  # dimensions that genre_atypicality is measured in
+_SHRINKAGE = 0.5  # of the covariance within genres to a multiple of the identity
 _SHARPNESS = 1.0  # of the guess
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
 _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
@@ -35,13 +35,13 @@ _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
 
 @dataclass(frozen=True)
 class Styles:
-    """The kinds of text in training, and the two-covariance model of what is left without them."""
+    """The genres in training, and the two-covariance model of what is left without them."""
 
-    kinds: tuple[str, ...]
-    centres: FloatArray  # (kinds, lev_size): the mean LEV of each
+    genres: tuple[str, ...]
+    centres: FloatArray  # (genres, lev_size): the mean LEV of each
     two_covariance: BayesFactorModel
     usual: float  # how far half of the training texts are from their centre, or farther
-    whitening: FloatArray | None = None  # (lev_size, lev_size): of the variation within kinds
+    whitening: FloatArray | None = None  # (lev_size, lev_size): of the variation within genres
 
     @classmethod
     def fit(
@@ -51,7 +51,7 @@ class Styles:
         corpora: npt.NDArray[np.integer],
         names: Sequence[str],
     ) -> Styles:
-        """From the training LEVs (documents, lev_size): each corpus is a kind of text."""
+        """From the training LEVs (documents, lev_size): each corpus is a genre."""
         present = np.unique(corpora)
         centres = np.array([levs[corpora == each].mean(axis=0) for each in present], np.float64)
         rest = levs - centres[np.searchsorted(present, corpora)]
@@ -63,48 +63,50 @@ class Styles:
         else:
             several = np.bincount(authors)[authors] > 1
             model = TwoCovariance(max_iterations=30).fit(styles[several], authors[several])
-        kinds = tuple(names[each] for each in present)
+        genres = tuple(names[each] for each in present)
         small = levs.shape[1] <= _LARGEST_WHITENED
-        return cls(kinds, centres, model, usual, _whitening(rest) if small else None)
+        return cls(genres, centres, model, usual, _whitening(rest) if small else None)
 
-    def without(self, kind: str, nearest: int = 0) -> Styles:
-        """The same as if this kind of text, and so many most like it, had not been known.
+    def without(self, genre: str, nearest: int = 0) -> Styles:
+        """The same as if this genre, and so many most like it, had not been known.
 
-        The last kind stays.
+        The last genre stays.
         """
-        if kind not in self.kinds:
+        if genre not in self.genres:
             return self
-        own = self.centres[self.kinds.index(kind)]
+        own = self.centres[self.genres.index(genre)]
         far = np.argsort(-np.square(self.centres - own).sum(axis=1), kind="stable")
         kept = np.sort(far[: max(1, len(far) - 1 - nearest)])
-        return replace(self, kinds=tuple(self.kinds[at] for at in kept), centres=self.centres[kept])
+        return replace(
+            self, genres=tuple(self.genres[at] for at in kept), centres=self.centres[kept]
+        )
 
     def guess(self, levs: FloatArray) -> FloatArray:
-        """(kinds,): how much each kind of training text takes part in the centre of these LEVs.
+        """(genres,): how much each genre takes part in the centre of these LEVs.
 
-        The LEVs are taken to be of one kind.
+        The LEVs are taken to be of one genre.
         """
         return self.mix(np.square(self.centres - levs.mean(axis=0)).sum(axis=1))
 
     def mix(self, distances: FloatArray) -> FloatArray:
-        """(..., kinds): shares by the squared distances (..., kinds) to the centres.
+        """(..., genres): shares by the squared distances (..., genres) to the centres.
 
         What is added to all distances of a row makes no difference.
         """
         rest = distances - distances.min(axis=-1, keepdims=True)
         scale = np.square(self.centres - self.centres.mean(axis=0)).sum(axis=1).mean()
-        weights = np.exp(-_SHARPNESS * len(self.kinds) * rest / max(float(scale), 1e-300))
+        weights = np.exp(-_SHARPNESS * len(self.genres) * rest / max(float(scale), 1e-300))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def shares(self, levs: FloatArray) -> dict[str, float]:
-        """What share of texts (documents, lev_size) is nearest to each kind; the largest first."""
+        """What share of texts (documents, lev_size) is nearest to each genre; the largest first."""
         distances = np.square(self.centres).sum(axis=1) - 2 * levs @ self.centres.T
-        counts = np.bincount(distances.argmin(axis=1), minlength=len(self.kinds))
+        counts = np.bincount(distances.argmin(axis=1), minlength=len(self.genres))
         order = np.argsort(-counts, kind="stable")
-        return {self.kinds[at]: float(counts[at] / len(levs)) for at in order if counts[at]}
+        return {self.genres[at]: float(counts[at] / len(levs)) for at in order if counts[at]}
 
     def centre(self, levs: FloatArray, population: Centre | None) -> FloatArray:
-        """(lev_size,): of the kind that these LEVs are of.
+        """(lev_size,): of the genre that these LEVs are of.
 
         A population's mean, as far as it has texts enough; the guess counts as a few more texts.
         """
@@ -115,7 +117,7 @@ class Styles:
         return np.asarray((1 - share) * population[0] + share * guess)
 
     def style(self, levs: FloatArray, population: Centre) -> FloatArray:
-        """(documents, lev_size): how texts of a population's kind depart from it."""
+        """(documents, lev_size): how texts of a population's genre depart from it."""
         return unit(levs - self.centre(population[0][None], population), self.usual)
 
     def log_bayes_factor(
@@ -138,34 +140,36 @@ class Styles:
         second: Sequence[FloatArray],
         population: Centre | None = None,
     ) -> FloatArray:
-        """(1, pairs): the novelty of each; with a population, no kind of text is novel."""
+        """(1, pairs): the genre_atypicality of each; with a population, no genre is novel."""
         if population is not None:
             return np.zeros((1, len(first)))
         sets = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
         means = np.array([levs.mean(axis=0) for levs in sets]).reshape(-1, self.centres.shape[1])
-        return self.novelty(self.whitened(means), np.array([len(levs) for levs in sets]))[None]
+        return self.genre_atypicality(self.whitened(means), np.array([len(levs) for levs in sets]))[
+            None
+        ]
 
     def whitened(self, levs: npt.NDArray[np.floating]) -> FloatArray:
-        """(rows, size): LEVs, or means of LEVs, in standard deviations within kinds."""
+        """(rows, size): LEVs, or means of LEVs, in standard deviations within genres."""
         if self.whitening is None:
             return np.zeros((len(levs), 0))
         return np.asarray((levs - self.centres.mean(axis=0)) @ self.whitening)
 
-    def novelty(self, means: FloatArray, texts: npt.ArrayLike) -> FloatArray:
-        """(rows,): how far texts as a whole are from the nearest kind, in standard deviations.
+    def genre_atypicality(self, means: FloatArray, texts: npt.ArrayLike) -> FloatArray:
+        """(rows,): how far texts as a whole are from the nearest genre, in standard deviations.
 
         Of each set of texts, the mean of the whitened LEVs (rows, size), and how many they are.
         """
         if self.whitening is None:
             return np.zeros(len(means))
-        kinds = self.whitened(self.centres)
-        nearest = np.argmin(np.square(kinds).sum(axis=1) - 2 * means @ kinds.T, axis=1)  # (rows,)
-        square = np.square(means - kinds[nearest]).sum(axis=1)
+        genres = self.whitened(self.centres)
+        nearest = np.argmin(np.square(genres).sum(axis=1) - 2 * means @ genres.T, axis=1)  # (rows,)
+        square = np.square(means - genres[nearest]).sum(axis=1)
         return np.asarray(np.sqrt(square * texts / means.shape[1]))
 
 
 def guess_share(population: Centre) -> float:
-    """Of the guessed kind in the centre of a population: the guess counts as a few more texts."""
+    """Of the guessed genre in the centre of a population: the guess counts as a few more texts."""
     return _GUESSED_TEXTS / (population[1] + _GUESSED_TEXTS)
 
 

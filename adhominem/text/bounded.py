@@ -31,7 +31,7 @@ _MEMORY_PER_BYTE = 4  # of a file: the libraries copy it
 _SECONDS = 60
 _SECONDS_PER_BYTE = 1 / 50_000  # a thick book takes a minute, and has some megabytes
 _MOST_SECONDS = 600
-_ERRORS = {kind.__name__: kind for kind in (DamagedFileError, EmptyTextError, TooLargeError)}
+_ERRORS = {error.__name__: error for error in (DamagedFileError, EmptyTextError, TooLargeError)}
 
 _is_bounded = False  # whether this process is one with bounds
 

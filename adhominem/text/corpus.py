@@ -25,7 +25,7 @@ import numpy.typing as npt
 from adhominem.errors import CorpusError
 from adhominem.strict_json import parsed_json
 from adhominem.text.inputs import note_input
-from adhominem.text.labels import KINDS, UNKNOWN_LABEL, Labels
+from adhominem.text.labels import LABELS, UNKNOWN_LABEL, Labels
 from adhominem.text.regular_file import open_regular, read_regular
 
 FORMAT = 1
@@ -39,13 +39,13 @@ _DAMAGE = (
 _LARGEST_DESCRIPTION = 2**26  # bytes
 _LARGEST_TABLES = 2**40
 
-_STRINGS = ("ids", "types", *(f"{kind}_names" for kind in KINDS))
+_STRINGS = ("ids", "types", *(f"{label}_names" for label in LABELS))
 _TABLES = {
     "offsets": np.dtype("<i8"),
     "topic_tokens": TOKEN_DTYPE,
     "topic_offsets": np.dtype("<i8"),
     "same_author": np.dtype(np.bool_),
-    **{kind: np.dtype("<i4") for kind in KINDS},
+    **{label: np.dtype("<i4") for label in LABELS},
     **{f"{name}.utf8": np.dtype(np.uint8) for name in _STRINGS},
     **{f"{name}.offsets": np.dtype("<i8") for name in _STRINGS},
 }
@@ -104,8 +104,8 @@ class PackedCorpus:
                 tokens=_map_tokens(folder / "tokens.bin", description["tokens"]),
                 offsets=tables["offsets"],
                 labels=Labels(
-                    **{f"{kind}_names": _strings(tables, f"{kind}_names") for kind in KINDS},  # type: ignore[arg-type]
-                    **{kind: tables[kind] for kind in KINDS},  # type: ignore[arg-type]
+                    **{f"{label}_names": _strings(tables, f"{label}_names") for label in LABELS},  # type: ignore[arg-type]
+                    **{label: tables[label] for label in LABELS},  # type: ignore[arg-type]
                 ),
                 ids=_strings(tables, "ids"),
                 types=_strings(tables, "types"),
@@ -130,10 +130,10 @@ class PackedCorpus:
             raise ValueError("the topics do not fit their tokens")
         if self.same_author is not None and 2 * len(self.same_author) != documents:
             raise ValueError(f"{len(self.same_author)} pairs of {documents} documents")
-        for kind in KINDS:
-            least = UNKNOWN_LABEL if kind in ("topic", "work") else 0
-            if getattr(self.labels, kind).min(initial=0) < least:
-                raise ValueError(f"a document with a {kind} of no name")
+        for label in LABELS:
+            least = UNKNOWN_LABEL if label in ("topic", "work") else 0
+            if getattr(self.labels, label).min(initial=0) < least:
+                raise ValueError(f"a document with a {label} of no name")
         for tokens in (self.tokens, self.topic_tokens):
             if tokens.max(initial=0) >= max(1, len(self.types)):
                 raise ValueError("a token of no type")
@@ -216,7 +216,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
 
 
 def _check_description(description: dict[str, Any]) -> None:
-    """A ValueError unless what is told of the corpus is of its kind."""
+    """A ValueError unless what is told of the corpus is of its label."""
     rows = description.get("corpora", [])
     steps = description.get("normalisation", [])
     counts = [description.get("documents"), description.get("tokens")]

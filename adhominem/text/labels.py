@@ -27,10 +27,12 @@ class Labels:
     corpus: Index  # (documents,)
 
     def __post_init__(self) -> None:
-        for kind in KINDS:
-            index, names = getattr(self, kind), getattr(self, f"{kind}_names")
+        for label in LABELS:
+            index, names = getattr(self, label), getattr(self, f"{label}_names")
             if index.shape != self.author.shape or index.max(initial=-1) >= len(names):
-                raise ValueError(f"the {kind} labels do not fit: {index.shape}, {len(names)} names")
+                raise ValueError(
+                    f"the {label} labels do not fit: {index.shape}, {len(names)} names"
+                )
 
     def __len__(self) -> int:
         return len(self.author)
@@ -49,27 +51,27 @@ class Labels:
         )
 
 
-KINDS = ("author", "topic", "work", "corpus")
+LABELS = ("author", "topic", "work", "corpus")
 
 
 class LabelCollector:
     """Gathers the labels of documents that stream by."""
 
     def __init__(self) -> None:
-        self._names: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
-        self._indices: dict[str, list[int]] = {kind: [] for kind in KINDS}
+        self._names: dict[str, dict[str, int]] = {label: {} for label in LABELS}
+        self._indices: dict[str, list[int]] = {label: [] for label in LABELS}
 
     def add(self, document: Document, corpus: str) -> None:
         """The next document."""
         values = (document.author, document.topic, document.work, corpus)
-        for kind, value in zip(KINDS, values, strict=True):
-            names = self._names[kind]
-            known = value or kind in ("author", "corpus")
+        for label, value in zip(LABELS, values, strict=True):
+            names = self._names[label]
+            known = value or label in ("author", "corpus")
             index = names.setdefault(value, len(names)) if known else UNKNOWN_LABEL
-            self._indices[kind].append(index)
+            self._indices[label].append(index)
 
     def labels(self) -> Labels:
         """The labels of all documents so far."""
-        names = {f"{kind}_names": list(self._names[kind]) for kind in KINDS}
-        indices = {kind: np.array(self._indices[kind], dtype=np.int32) for kind in KINDS}
+        names = {f"{label}_names": list(self._names[label]) for label in LABELS}
+        indices = {label: np.array(self._indices[label], dtype=np.int32) for label in LABELS}
         return Labels(**names, **indices)  # type: ignore[arg-type]

@@ -231,14 +231,14 @@ def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | Input
             yield error.at(path, number)
 
 
-def _field(row: dict[str, Any], name: str, kind: type) -> Any:
+def _field(row: dict[str, Any], name: str, expected: type) -> Any:
     if name not in row:
         raise MissingFieldError(
             f"the field '{name}' is missing; the row has: {', '.join(row) or 'none'}"
         )
-    if not isinstance(row[name], kind):
+    if not isinstance(row[name], expected):
         raise MissingFieldError(
-            f"the field '{name}' is {type(row[name]).__name__}, expected {kind.__name__}"
+            f"the field '{name}' is {type(row[name]).__name__}, expected {expected.__name__}"
         )
     return row[name]
 

@@ -30,7 +30,7 @@ from adhominem.errors import (
 from adhominem.processes import worker_pool
 from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
 from adhominem.text.document import Document
-from adhominem.text.labels import KINDS, LabelCollector, Labels
+from adhominem.text.labels import LABELS, LabelCollector, Labels
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
 from adhominem.text.prefix import prefix_tokens
@@ -158,7 +158,8 @@ class _Packer:
     def add(self, source: Source, documents: list[Document], batch: TokenBatch) -> None:
         types = self._types
         to_global = np.array(
-            [types.setdefault(kind, len(types)) for kind in batch.types], dtype=TOKEN_DTYPE
+            [types.setdefault(token_type, len(types)) for token_type in batch.types],
+            dtype=TOKEN_DTYPE,
         )
         data = to_global[batch.tokens].tobytes()
         self._file.write(data)
@@ -181,17 +182,17 @@ class _Packer:
         prefixes = [prefix_tokens(topic, self._tokenizer) for topic in labels.topic_names]
         types = self._types
         topic_tokens = [
-            types.setdefault(kind[:_LONGEST_TYPE], len(types))
+            types.setdefault(token_type[:_LONGEST_TYPE], len(types))
             for tokens in prefixes
-            for kind in tokens
+            for token_type in tokens
         ]
         strings = {"ids": self._ids, "types": list(types)}
-        strings |= {f"{kind}_names": getattr(labels, f"{kind}_names") for kind in KINDS}
+        strings |= {f"{label}_names": getattr(labels, f"{label}_names") for label in LABELS}
         arrays: dict[str, npt.NDArray[np.generic]] = {
             "offsets": np.cumsum([0, *self._lengths], dtype=np.int64),
             "topic_tokens": np.array(topic_tokens, dtype=TOKEN_DTYPE),
             "topic_offsets": np.cumsum([0, *map(len, prefixes)], dtype=np.int64),
-            **{kind: getattr(labels, kind) for kind in KINDS},
+            **{label: getattr(labels, label) for label in LABELS},
         }
         if same_author is not None:
             arrays["same_author"] = np.array(same_author, dtype=bool)
@@ -288,5 +289,5 @@ def _tokenize_batch(texts: list[str]) -> TokenBatch:
         tokens = _tokenizer.tokens(text)
         ids = map(lexicon.__getitem__, tokens)
         numbered.append(np.fromiter(ids, dtype=TOKEN_DTYPE, count=len(tokens)))
-    types = [kind[:_LONGEST_TYPE] for kind in lexicon]
+    types = [token_type[:_LONGEST_TYPE] for token_type in lexicon]
     return TokenBatch(types, np.concatenate(numbered), [len(tokens) for tokens in numbered])

@@ -50,7 +50,9 @@ class Vocabulary:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The token types that are words, in lower case, most frequent first."""
-        return tuple(kind.lower() for kind in self.token_types if kind[:1].isalpha())
+        return tuple(
+            token_type.lower() for token_type in self.token_types if token_type[:1].isalpha()
+        )
 
     @classmethod
     def build(
@@ -65,10 +67,14 @@ class Vocabulary:
         authors use would otherwise carry knowledge of them into the model.
         """
         options = options or VocabularyOptions()
-        seen = {kind: int(count) for kind, count in zip(types, counts, strict=True) if count > 0}
+        seen = {
+            token_type: int(count)
+            for token_type, count in zip(types, counts, strict=True)
+            if count > 0
+        }
         character_counts: dict[str, int] = {}
-        for kind, count in seen.items():
-            for character in kind:
+        for token_type, count in seen.items():
+            for character in token_type:
                 character_counts[character] = character_counts.get(character, 0) + count
         return cls(
             _most_frequent(seen, options.token_types),
@@ -78,13 +84,15 @@ class Vocabulary:
 
     def token_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
         """(types,): the id of each token type, `UNKNOWN` for a rare one."""
-        ids = {kind: id for id, kind in enumerate(self.token_types, start=len(SPECIAL))}
-        return np.array([ids.get(kind, UNKNOWN) for kind in types], dtype=np.int32)
+        ids = {token_type: id for id, token_type in enumerate(self.token_types, start=len(SPECIAL))}
+        return np.array([ids.get(token_type, UNKNOWN) for token_type in types], dtype=np.int32)
 
     def character_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
         """(types, characters): the first characters of each token type, padded."""
         size = self.characters_per_token
-        padded = "".join(kind[:size].ljust(size, "\0") for kind in types)  # no token holds a NUL
+        padded = "".join(
+            token_type[:size].ljust(size, "\0") for token_type in types
+        )  # no token holds a NUL
         codes = np.frombuffer(padded.encode("utf-32-le"), np.uint32).reshape(len(types), size)
         known = np.array([0, *map(ord, self.characters)], dtype=np.uint32)
         ids = np.array([PADDING, *range(len(SPECIAL), len(SPECIAL) + len(known) - 1)], np.int32)

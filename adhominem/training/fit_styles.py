@@ -22,7 +22,7 @@ _AT_ONCE = 200
 def fit_styles(
     model: AnyModel, corpus: PackedCorpus, on_documents: Callable[[int], None]
 ) -> Styles:
-    """The kinds of text as a model sees them, and the two-covariance model of the rest."""
+    """The genres as a model sees them, and the two-covariance model of the rest."""
     levs, documents = training_levs(model, corpus, on_documents)
     labels = corpus.labels
     return Styles.fit(levs, labels.author[documents], labels.corpus[documents], labels.corpus_names)
@@ -39,22 +39,22 @@ def training_levs(
     parts = []
     for at in range(0, len(documents), _AT_ONCE):
         some = documents[at : at + _AT_ONCE]
-        tokens = [[corpus.types[kind] for kind in corpus.document(int(each))] for each in some]
+        tokens = [[corpus.types[number] for number in corpus.document(int(each))] for each in some]
         parts.append(encoder.encode(tokens, [[] for _ in some]))
         on_documents(len(some))
     return np.concatenate(parts), documents
 
 
 def style_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
-    """The training texts that kinds and two-covariance model are fitted to, some of each corpus."""
-    kinds = np.unique(corpus.labels.corpus)
-    most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(kinds)))
-    return np.concatenate([whole_authors(corpus, each, most) for each in kinds])
+    """The training texts that genres and two-covariance model are fitted to, of each corpus."""
+    genres = np.unique(corpus.labels.corpus)
+    most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(genres)))
+    return np.concatenate([whole_authors(corpus, each, most) for each in genres])
 
 
-def whole_authors(corpus: PackedCorpus, kind: int, most: int, seed: int = 0) -> IntArray:
+def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) -> IntArray:
     """Up to so many documents of one of the corpora, those of an author together."""
     labels = corpus.labels
-    documents = np.flatnonzero(labels.corpus == kind)
+    documents = np.flatnonzero(labels.corpus == genre)
     order = np.random.default_rng(seed).permutation(len(labels.author_names))
     return documents[np.argsort(order[labels.author[documents]], kind="stable")][:most]

@@ -73,7 +73,7 @@ class CosineSoftmax(nn.Module):
     """Which other document of the batch is by the author of this one, by the cosine of LEVs?
 
     The LEVs are moved to the mean of the batch, as a relevant population would do: where a batch
-    holds one corpus, what tells kinds of text apart earns nothing. A scale is learnt.
+    holds one corpus, what tells genres apart earns nothing. A scale is learnt.
     """
 
     def __init__(self) -> None:

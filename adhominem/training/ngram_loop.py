@@ -2,7 +2,7 @@
 
 Both are learnt like the network by its in-batch softmax: of all second texts of a batch, which is
 by the author of the first? A batch holds one corpus, and its texts are moved to their mean, as a
-relevant population would do; so what tells kinds of text apart earns nothing. The two texts
+relevant population would do; so what tells genres apart earns nothing. The two texts
 of an author are of different works, and cut at random.
 
 1. weights: the cosine of whole tables of n-grams. Starts with TF-IDF over the deviation.
@@ -42,7 +42,7 @@ class DeviceNgrams:
         self.columns = sum(table.sizes)
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
-        known = [table.of_type(kind) for kind in corpus.types]
+        known = [table.of_type(token_type) for token_type in corpus.types]
         sizes = [len(each.characters) for each in known]
         grams = [np.zeros(0, np.int64), *(each.characters for each in known)]
         self._ends = self._send(np.cumsum([0, *sizes]))  # (types + 1,)
@@ -50,8 +50,8 @@ class DeviceNgrams:
         self._token = self._send(np.array([each.token for each in known]))
         symbols = [[each.masked for each in known], [each.shaped for each in known]]
         self._bigrams = [
-            (self._send(np.array(of_types)), kinds, self._send(columns), first)
-            for of_types, (kinds, columns, first) in zip(
+            (self._send(np.array(of_types)), symbols_used, self._send(columns), first)
+            for of_types, (symbols_used, columns, first) in zip(
                 symbols, table.bigram_columns(), strict=True
             )
         ]
@@ -76,9 +76,9 @@ class DeviceNgrams:
         add(document[token], self._grams[self._ends[types][token] + inside], 0)
         add(document, self._token[types], self.table.channels[1].start)
         together = document[1:] == document[:-1]
-        for of_types, kinds, columns, first in self._bigrams:
+        for of_types, symbols_used, columns, first in self._bigrams:
             symbol = of_types[types]
-            pairs = (symbol[:-1] * kinds + symbol[1:])[together]
+            pairs = (symbol[:-1] * symbols_used + symbol[1:])[together]
             add(document[:-1][together], columns[pairs], first)
         table: Tensor = counts.view(len(documents), self.columns)
         return table
@@ -198,7 +198,7 @@ class NgramTrainer:
         batches = self._batches(stage)
         best, best_auc = {name: each.detach().clone() for name, each in parameters.items()}, -1.0
         for step in range(steps + 1):
-            if self.dev and (step % options.look_every == 0 or step == steps):
+            if self.dev and (step % options.dev_every == 0 or step == steps):
                 aucs = self._aucs(weights(), levs)
                 self._on_look(stage, step, aucs)
                 mean = float(np.mean(list(aucs.values())))

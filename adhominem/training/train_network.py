@@ -27,7 +27,7 @@ from adhominem.models.authors import write_training_authors
 from adhominem.models.card import model_card
 from adhominem.models.folder import write_model
 from adhominem.models.styles import write_styles
-from adhominem.models.typicality import Reference, write_reference
+from adhominem.models.typicality import Typicality, write_typicality
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary
@@ -253,7 +253,7 @@ class _Run:
                 version=adhominem.__version__,
             )
             write_training_authors(folder, task.corpus.labels.author_names)
-            write_reference(folder, self._reference())
+            write_typicality(folder, self._typicality())
             if task.config.loss.by_cosine:
                 write_styles(folder, self._styles())
             export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
@@ -267,7 +267,7 @@ class _Run:
             )
 
     def _styles(self) -> Styles:
-        """The kinds of text in training, and the two-covariance model of what is left."""
+        """The genres in training, and the two-covariance model of what is left."""
         corpus, labels = self.task.corpus, self.task.corpus.labels
         documents = style_documents(corpus, self.task.config.lev_size)
         knows_topics = self.task.config.data.knows_topics
@@ -284,7 +284,7 @@ class _Run:
         windows = self.task.config.data.windows
         return DeviceCorpus(self.task.corpus, self.vocabulary, windows, self.task.device)
 
-    def _reference(self) -> Reference:
+    def _typicality(self) -> Typicality:
         """What the training texts are like, by some of them."""
         corpus = self.task.corpus
         some = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
@@ -292,7 +292,7 @@ class _Run:
         levs = encode_documents(self.model, self._data(), some, with_topics=knows_topics)
         unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
         shares = [float(unknown[corpus.document(int(at))].mean()) for at in some]
-        return Reference.of(levs.double().cpu().numpy(), np.array(shares), corpus.lengths[some])
+        return Typicality.of(levs.double().cpu().numpy(), np.array(shares), corpus.lengths[some])
 
     def _example(self) -> Batch:
         """A batch of a few documents, to show the exporter what flows through the network."""

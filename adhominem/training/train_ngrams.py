@@ -22,7 +22,7 @@ from adhominem.models.card import ngram_card
 from adhominem.models.folder import FORMAT
 from adhominem.models.ngram_model import NgramModel, Weights, write_ngram_model
 from adhominem.models.styles import write_styles
-from adhominem.models.typicality import Reference, write_reference
+from adhominem.models.typicality import Typicality, write_typicality
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import replaced_file, write_folder, write_whole
@@ -77,7 +77,7 @@ class _Run:
             corpus.types, np.asarray(corpus.tokens), documents, config.ngrams
         )
         self._log = work / "log.jsonl"
-        self._log.touch()  # without dev there are no looks
+        self._log.touch()  # without dev there are no evaluations
         self._on_event = on_event
         self.trainer = NgramTrainer(
             corpus, dev, self.table, config.training, device, auc, self._step, self._look
@@ -101,7 +101,7 @@ class _Run:
 
     def _look(self, stage: str, step: int, aucs: dict[str, float]) -> None:
         event = {
-            "event": "look",
+            "event": "dev",
             "stage": stage,
             "step": step,
             "dev_auc": float(np.mean(list(aucs.values()))),
@@ -149,9 +149,13 @@ class _Run:
     def write(self, folder: Path, weights: Weights) -> None:
         """The model's folder."""
         labels, corpus = self.corpus.labels, self.corpus
-        looks = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
-        last = [look for look in looks if look["stage"] == looks[-1]["stage"]] if looks else []
-        best: Event = max(last, key=lambda look: float(look["dev_auc"]), default={"dev": {}})
+        evaluations = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
+        last = (
+            [row for row in evaluations if row["stage"] == evaluations[-1]["stage"]]
+            if evaluations
+            else []
+        )
+        best: Event = max(last, key=lambda row: float(row["dev_auc"]), default={"dev": {}})
         scores = {name: {"auc": value} for name, value in best["dev"].items()}
         write_ngram_model(
             folder,
@@ -165,19 +169,19 @@ class _Run:
         )
         model = NgramModel(self.config, self.table, weights, scores, folder)
         levs, documents = training_levs(model, corpus)
-        authors, kinds = labels.author[documents], labels.corpus[documents]
-        write_styles(folder, Styles.fit(levs, authors, kinds, labels.corpus_names))
+        authors, genres = labels.author[documents], labels.corpus[documents]
+        write_styles(folder, Styles.fit(levs, authors, genres, labels.corpus_names))
         write_training_authors(folder, labels.author_names)
         if self.config.form == "projection":
-            write_reference(folder, self._reference(levs, documents))
+            write_typicality(folder, self._typicality(levs, documents))
         shutil.copy(self._log, folder / "training.jsonl")
 
-    def _reference(self, levs: Array, documents: IntArray) -> Reference:
+    def _typicality(self, levs: Array, documents: IntArray) -> Typicality:
         some = np.random.default_rng(0).permutation(len(levs))[:_REFERENCE_DOCUMENTS]
         known = set(self.table.tokens)
-        unknown = np.array([kind not in known for kind in self.corpus.types])
+        unknown = np.array([token_type not in known for token_type in self.corpus.types])
         shares = [float(unknown[self.corpus.document(int(at))].mean()) for at in documents[some]]
-        return Reference.of(
+        return Typicality.of(
             levs[some].astype(np.float64),
             np.array(shares),
             self.corpus.lengths[documents[some]],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.models.typicality import Reference
+from adhominem.models.typicality import Typicality
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
@@ -23,14 +23,14 @@ UNCALIBRATED = (
 _FEWEST_TOKENS = 100  # of a side's longest text: below, nothing is decided
 _SHORT_TOKENS = 500  # of a text: below, a model that does not know better says so
 _COMMON_WORDS = 100  # the most frequent words of the training texts
-_LONG_TOKENS = 4_000  # the more words, the less noise hides what texts of a kind have in common
+_LONG_TOKENS = 4_000  # the more words, the less noise hides what texts of a genre have in common
 _FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
 _FEWEST_WORDS = 20  # that the share is taken of
 _SHARED = 0.2  # of the shorter text that stands in the other, too
 _COPIED = 0.5  # the same, from which on it is a copy
-_FARTHER = 1.2  # times as far from the population as from training texts
+_ATYPICAL = 1.2  # times as far from the population as from training texts
 _FEW_TEXTS = 20  # of a population
-_FEWEST_OF_A_KIND = 0.75  # share of a population's texts that are like the same kind
+_FEWEST_OF_A_GENRE = 0.75  # share of a population's texts that are like the same genre
 _MOST_COPIES = 0.02  # of the compared texts, as a share of the population
 _MOST_REPEATED = 0.1  # share of the population
 _MOST_NAMED = 5  # texts in one message
@@ -50,29 +50,32 @@ def cautions_of(
     tokens: Sequence[Sequence[Sequence[str]]],
     *,
     vocabulary: Vocabulary,
-    strangeness: Sequence[FloatArray],
-    reference: Reference | None,
+    atypicality: Sequence[FloatArray],
+    typicality: Typicality | None,
     calibrated: bool,
     at_bound: bool,
     knows_topics: bool = True,
-    guessed_kind: bool = False,
+    guessed_genre: bool = False,
     population: Population | None = None,
-    farther: float = 0.0,
-    kind_names: Mapping[str, str] | None = None,
+    population_atypicality: float = 0.0,
+    genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
 ) -> list[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
-    `farther` says how much farther the texts are from the population than from the training texts.
+    `population_atypicality` says how much farther the texts are from the population than from the
+    training texts.
     `copies` are those of some texts on the same side, which are not in `sides`.
     """
     found = [*_copied(copies), *_shared(sides)]
     if population is not None:
-        found += _of_population(sides, population, farther)
-        found += _mixed(population, kind_names or {}, "the Bayes factor is", "leave the others out")
-    for side, its_tokens, its_strangeness in zip(sides, tokens, strangeness, strict=True):
-        found += _short(side, its_tokens, reference)
-        for exhibit, words, how_strange in zip(side, its_tokens, its_strangeness, strict=True):
+        found += _of_population(sides, population, population_atypicality)
+        found += _mixed(
+            population, genre_names or {}, "the Bayes factor is", "leave the others out"
+        )
+    for side, its_tokens, its_atypicality in zip(sides, tokens, atypicality, strict=True):
+        found += _short(side, its_tokens, typicality)
+        for exhibit, words, how_atypical in zip(side, its_tokens, its_atypicality, strict=True):
             name = exhibit.document.id
             if _other_language(words, vocabulary):
                 found.append(
@@ -83,7 +86,7 @@ def cautions_of(
                         decides=True,
                     )
                 )
-            elif unlike := _unlike(words, vocabulary, how_strange, reference):
+            elif unlike := _unlike(words, vocabulary, how_atypical, typicality):
                 found.append(
                     Caution(
                         "unlike_training",
@@ -100,22 +103,22 @@ def cautions_of(
                 "the model was calibrated with one text a side; here there are several",
             )
         )
-    if guessed_kind and (long := [side for side in tokens if max(map(len, side)) > _LONG_TOKENS]):
+    if guessed_genre and (long := [side for side in tokens if max(map(len, side)) > _LONG_TOKENS]):
         sides_named = "both sides" if len(long) == 2 else "one side"
         found.append(
             Caution(
                 "long_without_population",
                 f"texts of more than {_LONG_TOKENS:,} words and marks on {sides_named}: what all "
-                "such texts of a kind have in common then speaks louder than who wrote them; give "
+                "such texts of a genre have in common then speaks louder than who wrote them; give "
                 "a population (--population), or excerpts",
                 decides=len(long) == 2,
             )
         )
-    elif guessed_kind:
+    elif guessed_genre:
         found.append(
             Caution(
                 "no_population",
-                "no population was given: texts of one kind and time are alike "
+                "no population was given: texts of one genre and time are alike "
                 "whoever wrote them, and the number may be too high for them",
             )
         )
@@ -136,7 +139,7 @@ def cautions_of(
 
 
 def cautions_of_many(
-    calibrated: bool, population: Population | None, kind_names: Mapping[str, str]
+    calibrated: bool, population: Population | None, genre_names: Mapping[str, str]
 ) -> Iterator[Caution]:
     """What to beware of when many pairs are compared, whatever is in them."""
     if not calibrated:
@@ -144,22 +147,24 @@ def cautions_of_many(
     if population is None:
         return
     yield from _small(population)
-    yield from _mixed(population, kind_names, "the Bayes factors are", "answer each kind by itself")
+    yield from _mixed(
+        population, genre_names, "the Bayes factors are", "answer each genre by itself"
+    )
 
 
 def _mixed(
-    population: Population, kind_names: Mapping[str, str], numbers_are: str, what_to_do: str
+    population: Population, genre_names: Mapping[str, str], numbers_are: str, what_to_do: str
 ) -> Iterator[Caution]:
-    """The mean of texts of several kinds is that of none."""
-    if max(population.kinds.values(), default=1.0) < _FEWEST_OF_A_KIND:
+    """The mean of texts of several genres is that of none."""
+    if max(population.genres.values(), default=1.0) < _FEWEST_OF_A_GENRE:
         shown = ", ".join(
-            f"{kind_names.get(kind, kind)} ({share:.0%})"
-            for kind, share in list(population.kinds.items())[:3]
+            f"{genre_names.get(genre, genre)} ({share:.0%})"
+            for genre, share in list(population.genres.items())[:3]
         )
         yield Caution(
             "mixed_population",
-            f"the texts of the population are like several kinds of text: {shown}. If they are of "
-            f"several kinds, {numbers_are} too sure; then {what_to_do}",
+            f"the texts of the population are like several genres: {shown}. If they are of "
+            f"several genres, {numbers_are} too sure; then {what_to_do}",
         )
 
 
@@ -172,14 +177,15 @@ def _small(population: Population) -> Iterator[Caution]:
 
 
 def _of_population(
-    sides: Sequence[Sequence[Exhibit]], population: Population, farther: float
+    sides: Sequence[Sequence[Exhibit]], population: Population, population_atypicality: float
 ) -> Iterator[Caution]:
     """What is wrong with a population: a wrong one makes a number wrong, not weak."""
-    if farther > _FARTHER:
+    if population_atypicality > _ATYPICAL:
         yield Caution(
-            "other_kind_of_population",
-            f"the texts are {farther:.1f} times as far from the population as from the training "
-            "texts: it seems to be of another kind; expected texts of the kind that is compared",
+            "other_genre_of_population",
+            f"the texts are {population_atypicality:.1f} times as far from the population as from "
+            "the training texts: it seems to be of another genre; expected texts of the "
+            "genre that is compared",
         )
     yield from _small(population)
     exhibits = [exhibit for side in sides for exhibit in side]
@@ -212,11 +218,11 @@ def _of_population(
 
 
 def _short(
-    side: Sequence[Exhibit], tokens: Sequence[Sequence[str]], reference: Reference | None
+    side: Sequence[Exhibit], tokens: Sequence[Sequence[str]], typicality: Typicality | None
 ) -> Iterator[Caution]:
     """Each text counts as a whole one, however short: so it is not the sum that matters."""
-    known = reference is not None and reference.shortest >= _FEWEST_TOKENS
-    usual = _SHORT_TOKENS if reference is None else max(_FEWEST_TOKENS, float(reference.shortest))
+    known = typicality is not None and typicality.shortest >= _FEWEST_TOKENS
+    usual = _SHORT_TOKENS if typicality is None else max(_FEWEST_TOKENS, float(typicality.shortest))
     short = [
         f"{exhibit.document.id} ({len(words)})"
         for exhibit, words in zip(side, tokens, strict=True)
@@ -240,15 +246,15 @@ def _short(
 def _unlike(
     tokens: Sequence[str],
     vocabulary: Vocabulary,
-    strangeness: float,
-    reference: Reference | None,
+    atypicality: float,
+    typicality: Typicality | None,
 ) -> str:
     """In what respect a text is unlike the training texts; empty if in none."""
-    if strangeness > 1:
-        return f"{strangeness:.1f} times as far from their mean as nearly all of them"
-    if reference is not None:
+    if atypicality > 1:
+        return f"{atypicality:.1f} times as far from their mean as nearly all of them"
+    if typicality is not None:
         unknown = sum(token not in vocabulary.known for token in tokens) / len(tokens)
-        if unknown > reference.unknown_limit:
+        if unknown > typicality.unknown_limit:
             return f"{unknown:.0%} of it are rare words, more than in nearly all of them"
     return ""
 

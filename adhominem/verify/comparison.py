@@ -37,7 +37,7 @@ class ComparedText:
     exhibit: Exhibit
     tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
     lev: Levs  # (lev_size,)
-    looks: tuple[Encoded | None, ...]  # where each member looked; None if it was not asked
+    attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not asked
     copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
 
     @property
@@ -121,8 +121,8 @@ class Comparison:
         """
         starts = self.passages(text)
         parts = [
-            member.vary(text.document, text.tokens(member).tokens, starts, times, look)
-            for member, look in zip(self.members, text.looks, strict=True)
+            member.vary(text.document, text.tokens(member).tokens, starts, times, attention)
+            for member, attention in zip(self.members, text.attention, strict=True)
         ]
         return np.concatenate(parts, axis=1)
 

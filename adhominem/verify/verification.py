@@ -37,13 +37,15 @@ class PopulationUse:
 class Likeness:
     """How like the training texts the texts at hand are."""
 
-    kinds: dict[str, float]  # shares of each kind of training text in what they look like
-    unlikeness: float  # of the most unlike: 1 is farther from the mean than 99% of training texts
-    described: dict[str, str] = field(default_factory=dict)  # the kinds in words, if the model says
+    genres: dict[str, float]  # shares of each genre in what they look like
+    atypicality: float  # of the most unlike: 1 is farther from the mean than 99% of training texts
+    described: dict[str, str] = field(
+        default_factory=dict
+    )  # the genres in words, if the model says
 
-    def name(self, kind: str) -> str:
-        """A kind of text as people call it."""
-        return self.described.get(kind, kind)
+    def name(self, genre: str) -> str:
+        """A genre as people call it."""
+        return self.described.get(genre, genre)
 
 
 @dataclass(frozen=True, kw_only=True)

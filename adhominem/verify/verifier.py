@@ -16,7 +16,7 @@ from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.calibration import read_scales
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import AnyModel, model_hash, read_models
-from adhominem.models.genres import read_kinds
+from adhominem.models.genres import read_genres
 from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
 from adhominem.scoring.calibration import Calibration
@@ -63,14 +63,14 @@ class Verifier:
         *,
         name: str = "",
         sha256: str = "",
-        kind_names: Mapping[str, str] | None = None,
+        genre_names: Mapping[str, str] | None = None,
         threads: int = 1,
         device: str = "cpu",
     ) -> None:
         if not models:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
-        self.kind_names = dict(kind_names or {})
+        self.genre_names = dict(genre_names or {})
         scales = scales or Scales()
         tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
         self.members: list[Member] = []
@@ -102,10 +102,10 @@ class Verifier:
         return [member.name for member in self.members]
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of text that the model was trained on, if it knows of any."""
+    def genres(self) -> tuple[str, ...]:
+        """The genres that the model was trained on, if it knows of any."""
         styles = self.members[0].styles
-        return () if styles is None else styles.kinds
+        return () if styles is None else styles.genres
 
     @property
     def lev_size(self) -> int:
@@ -127,7 +127,7 @@ class Verifier:
         `prior_same_author` is yours to state: the texts do not give it. Within 0.5 ± `delta` the
         probability is too close to call. Several texts of a side are weighed together by the
         two-covariance model, not joined and not averaged. A `population` is made of texts of the
-        same kind as those compared: see `population`. Companions in it are not drawn on.
+        same genre as those compared: see `population`. Companions in it are not drawn on.
         """
         comparison = self.compare(first, second, population)
         return self.judge(comparison, prior_same_author, delta, scale)
@@ -148,14 +148,14 @@ class Verifier:
         given = [*own, *self._different(exhibits_of(second, "second"))]
         documents = [same[0].document for same, _ in given]
         tokens = [found for _, found in given]
-        looks: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(documents)
+        attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(documents)
         if attention:
-            levs, looks = self._look(documents, tokens)
+            levs, attended = self._attend(documents, tokens)
         else:
             levs = self.encode(documents, tokens=tokens)
         texts = tuple(
-            ComparedText(same[0], found, lev, look, tuple(same[1:]))
-            for (same, found), lev, look in zip(given, levs, looks, strict=True)
+            ComparedText(same[0], found, lev, attention_of_text, tuple(same[1:]))
+            for (same, found), lev, attention_of_text in zip(given, levs, attended, strict=True)
         )
         relevant = without_companions(population)
         count = len(own)
@@ -181,15 +181,15 @@ class Verifier:
             exhibits,
             tokens,
             vocabulary=lead.vocabulary,
-            strangeness=[lead.strangeness(self._lead_part(side)) for side in levs],
-            reference=lead.reference,
+            atypicality=[lead.atypicality(self._lead_part(side)) for side in levs],
+            typicality=lead.typicality,
             calibrated=calibration is not None,
             at_bound=bool(comparison.scored.at_bound[0]),
             knows_topics=lead.knows_topics,
-            guessed_kind=lead.styles is not None and population is None,
+            guessed_genre=lead.styles is not None and population is None,
             population=population,
-            farther=self._farther(levs, population),
-            kind_names=self.kind_names,
+            population_atypicality=self._population_atypicality(levs, population),
+            genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for text in comparison.texts if text.copies],
         )
         obstacles = tuple(each.message for each in cautions if each.decides)
@@ -261,18 +261,18 @@ class Verifier:
         levs = [member.encode(documents, tokens[member.tokenizer]) for member in self.members]
         return self._checked(np.concatenate(levs, axis=1))
 
-    def _look(
+    def _attend(
         self, documents: Sequence[Document], tokens: Sequence[TokensBy]
     ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
         """(documents, lev_size), and where each member looked, of each document."""
-        levs, looks = [], []
+        levs, attended = [], []
         for member in self.members:
             own = [of_text[member.tokenizer].tokens for of_text in tokens]
-            seen = [member.look(text, words) for text, words in zip(documents, own, strict=True)]
-            looks.append(seen)
-            read = [look.levs[0] for look in seen if look is not None]
+            seen = [member.attend(text, words) for text, words in zip(documents, own, strict=True)]
+            attended.append(seen)
+            read = [encoded.levs[0] for encoded in seen if encoded is not None]
             levs.append(np.array(read) if read else member.encode(documents, own))
-        return self._checked(np.concatenate(levs, axis=1)), list(zip(*looks, strict=True))
+        return self._checked(np.concatenate(levs, axis=1)), list(zip(*attended, strict=True))
 
     def _different(self, exhibits: Sequence[Exhibit]) -> list[tuple[list[Exhibit], TokensBy]]:
         """The different texts of a side: all exhibits of each, and its tokens."""
@@ -309,7 +309,7 @@ class Verifier:
         companions: bool = False,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Population:
-        """The relevant population: texts of the kind that is to be compared, by anybody.
+        """The relevant population: texts of the genre that is to be compared, by anybody.
 
         Better many (50 or more), and none of the texts that are compared; but where these are many
         themselves, they can be their own population. `companions` are for that case alone: see
@@ -334,8 +334,8 @@ class Verifier:
         population = Population.of(levs, texts)
         lead = self.members[0]
         if lead.styles is not None:
-            kinds = lead.styles.shares(self._lead_part(levs))
-            population = replace(population, kinds=kinds)
+            genres = lead.styles.shares(self._lead_part(levs))
+            population = replace(population, genres=genres)
         if companions and self.scales.companions is not None:
             return self.scorer.with_companions(population, levs)
         return population
@@ -360,10 +360,10 @@ class Verifier:
         """The first member's part of LEVs (documents, lev_size)."""
         return self.scorer.columns(levs)[0].astype(np.float64)
 
-    def _farther(self, levs: Sequence[Levs], population: Population | None) -> float:
-        """How much farther the texts are from the population than from kinds of training text.
+    def _population_atypicality(self, levs: Sequence[Levs], population: Population | None) -> float:
+        """How much farther the texts are from the population than from genres.
 
-        A ratio; about 1 for a population of a known kind, below it for one of an unknown kind.
+        A ratio; about 1 for a population of a known genre, below it for one of an unknown genre.
         """
         lead = self.members[0]
         if population is None or lead.styles is None:
@@ -378,14 +378,14 @@ class Verifier:
     def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
         lead = self.members[0]
         parts = self._lead_part(np.concatenate(levs))
-        if lead.styles is None or lead.reference is None:
+        if lead.styles is None or lead.typicality is None:
             return None
         shares = lead.styles.guess(parts)
         order = np.argsort(-shares, kind="stable")
         return Likeness(
-            {lead.styles.kinds[at]: round(float(shares[at]), 3) for at in order},
-            float(lead.strangeness(parts).max()),
-            self.kind_names,
+            {lead.styles.genres[at]: round(float(shares[at]), 3) for at in order},
+            float(lead.atypicality(parts).max()),
+            self.genre_names,
         )
 
     def distance(self, first: Levs, second: Levs) -> FloatArray:
@@ -404,7 +404,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         read_scales(files),
         name=files.folder.resolve().name,
         sha256=model_hash(files),
-        kind_names=read_kinds(files),
+        genre_names=read_genres(files),
         threads=threads,
         device=device,
     )

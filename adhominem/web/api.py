@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 _FAILURES: dict[int | str, dict[str, Any]] = {
     400: {"model": Failure, "description": "No JSON."},
     401: {"model": Failure, "description": "The token is missing or wrong."},
-    403: {"model": Failure, "description": "Asked by another site, or under another name."},
+    403: {"model": Failure, "description": "FormFields by another site, or under another name."},
     408: {"model": Failure, "description": "The request came too slowly."},
     413: {"model": Failure, "description": "More than the limits allow."},
     415: {"model": Failure, "description": "A body that is packed, or is not said to be JSON."},
@@ -115,7 +115,7 @@ def api_router(service: Service) -> APIRouter:
                         "sha256": verifier.sha256,
                         "lev_size": verifier.lev_size,
                         "members": verifier.member_names,
-                        "kinds": list(verifier.kinds),
+                        "genres": list(verifier.genres),
                         "knows_topics": service.knows_topics,
                         "calibrated": verifier.calibration is not None,
                         "population_texts": None if population is None else population.texts,

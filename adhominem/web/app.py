@@ -135,8 +135,8 @@ def _short(part: int | str) -> str:
 
 async def _refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    kinds = {404: "NotFound", 405: "MethodNotAllowed", 413: "TooLarge"}
-    kind = kinds.get(error.status_code, "WrongRequest")
+    names = {404: "NotFound", 405: "MethodNotAllowed", 413: "TooLarge"}
+    name = names.get(error.status_code, "WrongRequest")
     return error_response(
-        RequestError(error.status_code, kind, str(error.detail).lower(), error.headers)
+        RequestError(error.status_code, name, str(error.detail).lower(), error.headers)
     )

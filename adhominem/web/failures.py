@@ -16,10 +16,10 @@ class RequestError(AdHominemError):
     """A request that is refused, with the HTTP status of the answer."""
 
     def __init__(
-        self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+        self, status: int, name: str, message: str, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(message)
-        self.status, self.kind, self.headers = status, kind, dict(headers or {})
+        self.status, self.name, self.headers = status, name, dict(headers or {})
 
 
 class BrokenOffError(AdHominemError):
@@ -30,8 +30,8 @@ class BrokenOffError(AdHominemError):
     """
 
     def __init__(self, error: BaseException) -> None:
-        self.kind = type(error).__name__
-        super().__init__(f"the work broke off ({self.kind})")
+        self.name = type(error).__name__
+        super().__init__(f"the work broke off ({self.name})")
 
 
 def too_large(message: str) -> RequestError:
@@ -75,19 +75,19 @@ def as_request_error(error: BaseException) -> RequestError:
     """Any error as an answer; of one that nobody raised on purpose, nothing is told."""
     if isinstance(error, RequestError):
         return error
-    kind = error.kind if isinstance(error, BrokenOffError) else type(error).__name__
+    name = error.name if isinstance(error, BrokenOffError) else type(error).__name__
     if isinstance(error, InputError | OptionError):
-        return RequestError(422, kind, str(error))
+        return RequestError(422, name, str(error))
     if isinstance(error, MissingExtraError):
-        return RequestError(501, kind, f"the server lacks a library: {error}")
+        return RequestError(501, name, f"the server lacks a library: {error}")
     return RequestError(
-        500, "InternalError", f"the server failed ({kind}); this is a fault of AdHominem"
+        500, "InternalError", f"the server failed ({name}); this is a fault of AdHominem"
     )
 
 
 def error_json(error: RequestError) -> dict[str, Any]:
     """The one form of all errors."""
-    return {"error": {"type": error.kind, "message": str(error)}}
+    return {"error": {"type": error.name, "message": str(error)}}
 
 
 def json_bytes(result: object) -> bytes:

@@ -25,9 +25,9 @@ from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web.access import Access
-from adhominem.web.asked import Asked, read_asked
 from adhominem.web.batching import Progress
 from adhominem.web.failures import as_request_error, error_json, json_bytes
+from adhominem.web.form_fields import FormFields, read_asked
 from adhominem.web.guard import logger, place_of
 from adhominem.web.pages import Filled, downloads, form_page
 from adhominem.web.service import Case, Heading, Service
@@ -80,7 +80,7 @@ class Comparer:
                 self.show, asked.filled, problem=str(refused), status=refused.status
             )
 
-    async def _lines(self, asked: Asked, prior: float) -> AsyncIterator[bytes]:
+    async def _lines(self, asked: FormFields, prior: float) -> AsyncIterator[bytes]:
         """What is being done and what came out, or an error: a line each."""
         events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
 
@@ -105,7 +105,7 @@ class Comparer:
         finally:  # whoever asked may have gone
             working.cancel()
 
-    async def _compare(self, asked: Asked, prior: float, tell: Tell) -> None:
+    async def _compare(self, asked: FormFields, prior: float, tell: Tell) -> None:
         service, doing = self._service, _doing(tell)
         async with service.in_time():
             given = await self._prepare(asked, prior, doing)
@@ -119,14 +119,14 @@ class Comparer:
             if explanation is not None:
                 tell(await asyncio.to_thread(_explanation_event, explanation))
 
-    async def _write_report(self, asked: Asked, prior: float, tell: Tell) -> None:
+    async def _write_report(self, asked: FormFields, prior: float, tell: Tell) -> None:
         doing = _doing(tell)
         async with self._service.in_time():
             given = await self._prepare(asked, prior, doing)
             report = await self._report(asked, given, doing("Writing the report"))
         tell({"report": await asyncio.to_thread(report_page, report)})
 
-    async def _page(self, asked: Asked, prior: float) -> str:
+    async def _page(self, asked: FormFields, prior: float) -> str:
         """All of the answer at once."""
         refused: list[dict[str, Any]] = []
         async with self._service.in_time():
@@ -158,7 +158,7 @@ class Comparer:
             return None
 
     def _report(
-        self, asked: Asked, given: _Prepared, on_progress: Progress = lambda share: None
+        self, asked: FormFields, given: _Prepared, on_progress: Progress = lambda share: None
     ) -> Awaitable[Report]:
         # What the form begins with is nobody's prior, and a report has no probability by it.
         prior = None if asked.prior == Filled.prior else asked.prior_same_author
@@ -166,7 +166,7 @@ class Comparer:
         return self._service.report(given.case, given.population, heading, on_progress)
 
     async def _prepare(
-        self, asked: Asked, prior: float, doing: Callable[[str], Progress]
+        self, asked: FormFields, prior: float, doing: Callable[[str], Progress]
     ) -> _Prepared:
         if any(asked.files.values()) or asked.population:
             doing("Reading the files")

@@ -54,9 +54,11 @@ def _too_many() -> HTTPException:
 
 def _check_kind(content_type: str) -> None:
     """A form of another site's could send anything else without being asked."""
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind != "application/json" and not re.fullmatch(r"application/[^/\s]+\+json", kind):
-        said = "does not say what it is" if not kind else "is not said to be JSON"
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json" and not re.fullmatch(
+        r"application/[^/\s]+\+json", media_type
+    ):
+        said = "does not say what it is" if not media_type else "is not said to be JSON"
         raise RequestError(
             415, "WrongKind", f"the body {said}; send it with Content-Type: application/json"
         )

@@ -72,8 +72,8 @@ def _part(piece: bytes) -> Part:
         raise _wrong("a part has no headers, or very long ones")
     headers = {}
     for line in piece[line_end + 2 : end].split(b"\r\n"):
-        kind, _, value = line.partition(b":")
-        headers[kind.strip().lower()] = value.strip()
+        name, _, value = line.partition(b":")
+        headers[name.strip().lower()] = value.strip()
     if headers.get(b"content-transfer-encoding", b"binary").lower() not in _AS_IT_IS:
         raise _wrong("a part is packed; send it as it is")
     given = _parameters(headers.get(b"content-disposition", b""))

@@ -89,7 +89,7 @@ class Comparison(_Strict):
                     ],
                     "prior_same_author": 0.1,
                     "delta": 0.125,
-                    "population": [f"Text {number} of the same kind." for number in range(1, 6)],
+                    "population": [f"Text {number} of the same genre." for number in range(1, 6)],
                 },
             ]
         }
@@ -108,7 +108,7 @@ class Comparison(_Strict):
     )
     population: Annotated[list[Text] | None, WithJsonSchema(_TEXTS_SCHEMA)] = Field(
         None,
-        description="Texts of the same kind by anybody, 5 or more, none of those compared. Left "
+        description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
         "out: the server's, if it has one. An empty list: none.",
     )
 
@@ -163,7 +163,7 @@ class ServedModel(BaseModel):
     sha256: str
     lev_size: int
     members: list[str]
-    kinds: list[str] = Field(description="The kinds of text that it was trained on, if known.")
+    genres: list[str] = Field(description="The genres that it was trained on, if known.")
     knows_topics: bool
     calibrated: bool
     population_texts: int | None = Field(description="Of the server's own population, if any.")

@@ -27,8 +27,8 @@ class _Terse(logging.Formatter):
     """A line for a record; of an exception its type alone, since its message may quote a text."""
 
     def formatException(self, info: object) -> str:  # noqa: N802
-        kind = info[0] if isinstance(info, tuple) else None
-        return getattr(kind, "__name__", "error")
+        error = info[0] if isinstance(info, tuple) else None
+        return getattr(error, "__name__", "error")
 
     def format(self, record: logging.LogRecord) -> str:
         record.exc_text = None  # what another formatter made of it
@@ -41,9 +41,9 @@ def open_socket(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except OSError as error:
         raise OptionError(f"the host '{host}' is not known ({error.strerror})") from None
-    family, kind, protocol, _, address = found[0]
+    family, type_, protocol, _, address = found[0]
     # By name, or asyncio does not take it for TCP, and answers in two parts wait for each other.
-    listening = socket.socket(family, kind, protocol)
+    listening = socket.socket(family, type_, protocol)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)

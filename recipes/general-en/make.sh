@@ -39,7 +39,7 @@ adhominem train "$work/corpus" "$@" -o "$work/network" --preset general
 
 adhominem ensemble "$work/ngrams" "$work/profile" "$work/network" -o "$work/general-en" \
     --corpus "$work/corpus" --about "$here/about.md"
-cp "$here/kinds.json" "$work/general-en/"
+cp "$here/genres.json" "$work/general-en/"
 for model in "$work/general-en" "$work"/general-en/*/; do
     adhominem calibrate "$model" "$work"/pairs/*
 done

@@ -121,7 +121,7 @@ def test_a_damaged_network_answers_or_says_what_is_wrong(
     small_run: SmallRun, tmp_path: Path, attack: Attack
 ) -> None:
     folder = Path(shutil.copytree(small_run.folder, tmp_path / "model"))
-    files = [folder / name for name in (*READ, "reference.safetensors", "encoder.onnx")]
+    files = [folder / name for name in (*READ, "typicality.safetensors", "encoder.onnx")]
     files = [path for path in files if path.exists()]
     rounds = attack.rounds(60, 800)
     damage_all(files, lambda: answer(folder), ModelError, attack, rounds, "damaged models")
@@ -131,7 +131,7 @@ def test_a_damaged_ngram_model_answers_or_says_what_is_wrong(
     ngram_run: NgramRun, tmp_path: Path, attack: Attack
 ) -> None:
     folder = Path(shutil.copytree(ngram_run.folder, tmp_path / "ngrams"))
-    files = [folder / name for name in (*READ, "reference.safetensors")]
+    files = [folder / name for name in (*READ, "typicality.safetensors")]
     files = [path for path in files if path.exists()]
     rounds = attack.rounds(60, 800)
     damage_all(files, lambda: answer(folder), ModelError, attack, rounds, "damaged models")
@@ -140,11 +140,11 @@ def test_a_damaged_ngram_model_answers_or_says_what_is_wrong(
 def test_a_damaged_ensemble_answers_or_says_what_is_wrong(ensemble: Path, attack: Attack) -> None:
     own = [path for path in ensemble.iterdir() if path.is_file() and path.name != "README.md"]
     assert {path.name for path in own} >= {"config.json", "calibration.json"}
-    (ensemble / "kinds.json").write_text('{"letters": "letters of old"}', "utf-8")
+    (ensemble / "genres.json").write_text('{"letters": "letters of old"}', "utf-8")
     profile = [
         ensemble / "profile" / name for name in READ if (ensemble / "profile" / name).exists()
     ]
-    files = [*own, ensemble / "kinds.json", *own, *profile]
+    files = [*own, ensemble / "genres.json", *own, *profile]
     rounds = attack.rounds(60, 800)
     damage_all(files, lambda: answer(ensemble), ModelError, attack, rounds, "damaged models")
 

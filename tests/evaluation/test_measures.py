@@ -299,13 +299,13 @@ def drawn_counts(
     """(resamples, pairs): how often each pair was drawn."""
     seen: list[np.ndarray] = []
 
-    def look(answers: Answers) -> dict[str, float]:
+    def attend(answers: Answers) -> dict[str, float]:
         numbers = np.rint(answers.value * pairs).astype(int)  # the value tells which pair it is
         seen.append(np.bincount(numbers, minlength=pairs))
         return measure(answers)
 
     with monkeypatch.context() as patch:
-        patch.setattr(measures, "measure", look)
+        patch.setattr(measures, "measure", attend)
         same = np.arange(pairs) % 2 == 0 if authors is None else [a == b for a, b in authors]
         answers = answers_from("x", np.arange(pairs) / pairs, None, np.array(same))
         evaluate(answers, authors=authors, resamples=resamples)

@@ -22,7 +22,7 @@ from adhominem.evaluation.likelihood_ratio import (
     equal_error_rate,
     reliability,
 )
-from adhominem.evaluation.plot_style import looks, range_of, shorten
+from adhominem.evaluation.plot_style import range_of, shorten, system_styles
 from adhominem.evaluation.plots import (
     FIGURES,
     draw_cross_entropy,
@@ -110,7 +110,7 @@ def test_every_figure_draws_with_labels_and_nothing_is_clipped_or_covered(
     if len(systems) > 1 and stem != "histograms":
         shown = [text.get_text() for text in legend.get_texts()]
         assert [line.split(" (AUC")[0].split(" (EER")[0] for line in shown[: len(systems)]] == [
-            look.name for look in looks(systems)
+            look.name for look in system_styles(systems)
         ]
 
 
@@ -131,7 +131,7 @@ def test_what_lies_at_the_rim_is_said() -> None:
 
 
 def test_ten_systems_differ_in_colour_or_line_and_neighbours_in_both() -> None:
-    ten = looks(TEN)
+    ten = system_styles(TEN)
     assert len({(look.color, look.linestyle) for look in ten}) == 10
     for one, other in pairwise(ten):
         assert one.color != other.color
@@ -140,7 +140,9 @@ def test_ten_systems_differ_in_colour_or_line_and_neighbours_in_both() -> None:
 
 
 def test_names_alike_in_print_are_numbered_and_long_ones_keep_both_ends() -> None:
-    assert [look.name for look in looks([made_up("a\nb"), made_up("a b"), made_up("c")])] == [
+    assert [
+        look.name for look in system_styles([made_up("a\nb"), made_up("a b"), made_up("c")])
+    ] == [
         "1: a b",
         "2: a b",
         "c",

@@ -209,7 +209,7 @@ def test_attention_is_the_networks_with_what_two_windows_saw_averaged(
     text = " ".join(TEXTS[0].split()[:tokens])
     member = verifier.members[0]
     words = member.tokenizer.tokenize(text)
-    seen = member.look(Document(text=text), words.tokens)
+    seen = member.attend(Document(text=text), words.tokens)
     assert seen is not None
     (found, _) = explain_texts(verifier, text, "it was he").texts
     starts, counts = seen.windows.starts.tolist(), seen.windows.counts.tolist()

@@ -22,7 +22,7 @@ def slow_weights(model: Path, document: Document) -> list[float]:
     """The share of each token: window by window, token by token."""
     (member,) = load(model).members
     tokens = member.tokenizer.tokens(document.text)
-    seen = member.look(document, tokens)
+    seen = member.attend(document, tokens)
     assert seen is not None
     weights = [0.0] * len(tokens)
     for window, (start, count) in enumerate(
@@ -39,7 +39,7 @@ def test_a_token_of_two_windows_gets_both_shares_and_all_sum_to_one(small_run: S
     (member,) = load(small_run.folder).members
     for document in list(read_documents(small_run.data.texts))[:5]:
         tokens = member.tokenizer.tokens(document.text)
-        seen = member.look(document, tokens)
+        seen = member.attend(document, tokens)
         assert seen is not None
         found = token_weights(seen, len(tokens))
         np.testing.assert_allclose(found, slow_weights(small_run.folder, document), rtol=1e-5)

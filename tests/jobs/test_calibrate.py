@@ -77,7 +77,7 @@ def test_scores_with_companions_have_a_scale_of_their_own(model: Path, pairs: Pa
     levs = np.concatenate([first, second])
     own_texts = after.population_of(levs, companions=True)
     assert own_texts.companions is not None
-    assert after.scales.usual_clearness == pytest.approx(own_texts.companions.clearness)
+    assert after.scales.usual_separation == pytest.approx(own_texts.companions.separation)
     assert after.scales.of(own_texts).calibration == report.calibration
     raw = before.scorer(first, second, before.scorer.with_companions(Population.of(levs), levs)).raw
     np.testing.assert_allclose(after.scorer(first, second, own_texts).raw, raw, atol=1e-6)
@@ -119,10 +119,10 @@ def test_what_clearness_is_usual_is_the_mean_over_the_sets(
             np.concatenate(verifier.encode_pairs(pairs)), companions=True
         )
         assert population.companions is not None
-        logs.append(np.log(population.companions.clearness))
+        logs.append(np.log(population.companions.separation))
         weights.append(np.sqrt(len(pairs)))  # so much each set counts in all scales
     expected = np.exp((weights[0] * logs[0] + weights[1] * logs[1]) / sum(weights))
-    assert verifier.scales.usual_clearness == pytest.approx(expected.tolist(), rel=1e-4)
+    assert verifier.scales.usual_separation == pytest.approx(expected.tolist(), rel=1e-4)
     assert np.ptp(logs, axis=0).max() > 0.1
 
 
@@ -148,7 +148,7 @@ def test_sets_of_few_texts_have_no_scale_for_companions(model: Path) -> None:
     assert set(reports.modes) == {"without a population", "with one"}
     verifier = load(model, threads=1)
     assert verifier.scales.companions is None
-    assert verifier.scales.usual_clearness == ()
+    assert verifier.scales.usual_separation == ()
     levs = verifier.encode([row["text"] for row in made_up_rows(8, 4, "many")])
     assert verifier.population_of(levs, companions=True).companions is None
 
@@ -206,7 +206,7 @@ def condition_of(same_author: npt.NDArray[np.bool_]) -> Validation:
     """Pairs of one set, under the condition that all are under."""
     pairs = len(same_author)
     return Validation(
-        kinds=("pairs",),
+        genres=("pairs",),
         log_bayes_factor=np.zeros(pairs, np.float32),
         same_author=same_author,
         kind=np.zeros(pairs, np.int32),
@@ -274,7 +274,7 @@ def test_the_pairs_of_the_calibration_are_kept_as_the_reports_measure_them(
     reports = calibrate_model(model, {"pairs": some})
     found = read_validation(model)
     assert found is not None
-    assert found.kinds == ("pairs",)
+    assert found.genres == ("pairs",)
     assert found.known.all()  # the model knows of no kinds
     assert found.population.sum() == len(some) == len(found) / 2  # none is long enough to cut
     truth = [pair.same_author for pair in some]
@@ -303,7 +303,7 @@ def test_shortened_pairs_and_pairs_of_unknown_kinds_are_kept_with_what_they_are(
     reports = calibrate_model(model, sets, lengths=(150,))
     found = read_validation(model)
     assert found is not None
-    assert found.kinds == ("letters", "others")
+    assert found.genres == ("letters", "others")
     long = {
         name: [
             pair

@@ -83,7 +83,7 @@ def test_the_folder_has_what_is_needed_of_each_member(
     assert {path.name for path in (both / "model").iterdir()} == {
         path.name for path in small_run.folder.iterdir()
     } - curves | {"styles.safetensors"}
-    for name in ("config.json", "model.safetensors", "reference.safetensors"):
+    for name in ("config.json", "model.safetensors", "typicality.safetensors"):
         source = (small_run.folder / name).read_bytes()
         assert (both / "model" / name).read_bytes() == source
 
@@ -99,7 +99,7 @@ def test_each_member_gets_the_kinds_of_text_as_it_sees_them(
         levs = model.encoder.encode(texts, [[] for _ in texts])
         means = [levs[corpus.labels.corpus == kind].mean(axis=0) for kind in (0, 1)]
         np.testing.assert_allclose(styles.centres, means, atol=1e-4 * np.abs(means).max())
-        assert styles.kinds == ("letters", "notes")
+        assert styles.genres == ("letters", "notes")
 
 
 def test_without_a_corpus_members_stay_as_they_are(

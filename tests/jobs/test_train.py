@@ -41,7 +41,7 @@ def test_a_run_leaves_a_model_folder_and_nothing_else(small_run: SmallRun) -> No
         "README.md",
         "training.jsonl",
         "entropy.png",
-        "reference.safetensors",
+        "typicality.safetensors",
         "tensorboard",
         "training_authors.txt",
     }

@@ -28,7 +28,7 @@ from adhominem.map.corpus_map import (
     projections,
     style_products,
 )
-from adhominem.map.markers import contrast_with_white, looks
+from adhominem.map.markers import contrast_with_white, markers
 from adhominem.map.page import map_page
 from adhominem.scoring.fusion import Scale
 from adhominem.scoring.scales import Scales
@@ -266,7 +266,7 @@ def test_remarks_say_what_to_beware_of(ngrams: Verifier, monkeypatch: pytest.Mon
     assert UNCALIBRATED in drawn.remarks
     assert not drawn.calibrated
     monkeypatch.setattr(
-        type(ngrams.members[0]), "strangeness", lambda self, levs: levs[:, 0] * 0 + 2
+        type(ngrams.members[0]), "atypicality", lambda self, levs: levs[:, 0] * 0 + 2
     )
     strange = drawn_of(ngrams, LETTERS[:7])
     assert any("unlike the training texts" in each and "2 more" in each for each in strange.remarks)
@@ -399,13 +399,13 @@ def test_a_page_is_the_same_each_time(drawn: CorpusMap, ngrams: Verifier) -> Non
 
 def test_authors_have_looks_that_differ_and_can_be_read() -> None:
     names = [f"author {number:03}" for number in range(112)]
-    found = looks([*names, "", *names])
-    assert [look.author for look in found] == [*names, ""]
-    assert len({(look.color, look.path, look.hollow) for look in found}) == 113
+    found = markers([*names, "", *names])
+    assert [marker.author for marker in found] == [*names, ""]
+    assert len({(marker.color, marker.path, marker.hollow) for marker in found}) == 113
     for one, other in pairwise(found):
         assert one.path != other.path
         assert one.color != other.color
-    assert min(contrast_with_white(look.ink) for look in found) >= 4.5
+    assert min(contrast_with_white(marker.ink) for marker in found) >= 4.5
     assert contrast_with_white("#FFFFFF") == pytest.approx(1)
     assert contrast_with_white("#000000") == pytest.approx(21)
     assert not found[-1].known

@@ -230,7 +230,7 @@ def test_the_legend_lights_up_authors(shown: Shown) -> None:
     page = shown.page
     everything = set(range(24))
     assert shown.lit("point") == shown.lit("leaf") == everything
-    legend = page.locator("[data-look]")
+    legend = page.locator("[data-marker]")
     assert [text.split()[0] for text in legend.all_inner_texts()][1:3] == ["Ann", "Bob"]
     legend.filter(has_text="Bob").click()
     bob = {number for number in everything if number % 4 == 1}
@@ -241,7 +241,7 @@ def test_the_legend_lights_up_authors(shown: Shown) -> None:
     page.locator("#clear").click()
     assert shown.lit("point") == everything
     assert page.locator("#clear").is_hidden()
-    assert page.locator("[data-look][aria-pressed=true]").count() == 0
+    assert page.locator("[data-marker][aria-pressed=true]").count() == 0
 
 
 def test_the_search_finds_names_and_authors(shown: Shown) -> None:

@@ -65,7 +65,7 @@ def test_a_file_from_before_there_were_companions_can_be_read(tmp_path: Path) ->
     write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0", PAIRS)
     path = tmp_path / "calibration.json"
     data = json.loads(path.read_text("utf-8"))
-    for name in ("companions", "usual_clearness"):
+    for name in ("companions", "usual_separation"):
         assert data.pop(name)
     path.write_text(json.dumps(data), "utf-8")
     assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2))
@@ -78,10 +78,10 @@ def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
     for name, value in (
         ("companions", {**whole["companions"], "fusion": {"kind": "magic", "weights": []}}),
         ("companions", {"fusion": whole["companions"]["fusion"]}),
-        ("usual_clearness", ["clear"]),
-        ("usual_clearness", 3),
-        ("usual_clearness", [0, 1.0]),
-        ("usual_clearness", [float("nan"), 1.0]),
+        ("usual_separation", ["clear"]),
+        ("usual_separation", 3),
+        ("usual_separation", [0, 1.0]),
+        ("usual_separation", [float("nan"), 1.0]),
     ):
         path.write_text(json.dumps({**whole, name: value}), "utf-8")
         with pytest.raises(ModelError, match="damaged"):

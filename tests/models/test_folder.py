@@ -222,7 +222,7 @@ def test_a_damaged_folder_is_an_error_that_says_what_is_wrong(damage: str, folde
 
 
 @pytest.mark.parametrize(
-    "name", ["config.json", "model.safetensors", "tokenizer.json", "reference.safetensors"]
+    "name", ["config.json", "model.safetensors", "tokenizer.json", "typicality.safetensors"]
 )
 def test_a_file_that_may_not_be_read_is_named(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch

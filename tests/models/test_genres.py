@@ -6,26 +6,26 @@ import pytest
 
 from adhominem import load
 from adhominem.errors import ModelError
-from adhominem.models.genres import read_kinds
+from adhominem.models.genres import read_genres
 from adhominem.models.shipped import model_folder
 from adhominem.verify.verification import Likeness
 
 
 def test_a_model_without_words_for_its_kinds_has_none(tmp_path: Path) -> None:
-    assert read_kinds(tmp_path) == {}
+    assert read_genres(tmp_path) == {}
     assert Likeness({"wright": 1.0}, 0.5).name("wright") == "wright"
 
 
 @pytest.mark.parametrize("text", ["[]", '{"a": 1}', "no JSON", '"a"'])
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / "kinds.json").write_text(text, "utf-8")
+    (tmp_path / "genres.json").write_text(text, "utf-8")
     with pytest.raises(ModelError, match=r"is damaged \(kinds\.json: .*mend or remove it"):
-        read_kinds(tmp_path)
+        read_genres(tmp_path)
 
 
 def test_the_shipped_model_has_words_for_all_its_kinds() -> None:
     verifier = load()
-    assert set(verifier.kinds) == set(verifier.kind_names)
-    assert read_kinds(model_folder("general-en")) == verifier.kind_names
+    assert set(verifier.genres) == set(verifier.genre_names)
+    assert read_genres(model_folder("general-en")) == verifier.genre_names
     recipe = Path(__file__).parents[2] / "recipes" / "general-en"
-    assert read_kinds(recipe) == verifier.kind_names
+    assert read_genres(recipe) == verifier.genre_names

@@ -29,7 +29,7 @@ def folder(mixed_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     """An ensemble, calibrated, with all files that there may be, in members, too."""
     copy = Path(shutil.copytree(mixed_folder, tmp_path_factory.mktemp("layout") / "mixed"))
     for each in (copy, *member_folders(copy)):
-        (each / "kinds.json").write_text('{"letters": "letters of old"}', "utf-8")
+        (each / "genres.json").write_text('{"letters": "letters of old"}', "utf-8")
     for name in ("calibration.json", *(path.name for path in copy.glob("validation-*"))):
         shutil.copy(copy / name, copy / "profile" / name)
     return copy

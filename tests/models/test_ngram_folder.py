@@ -79,7 +79,7 @@ def test_a_model_that_was_moved_gives_the_same_levs_and_scores(
     np.testing.assert_array_equal(here.score(levs[:3], levs[3:]), there.score(levs[:3], levs[3:]))
     assert here.sha256 == there.sha256
     assert levs.shape == (6, ngram_run.config.lev_size) == (6, there.lev_size)
-    assert there.kinds == ("letters", "notes")
+    assert there.genres == ("letters", "notes")
 
 
 def test_the_hash_changes_with_everything_that_answers_depend_on(folder: Path) -> None:

@@ -24,9 +24,9 @@ from adhominem.scoring.styles import Styles
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def novelty(styles: Styles, levs: np.ndarray) -> float:
+def genre_atypicality(styles: Styles, levs: np.ndarray) -> float:
     """Of all these texts together."""
-    return float(styles.novelty(styles.whitened(levs.mean(axis=0)[None]), len(levs))[0])
+    return float(styles.genre_atypicality(styles.whitened(levs.mean(axis=0)[None]), len(levs))[0])
 
 
 def made_up_styles(size: int, scale: float = 1.0) -> tuple[Styles, npt.NDArray[np.float64]]:
@@ -51,7 +51,7 @@ def reread(styles: Styles, folder: Path) -> Styles:
 def test_styles_that_were_written_score_as_before(size: int, scale: float, tmp_path: Path) -> None:
     styles, levs = made_up_styles(size, scale)
     again = reread(styles, tmp_path)
-    assert again.kinds == styles.kinds
+    assert again.genres == styles.genres
     assert type(again.two_covariance) is type(styles.two_covariance)
     np.testing.assert_allclose(again.centres, styles.centres, rtol=1e-6)
     assert again.usual == pytest.approx(styles.usual, rel=1e-6)
@@ -62,7 +62,7 @@ def test_styles_that_were_written_score_as_before(size: int, scale: float, tmp_p
         np.testing.assert_allclose(
             again.log_bayes_factor(*sides, population), expected, rtol=1e-3, atol=1e-3
         )
-        np.testing.assert_allclose(  # novelty is kept with fewer digits
+        np.testing.assert_allclose(  # genre_atypicality is kept with fewer digits
             again.context(*sides, population), styles.context(*sides, population), rtol=5e-3
         )
 
@@ -81,7 +81,7 @@ def test_styles_without_a_whitening_stay_so(tmp_path: Path) -> None:
     styles, levs = made_up_styles(8)
     found = reread(replace(styles, whitening=None), tmp_path)
     assert found.whitening is None
-    assert novelty(found, levs + 9) == 0 < novelty(styles, levs + 9)
+    assert genre_atypicality(found, levs + 9) == 0 < genre_atypicality(styles, levs + 9)
 
 
 def test_a_model_without_styles_has_none(tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ def rewritten(folder: Path, edit: Callable[[Arrays, dict[str, str]], object]) ->
 
 DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
     "no kinds": lambda a, m: m.clear(),
-    "kinds that are no list": lambda a, m: m.update(kinds="7"),
-    "kinds that are no JSON": lambda a, m: m.update(kinds="["),
-    "a kind too few": lambda a, m: m.update(kinds=json.dumps(["blogs", "letters"])),
+    "kinds that are no list": lambda a, m: m.update(genres="7"),
+    "kinds that are no JSON": lambda a, m: m.update(genres="["),
+    "a kind too few": lambda a, m: m.update(genres=json.dumps(["blogs", "letters"])),
     "no centres": lambda a, m: a.pop("centres"),
     "centres of another size": lambda a, m: a.update(centres=a["centres"][:, :5].copy()),
     "centres in a row": lambda a, m: a.update(centres=a["centres"][0].copy()),
@@ -148,6 +148,8 @@ def test_more_kinds_than_texts_can_be_compared_with_are_refused(tmp_path: Path) 
     styles, _ = made_up_styles(4)
     most = tuple(f"kind {number}" for number in range(1_001))
     centres = np.resize(styles.centres, (len(most), 4))
-    assert reread(replace(styles, kinds=most[1:], centres=centres[1:]), tmp_path).kinds == most[1:]
+    assert (
+        reread(replace(styles, genres=most[1:], centres=centres[1:]), tmp_path).genres == most[1:]
+    )
     with pytest.raises(ModelError, match="1001 kinds; expected 1 to 1,000"):
-        reread(replace(styles, kinds=most, centres=centres), tmp_path)
+        reread(replace(styles, genres=most, centres=centres), tmp_path)

@@ -96,7 +96,7 @@ DAMAGES = {
     "too much data": file_of({"a": tensor()}, bytes(20)),
     "too little data": file_of({"a": tensor()}, bytes(12)),
     "metadata that are a list": file_of({"a": tensor(), "__metadata__": []}),
-    "metadata of numbers": file_of({"a": tensor(), "__metadata__": {"kinds": 7}}),
+    "metadata of numbers": file_of({"a": tensor(), "__metadata__": {"genres": 7}}),
     "no number": save({"a": np.array([1, np.nan], np.float32)}),
     "infinity": save({"a": np.array([[np.inf]], np.float16)}),
     "more than true": file_of({"a": tensor(dtype="BOOL", shape=[16])}, bytes(15) + b"\x02"),

@@ -24,7 +24,7 @@ KINDS = ("blogs", "letters", "tröt")
 NAME = (
     "validation.safetensors"  # as of versions up to 0.1, without a calibration.json that names it
 )
-ARRAYS = [each.name for each in fields(Validation) if each.name != "kinds"]
+ARRAYS = [each.name for each in fields(Validation) if each.name != "genres"]
 Arrays = dict[str, npt.NDArray[np.generic]]
 seeds = st.integers(0, 2**32 - 1)
 
@@ -35,7 +35,7 @@ def made_up(
     rng = np.random.default_rng(seed)
     population = rng.random(pairs) < 0.5
     return Validation(
-        kinds=kinds,
+        genres=kinds,
         log_bayes_factor=rng.normal(size=pairs).astype(np.float32),
         same_author=rng.random(pairs) < 0.5,
         kind=rng.integers(0, len(kinds), pairs).astype(np.int32),
@@ -53,7 +53,7 @@ def write_untied(folder: Path, validation: Validation) -> None:
 
 
 def same(one: Validation, other: Validation) -> bool:
-    return one.kinds == other.kinds and all(
+    return one.genres == other.genres and all(
         getattr(one, name).dtype == getattr(other, name).dtype
         and np.array_equal(getattr(one, name), getattr(other, name))
         for name in ARRAYS
@@ -96,9 +96,9 @@ def rewritten(path: Path, edit: Callable[[Arrays, dict[str, str]], object]) -> N
 
 DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
     "no kinds": lambda a, m: m.clear(),
-    "kinds that are no list": lambda a, m: m.update(kinds="7"),
-    "kinds that are no JSON": lambda a, m: m.update(kinds="["),
-    "a kind too few": lambda a, m: m.update(kinds=json.dumps(KINDS[:2])),
+    "kinds that are no list": lambda a, m: m.update(genres="7"),
+    "kinds that are no JSON": lambda a, m: m.update(genres="["),
+    "a kind too few": lambda a, m: m.update(genres=json.dumps(KINDS[:2])),
     "an array too few": lambda a, m: a.pop("words"),
     "an array too many": lambda a, m: a.update(more=np.zeros(40)),
     "an array too short": lambda a, m: a.update(words=a["words"][:-1].copy()),
@@ -174,7 +174,7 @@ def slow_like(
         return np.isin(np.arange(len(validation)), chosen)
 
     near = [at for at in found if words / 1.5 <= validation.words[at] <= words * 1.5]
-    own = [at for at in near if validation.kinds[validation.kind[at]] == kind]
+    own = [at for at in near if validation.genres[validation.kind[at]] == kind]
     for chosen, told in ((own, ["kind", "words"]), (near, ["words"])):
         if enough(validation[mask(chosen)]):
             return chosen, told
@@ -224,7 +224,7 @@ def test_each_of_these_comes_about() -> None:
 
 
 def test_a_model_that_knows_of_no_kinds_has_pairs_all_the_same() -> None:
-    validation = made_up(600, kinds=("pairs",), unknown=False)
+    validation = made_up(600, genres=("pairs",), unknown=False)
     found, told = validation.like(300, "", False)
     assert len(found) > 60
     assert not found.population.any()

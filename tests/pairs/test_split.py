@@ -1,4 +1,4 @@
-"""The split: nothing of one side on another, whatever the order of the files."""
+"""The split: nothing of one part on another, whatever the order of the files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import InputError, OptionError
-from adhominem.pairs.split import NO_SIDE, SIDES, SplitOptions, assign_sides, split
+from adhominem.pairs.split import NO_PART, PARTS, SplitOptions, assign_parts, split
 from adhominem.text.document import Document
 from adhominem.text.labels import LabelCollector, Labels
 from adhominem.text.readers import Source, find_sources
@@ -54,23 +54,23 @@ def write(path: Path, rows: list[Row]) -> Source:
 
 
 def read(folder: Path) -> dict[str, list[Document]]:
-    """What was written, by side."""
+    """What was written, by part."""
     return {
-        side: [
+        part: [
             document
-            for file in sorted((folder / side).iterdir())
+            for file in sorted((folder / part).iterdir())
             for source in find_sources(file)
             for document in source.documents()
         ]
-        for side in SIDES
+        for part in PARTS
     }
 
 
 def sides_of_authors(folder: Path) -> dict[str, set[str]]:
     sides: dict[str, set[str]] = {}
-    for side, documents in read(folder).items():
+    for part, documents in read(folder).items():
         for document in documents:
-            sides.setdefault(document.author, set()).add(side)
+            sides.setdefault(document.author, set()).add(part)
     return sides
 
 
@@ -87,8 +87,8 @@ def make_labels(rows: list[tuple[str, str, str]]) -> Labels:
 
 
 def parts(sides: np.ndarray[Any, Any]) -> list[float]:
-    """The share of each side among the documents that stay."""
-    kept = sides[sides != NO_SIDE]
+    """The share of each part among the documents that stay."""
+    kept = sides[sides != NO_PART]
     return (np.bincount(kept, minlength=3) / len(kept)).tolist()
 
 
@@ -103,15 +103,15 @@ def test_no_author_is_on_two_sides_and_no_topic_either_if_so_wished(
     labels = make_labels(rows)
     options = SplitOptions(shares=(0.5, 0.3, 0.2), seed=seed, topic_disjoint=topic_disjoint)
     try:
-        sides = assign_sides(labels, options)
+        sides = assign_parts(labels, options)
     except OptionError:  # too few authors: another test
         return
     found: dict[tuple[str, str], set[int]] = {}
-    for (author, topic, _), side in zip(rows, sides.tolist(), strict=True):
-        if side != NO_SIDE:
-            found.setdefault(("author", author), set()).add(side)
+    for (author, topic, _), part in zip(rows, sides.tolist(), strict=True):
+        if part != NO_PART:
+            found.setdefault(("author", author), set()).add(part)
             if topic and topic_disjoint:
-                found.setdefault(("topic", topic), set()).add(side)
+                found.setdefault(("topic", topic), set()).add(part)
         else:
             assert topic_disjoint
             assert topic
@@ -125,7 +125,7 @@ def test_sides_are_the_stretches_of_the_documents_in_hash_order(
     sizes = {f"Zoë {index}": size for index, size in enumerate(documents)}
     shares = (0.5, 0.3, 0.2)
     rows = [(author, "", "c") for author, size in sizes.items() for _ in range(size)]
-    sides = assign_sides(make_labels(rows), SplitOptions(shares=shares, seed=seed))
+    sides = assign_parts(make_labels(rows), SplitOptions(shares=shares, seed=seed))
     ordered = sorted(
         sizes, key=lambda name: blake2b(f"{seed}/author/{name}".encode(), digest_size=16).digest()
     )
@@ -145,7 +145,7 @@ def test_shares_come_out_as_asked_for(shares: tuple[float, float, float]) -> Non
         (f"author {author}", "", "c") for author in range(500) for _ in range(rng.randint(1, 9))
     ]
     for seed in range(5):
-        sides = assign_sides(make_labels(rows), SplitOptions(shares=shares, seed=seed))
+        sides = assign_parts(make_labels(rows), SplitOptions(shares=shares, seed=seed))
         assert parts(sides) == pytest.approx(shares, abs=0.01)
 
 
@@ -154,7 +154,7 @@ def test_each_corpus_gets_its_share_however_small() -> None:
     rows += [(f"small {author}", "", "small") for author in range(10) for _ in range(3)]
     labels = make_labels(rows)
     for seed in range(5):
-        sides = assign_sides(labels, SplitOptions(seed=seed))
+        sides = assign_parts(labels, SplitOptions(seed=seed))
         small = labels.corpus == labels.corpus_names.index("small")
         assert parts(sides[small]) == pytest.approx((0.8, 0.1, 0.1))
         assert parts(sides[~small]) == pytest.approx((0.8, 0.1, 0.1), abs=0.005)
@@ -172,7 +172,7 @@ def test_an_author_of_two_corpora_is_on_one_side(tmp_path: Path) -> None:
 
 def test_another_seed_makes_another_split() -> None:
     labels = make_labels([(f"author {index}", "", "c") for index in range(100)])
-    drawn = {tuple(assign_sides(labels, SplitOptions(seed=seed)).tolist()) for seed in range(4)}
+    drawn = {tuple(assign_parts(labels, SplitOptions(seed=seed)).tolist()) for seed in range(4)}
     assert len(drawn) == 4
 
 
@@ -191,11 +191,11 @@ def test_the_order_of_rows_and_files_does_not_matter(tmp_path: Path, topic_disjo
             sources.append(write(folder / f"{name}.jsonl", rng.sample(rows, len(rows))))
         report = split(sources, folder / "out", options)
         hashes = {
-            (side, corpus): (counts.sha256, counts.documents, counts.authors, counts.words)
-            for side, cells in report.sides.items()
+            (part, corpus): (counts.sha256, counts.documents, counts.authors, counts.words)
+            for part, cells in report.parts.items()
             for corpus, counts in cells.items()
         }
-        written = {side: as_rows(documents) for side, documents in read(folder / "out").items()}
+        written = {part: as_rows(documents) for part, documents in read(folder / "out").items()}
         results.append((hashes, written, sides_of_authors(folder / "out")))
     assert results[0] == results[1] == results[2]
     assert len({counts[0] for counts in results[0][0].values()}) == 6
@@ -206,7 +206,7 @@ def test_the_hash_of_a_side_changes_with_any_of_its_texts(tmp_path: Path) -> Non
     hashes = []
     for name in ("one", "two"):
         report = split([write(tmp_path / name / "c.jsonl", rows)], tmp_path / name / "out")
-        hashes.append([report.sides[side]["c"].sha256 for side in SIDES])
+        hashes.append([report.parts[part]["c"].sha256 for part in PARTS])
         gone = read(tmp_path / name / "out")["dev"][0]
         rows = [row if row["id"] != gone.id else {**row, "text": row["text"] + "."} for row in rows]
     assert [one == other for one, other in zip(*hashes, strict=True)] == [True, False, True]
@@ -220,11 +220,11 @@ def test_disjoint_topics_keep_the_shares_among_what_stays() -> None:
         for _ in range(rng.randint(1, 6))
     ]
     labels = make_labels(rows)
-    sides = assign_sides(labels, SplitOptions(topic_disjoint=True, shares=(0.7, 0.2, 0.1)))
+    sides = assign_parts(labels, SplitOptions(topic_disjoint=True, shares=(0.7, 0.2, 0.1)))
     assert parts(sides) == pytest.approx((0.7, 0.2, 0.1), abs=0.03)
-    assert (sides != NO_SIDE).mean() > 0.38  # (.7 ** .5 + .2 ** .5 + .1 ** .5) ** -2 = 0.39
-    for side in range(3):
-        own, rest = labels.topic[sides == side], labels.topic[(sides != side) & (sides != NO_SIDE)]
+    assert (sides != NO_PART).mean() > 0.38  # (.7 ** .5 + .2 ** .5 + .1 ** .5) ** -2 = 0.39
+    for part in range(3):
+        own, rest = labels.topic[sides == part], labels.topic[(sides != part) & (sides != NO_PART)]
         assert not set(own.tolist()) & set(rest.tolist())
 
 
@@ -238,9 +238,9 @@ def test_documents_without_a_topic_stay_and_do_not_spoil_the_shares(known: float
     ]
     rows += [(f"other {author}", f"t{rng.randrange(300)}", "other") for author in range(3000)]
     labels = make_labels(rows)
-    sides = assign_sides(labels, SplitOptions(topic_disjoint=True))
+    sides = assign_parts(labels, SplitOptions(topic_disjoint=True))
     without = labels.topic == -1
-    assert (sides[without] != NO_SIDE).all()
+    assert (sides[without] != NO_PART).all()
     for corpus in range(2):
         assert parts(sides[labels.corpus == corpus]) == pytest.approx((0.8, 0.1, 0.1), abs=0.03)
 
@@ -255,30 +255,30 @@ def test_what_is_left_out_for_its_topic_is_counted(tmp_path: Path) -> None:
 
 
 class Sides:
-    """A corpus of which the side of each document is known, to put copies where they hurt."""
+    """A corpus of which the part of each document is known, to put copies where they hurt."""
 
     def __init__(self, tmp_path: Path, **kind: Any) -> None:
         self.folder = tmp_path
         self.options = SplitOptions(shares=(0.4, 0.3, 0.3), topic_disjoint="topics" in kind)
         self.rows = make_rows(30, **kind)
         labels = make_labels([(row["author"], row["topic"], "c") for row in self.rows])
-        sides = assign_sides(labels, self.options)
+        sides = assign_parts(labels, self.options)
         self.on = {
-            name: [row for row, side in zip(self.rows, sides, strict=True) if side == number]
-            for number, name in [*enumerate(SIDES), (NO_SIDE, "none")]
+            name: [row for row, part in zip(self.rows, sides, strict=True) if part == number]
+            for number, name in [*enumerate(PARTS), (NO_PART, "none")]
         }
 
     def split(self) -> tuple[Any, dict[str, set[str]]]:
-        """The report, and the ids that were written, by side."""
+        """The report, and the ids that were written, by part."""
         source = write(self.folder / "c.jsonl", self.rows)
         report = split([source], self.folder / "out", self.options)
         written = read(self.folder / "out")
-        return report, {side: {document.id for document in written[side]} for side in SIDES}
+        return report, {part: {document.id for document in written[part]} for part in PARTS}
 
     def assert_gone(self, written: dict[str, set[str]], gone: list[Row]) -> None:
         ids = {row["id"] for row in gone}
-        for side in SIDES:
-            assert written[side] == {row["id"] for row in self.on[side]} - ids
+        for part in PARTS:
+            assert written[part] == {row["id"] for row in self.on[part]} - ids
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_a_copy_is_taken_from_the_earlier_side_and_listed(
     assert report.removed_duplicates == [
         {"id": gone["id"], "duplicate_of": kept["id"], "share": 1.0}
     ]
-    assert report.remarks() == ["1 copies of a text on a later side were taken out"]
+    assert report.remarks() == ["1 copies of a text on a later part were taken out"]
 
 
 def test_an_excerpt_on_another_side_is_taken_out_with_its_share(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_the_share_that_makes_a_copy_is_an_option(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [5, 300], ids=["short", "long"])
 def test_a_text_on_all_three_sides_stays_on_the_last_alone(tmp_path: Path, words: int) -> None:
     corpus = Sides(tmp_path, words=words)
-    train, dev, test = (corpus.on[side][1] for side in SIDES)
+    train, dev, test = (corpus.on[part][1] for part in PARTS)
     train["text"] = dev["text"] = test["text"]
     report, written = corpus.split()
     corpus.assert_gone(written, [train, dev])
@@ -370,7 +370,7 @@ def test_a_text_under_two_names_on_one_side_stays_and_is_counted_once(tmp_path: 
     report, written = corpus.split()
     corpus.assert_gone(written, [])
     assert report.duplicates_within_a_side_under_two_names == 2
-    assert "2 texts stand on one side twice, under two names" in report.remarks()[0]
+    assert "2 texts stand on one part twice, under two names" in report.remarks()[0]
 
 
 def test_what_is_written_reads_back_as_what_was_read_each_corpus_under_its_name(
@@ -384,9 +384,9 @@ def test_what_is_written_reads_back_as_what_was_read_each_corpus_under_its_name(
     documents = [document for part in read(tmp_path / "out").values() for document in part]
     expected = sorted([*rows["one"], *rows["two"]], key=lambda row: row["id"])
     assert as_rows(documents) == expected
-    for side in SIDES:
-        assert [source.name for source in find_sources(tmp_path / "out" / side)] == ["one", "two"]
-        (one, _) = find_sources(tmp_path / "out" / side)
+    for part in PARTS:
+        assert [source.name for source in find_sources(tmp_path / "out" / part)] == ["one", "two"]
+        (one, _) = find_sources(tmp_path / "out" / part)
         assert {document.author[0] for document in one.documents()} == {"a"}
 
 
@@ -396,14 +396,14 @@ def test_a_corpus_with_nothing_on_a_side_has_no_file_there(tmp_path: Path) -> No
         write(tmp_path / "small.jsonl", make_rows(1, corpus="b")),
     ]
     report = split(sources, tmp_path / "out", SplitOptions(shares=(0.8, 0.2, 0.0)))
-    files = {side: [file.name for file in (tmp_path / "out" / side).iterdir()] for side in SIDES}
+    files = {part: [file.name for file in (tmp_path / "out" / part).iterdir()] for part in PARTS}
     sizes = {
-        side: {name: cell.documents for name, cell in cells.items()}
-        for side, cells in (report.sides.items())
+        part: {name: cell.documents for name, cell in cells.items()}
+        for part, cells in (report.parts.items())
     }
-    assert {side: sorted(names) for side, names in files.items()} == {
-        side: [f"{name}.jsonl.zst" for name, size in sorted(counts.items()) if size]
-        for side, counts in sizes.items()
+    assert {part: sorted(names) for part, names in files.items()} == {
+        part: [f"{name}.jsonl.zst" for name, size in sorted(counts.items()) if size]
+        for part, counts in sizes.items()
     }
     assert sum(counts["small"] > 0 for counts in sizes.values()) == 1
     assert sizes["test"] == {"large": 0, "small": 0}
@@ -423,7 +423,7 @@ def test_the_manifest_says_what_the_report_says(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
     assert manifest == json.loads(json.dumps(asdict(report)))
     assert manifest["options"]["seed"] == 7
-    assert manifest["sides"]["dev"]["c"]["sha256"] == report.sides["dev"]["c"].sha256
+    assert manifest["parts"]["dev"]["c"]["sha256"] == report.parts["dev"]["c"].sha256
 
 
 def test_the_report_counts_what_was_written(tmp_path: Path) -> None:
@@ -432,10 +432,10 @@ def test_the_report_counts_what_was_written(tmp_path: Path) -> None:
         write(tmp_path / "two.jsonl", make_rows(20, 2, corpus="b")),
     ]
     report = split(sources, tmp_path / "out")
-    for side in SIDES:
-        for source in find_sources(tmp_path / "out" / side):
+    for part in PARTS:
+        for source in find_sources(tmp_path / "out" / part):
             documents = [*source.documents()]
-            counts = report.sides[side][source.name]
+            counts = report.parts[part][source.name]
             assert counts.documents == len(documents)
             assert counts.authors == len({document.author for document in documents})
             assert counts.words == sum(len(document.text.split()) for document in documents)
@@ -448,7 +448,7 @@ def test_the_report_counts_what_was_written(tmp_path: Path) -> None:
     for column in (1, 2, 3):
         assert rows[0][column] + rows[1][column] == rows[2][column]
     assert rows[2][5] == "/".join(
-        str(sum(cell.documents for cell in report.sides[side].values())) for side in SIDES
+        str(sum(cell.documents for cell in report.parts[part].values())) for part in PARTS
     )
 
 

@@ -208,7 +208,7 @@ def test_a_result_equals_the_pair_that_has_the_same_value(at: int) -> None:
 
 
 def kinds(pairs: Validation, **changes: Any) -> Validation:
-    return replace(pairs, kinds=("letters", "blogs"), **changes)
+    return replace(pairs, genres=("letters", "blogs"), **changes)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def kinds(pairs: Validation, **changes: Any) -> Validation:
         (Likeness({"elsewhere": 1.0}, 0.5), "without a population, of"),
     ],
 )
-def test_the_kind_of_text_is_what_the_texts_are_mostly_like(
+def test_the_format_of_text_is_what_the_texts_are_mostly_like(
     likeness: Likeness | None, condition: str
 ) -> None:
     size = 1_600
@@ -234,7 +234,7 @@ def test_the_kind_of_text_is_what_the_texts_are_mostly_like(
     found = like_pairs(pairs, 400, likeness, population=False)
     assert found is not None
     assert condition in found[1]
-    assert found[0].known.all() == (likeness is None or likeness.unlikeness <= 1)
+    assert found[0].known.all() == (likeness is None or likeness.atypicality <= 1)
     if "“blogs”" in condition:
         assert (found[0].kind == 1).all()
     elif "did not know" not in condition:
@@ -324,7 +324,7 @@ def test_a_report_as_json_reads_back_as_it_was_without_the_texts(each: Report) -
         {"unheard of": 1},
         {"explanation": None},
         {"members": "x"},
-        {"likeness": {"kinds": [], "unlikeness": 1}},
+        {"likeness": {"genres": [], "atypicality": 1}},
     ],
 )
 def test_data_that_are_no_report_are_refused(change: dict[str, Any]) -> None:

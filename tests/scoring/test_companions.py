@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from adhominem.errors import OptionError
 from adhominem.evaluation.ranking import auc
 from adhominem.scoring import companions as module
-from adhominem.scoring.companions import FEWEST, MOST, Companions, hearing
+from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
 
 FloatArray = npt.NDArray[np.float64]
 Tables = list[FloatArray]  # (texts, size) of each member
@@ -102,7 +102,7 @@ class Slow:
             middle, width = spreads[member]
             return float(self.texts[one][member] @ self.texts[other][member] - middle) / width
 
-        self.clearness = []
+        self.separation = []
         for member in range(len(tables)):
             others = [at for at in range(len(tables)) if at != member] or [member]
 
@@ -112,9 +112,9 @@ class Slow:
             pairs = slow_nearest_pairs(near, texts)
             said = [standard(member, one, other) for one, other in pairs]
             clear = median(said) if said else 0.0
-            self.clearness.append(max(module._LEAST_CLEARNESS, clear))
+            self.separation.append(max(module._LEAST_SEPARATION, clear))
         self.weights = [
-            clear**2 / width for clear, (_, width) in zip(self.clearness, spreads, strict=True)
+            clear**2 / width for clear, (_, width) in zip(self.separation, spreads, strict=True)
         ]
         self.usual = [
             slow_spread([self.near(one, other) for other in self.texts]) for one in self.texts
@@ -191,7 +191,7 @@ def test_sides_are_compared_as_by_a_loop_over_all_texts(sizes: list[int], seed: 
     asked = stacked(chosen(texts, [0, 1, 2, 5, 4, 6, 7, 20, 21, 30, 17]), strangers)
     sides = [0, 0, 1, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9]
     companions, slow = Companions(texts), Slow(texts)
-    assert companions.clearness == pytest.approx(slow.clearness, rel=1e-4)
+    assert companions.separation == pytest.approx(slow.separation, rel=1e-4)
     styles = [[unit(table[at]) for table in asked] for at in range(len(sides))]
     expected = [
         slow.compare(
@@ -340,7 +340,7 @@ def test_the_order_of_the_population_and_of_the_members_does_not_matter(seed: in
     companions = Companions(texts)
     found = compare(companions, texts, pairs)
     shuffled = Companions(chosen(texts, rng.permutation(40).tolist()))
-    assert shuffled.clearness == pytest.approx(companions.clearness, rel=1e-4)
+    assert shuffled.separation == pytest.approx(companions.separation, rel=1e-4)
     np.testing.assert_allclose(compare(shuffled, texts, pairs), found, rtol=0, atol=1e-3)
     reverse = compare(Companions(texts[::-1]), texts[::-1], pairs)
     np.testing.assert_allclose(reverse, found[::-1], rtol=0, atol=1e-3)
@@ -398,25 +398,25 @@ def test_a_member_that_is_noise_is_not_clear_and_does_the_others_no_harm(seed: i
     good = planted(rng, [40, 40], authors=AUTHORS, habits=0.9)
     texts = [*good, rng.normal(size=good[0].shape)]
     without, companions = Companions(good), Companions(texts)
-    assert companions.clearness[2] < 0.3 * min(companions.clearness[:2])
-    heard = hearing(companions.clearness, (2.0, 2.0, 2.0))
+    assert companions.separation[2] < 0.3 * min(companions.separation[:2])
+    heard = member_weights(companions.separation, (2.0, 2.0, 2.0))
     assert heard[2] < 0.05 * heard[:2].min()
     expected = compare(without, good, PAIRS).sum(axis=0)
     found = compare(companions, texts, PAIRS)[:2].sum(axis=0)
     assert auc(found, SAME) > auc(expected, SAME) - 0.001
     third = planted(rng, [40], authors=AUTHORS, habits=0.9)
-    assert Companions([*good, *third]).clearness[2] > 2  # where it is no noise
+    assert Companions([*good, *third]).separation[2] > 2  # where it is no noise
 
 
 def test_a_member_is_heard_by_how_clear_it_is_beside_what_is_usual_for_it() -> None:
-    assert hearing((2.0,), (0.5,)).tolist() == [1]
-    assert hearing((2.0, 1.0, 3.0), (2.0, 1.0, 3.0)).tolist() == [1, 1, 1]
+    assert member_weights((2.0,), (0.5,)).tolist() == [1]
+    assert member_weights((2.0, 1.0, 3.0), (2.0, 1.0, 3.0)).tolist() == [1, 1, 1]
     times = 2.0**module._TRUST
-    assert hearing((2.0, 1.0), (1.0, 1.0)) == pytest.approx(
+    assert member_weights((2.0, 1.0), (1.0, 1.0)) == pytest.approx(
         [2 * times / (1 + times), 2 / (1 + times)]
     )
     assert times > 2
-    assert hearing((2.0, 1.0), (4.0, 2.0)) == pytest.approx([1, 1])
+    assert member_weights((2.0, 1.0), (4.0, 2.0)) == pytest.approx([1, 1])
 
 
 clear = st.lists(st.tuples(*(st.floats(0.1, 10) for _ in range(2))), min_size=1, max_size=5)
@@ -426,10 +426,12 @@ clear = st.lists(st.tuples(*(st.floats(0.1, 10) for _ in range(2))), min_size=1,
 def test_members_are_heard_as_one_on_average(
     members: list[tuple[float, float]], times: float
 ) -> None:
-    clearness, usual = zip(*members, strict=True)
-    found = hearing(clearness, usual)
+    separation, usual = zip(*members, strict=True)
+    found = member_weights(separation, usual)
     assert found.mean() == pytest.approx(1)
     assert (found >= 0).all()
-    ratio = np.array(clearness) / np.array(usual)
+    ratio = np.array(separation) / np.array(usual)
     assert (np.diff(found[np.argsort(ratio)]) >= -1e-9).all()
-    np.testing.assert_allclose(hearing([times * c for c in clearness], usual), found, rtol=1e-6)
+    np.testing.assert_allclose(
+        member_weights([times * c for c in separation], usual), found, rtol=1e-6
+    )

@@ -77,7 +77,7 @@ def test_the_context_is_that_of_each_pair(lev_size: int) -> None:
 def test_a_single_kind_is_guessed_without_fail() -> None:
     styles, levs = styles_of(150, 2)
     alone = styles.without("letters", 1)
-    assert len(alone.kinds) == 1
+    assert len(alone.genres) == 1
     expected = one_by_one(alone, levs, None)
     np.testing.assert_allclose(style_factors(alone, levs), expected, rtol=0, atol=1e-9)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slow_two_covariance import seeds
-from test_styles import SIZE, STYLES, departures, novelty, some_levs
+from test_styles import SIZE, STYLES, departures, genre_atypicality, some_levs
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -30,9 +30,9 @@ def test_novelty_is_the_distance_from_the_nearest_kind_in_standard_deviations(
     seed: int, texts: int
 ) -> None:
     (levs,) = some_levs(np.random.default_rng(seed), texts)
-    assert novelty(STYLES, levs) == pytest.approx(slow_novelty(levs), rel=1e-7)
-    assert novelty(STYLES, levs + 100) > novelty(STYLES, levs)
-    assert novelty(STYLES, STYLES.centres[1:2]) == pytest.approx(0, abs=1e-7)
+    assert genre_atypicality(STYLES, levs) == pytest.approx(slow_novelty(levs), rel=1e-7)
+    assert genre_atypicality(STYLES, levs + 100) > genre_atypicality(STYLES, levs)
+    assert genre_atypicality(STYLES, STYLES.centres[1:2]) == pytest.approx(0, abs=1e-7)
 
 
 def test_context_is_the_novelty_of_all_texts_of_a_pair_unless_there_is_a_population() -> None:

@@ -22,9 +22,9 @@ SIZE = 6
 NAMES = ["blogs", "none of these", "sermons", "letters"]
 
 
-def novelty(styles: Styles, levs: np.ndarray) -> float:
+def genre_atypicality(styles: Styles, levs: np.ndarray) -> float:
     """Of all these texts together."""
-    return float(styles.novelty(styles.whitened(levs.mean(axis=0)[None]), len(levs))[0])
+    return float(styles.genre_atypicality(styles.whitened(levs.mean(axis=0)[None]), len(levs))[0])
 
 
 def training_texts(size: int = SIZE, seed: int = 0) -> tuple[FloatArray, ...]:
@@ -54,7 +54,7 @@ def some_levs(rng: np.random.Generator, *counts: int) -> list[FloatArray]:
 
 def test_the_centre_of_a_kind_is_the_mean_of_its_corpus() -> None:
     levs, _, corpora = training_texts()
-    assert STYLES.kinds == ("blogs", "sermons", "letters")
+    assert STYLES.genres == ("blogs", "sermons", "letters")
     for kind, centre in zip((0, 2, 3), STYLES.centres, strict=True):
         mean = sum(lev for lev, of in zip(levs, corpora, strict=True) if of == kind) / 60
         np.testing.assert_allclose(centre, mean, rtol=1e-9)
@@ -119,7 +119,7 @@ def test_in_many_dimensions_covariances_and_novelty_become_simpler(
     monkeypatch.setattr(module, "_LARGEST_WHITENED", 100)
     flat = fitted(101)
     assert flat.whitening is None
-    assert novelty(flat, np.ones((3, 101))) == 0
+    assert genre_atypicality(flat, np.ones((3, 101))) == 0
 
 
 # Unit length
@@ -166,7 +166,7 @@ def test_texts_at_a_centre_are_guessed_to_be_of_its_kind_and_one_kind_is_no_gues
     for at, centre in enumerate(STYLES.centres):
         assert STYLES.guess(centre[None])[at] > 0.9
     only = STYLES.without("blogs").without("letters")
-    assert only.kinds == ("sermons",)
+    assert only.genres == ("sermons",)
     assert only.guess(np.ones((1, SIZE))).tolist() == [1]
 
 
@@ -195,14 +195,14 @@ def test_with_a_large_population_it_does_not_matter_where_a_kind_lies(seed: int)
 
 def test_without_a_kind_it_is_as_if_it_had_never_been_known() -> None:
     fewer = STYLES.without("sermons")
-    assert fewer.kinds == ("blogs", "letters")
+    assert fewer.genres == ("blogs", "letters")
     np.testing.assert_array_equal(fewer.centres, STYLES.centres[[0, 2]])
     sermon = STYLES.centres[1][None]
-    assert novelty(fewer, sermon) > novelty(STYLES, sermon) + 0.5
+    assert genre_atypicality(fewer, sermon) > genre_atypicality(STYLES, sermon) + 0.5
     assert fewer.guess(sermon).shape == (2,)
     assert STYLES.without("novels") is STYLES
     only = fewer.without("blogs")
-    assert only.kinds == only.without("letters").kinds == ("letters",)
+    assert only.genres == only.without("letters").genres == ("letters",)
 
 
 @given(seeds, st.integers(1, 6), st.data())
@@ -212,11 +212,11 @@ def test_without_a_kind_and_some_like_it_the_others_stay_in_order(
     kinds = tuple(f"kind {number}" for number in range(count))
     centres = np.random.default_rng(seed).normal(size=(count, SIZE))
     left_out, nearest = data.draw(st.integers(0, count - 1)), data.draw(st.integers(0, count))
-    found = replace(STYLES, kinds=kinds, centres=centres).without(kinds[left_out], nearest)
+    found = replace(STYLES, genres=kinds, centres=centres).without(kinds[left_out], nearest)
     distances = [float(np.linalg.norm(centre - centres[left_out])) for centre in centres]
     nearest_first = sorted(range(count), key=distances.__getitem__)
     kept = sorted(nearest_first[1 + nearest :]) or nearest_first[-1:]
-    assert found.kinds == tuple(kinds[at] for at in kept)
+    assert found.genres == tuple(kinds[at] for at in kept)
     np.testing.assert_array_equal(found.centres, centres[kept])
 
 
@@ -254,8 +254,8 @@ def test_the_shares_of_kinds_are_those_of_the_nearest_centres() -> None:
         int(np.argmin([np.linalg.norm(lev - each) for each in STYLES.centres])) for lev in levs
     ]
     found = STYLES.shares(levs)
-    assert found == {STYLES.kinds[at]: nearest.count(at) / 20 for at in set(nearest)}
+    assert found == {STYLES.genres[at]: nearest.count(at) / 20 for at in set(nearest)}
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert STYLES.shares(STYLES.centres[[1, 1, 0]]) == pytest.approx(
-        {STYLES.kinds[1]: 2 / 3, STYLES.kinds[0]: 1 / 3}
+        {STYLES.genres[1]: 2 / 3, STYLES.genres[0]: 1 / 3}
     )

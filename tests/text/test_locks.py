@@ -129,7 +129,7 @@ def test_never_two_at_once_though_each_removes_its_lock(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [counter]
 
 
-@pytest.mark.parametrize("look", [1, 2])
+@pytest.mark.parametrize("attend", [1, 2])
 def test_a_lock_that_is_removed_while_it_is_looked_at_is_taken_anew(
     look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

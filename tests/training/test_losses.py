@@ -181,7 +181,7 @@ def test_two_pairs_by_one_author_are_no_negatives_of_each_other(form: str) -> No
 def slow_cosine(
     levs: list[list[float]], authors: list[int], same_author: list[bool], scale: float
 ) -> float:
-    """Which other document is by the author of this one? Asked of both of each pair by one."""
+    """Which other document is by the author of this one? FormFields of both of each pair by one."""
     pairs = len(same_author)
     size = len(levs[0])
     mean = [sum(lev[at] for lev in levs) / len(levs) for at in range(size)]

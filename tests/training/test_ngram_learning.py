@@ -31,7 +31,7 @@ FEW_STEPS = NgramTrainingOptions(
     companion=8,
     shortest=30,
     longest=300,
-    look_every=2,
+    dev_every=2,
 )
 
 

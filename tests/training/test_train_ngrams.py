@@ -20,7 +20,7 @@ from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.errors import CheckpointError, OptionError
 from adhominem.models.ngram_model import NgramModel
 from adhominem.models.styles import read_styles
-from adhominem.models.typicality import read_reference
+from adhominem.models.typicality import read_typicality
 from adhominem.training import train_ngrams as module
 
 FILES = {
@@ -28,7 +28,7 @@ FILES = {
     "config.json",
     "model.safetensors",
     "ngrams.json",
-    "reference.safetensors",
+    "typicality.safetensors",
     "styles.safetensors",
     "training.jsonl",
     "training_authors.txt",
@@ -70,7 +70,7 @@ def test_a_run_leaves_a_model_folder_and_nothing_else(ngram_run: NgramRun) -> No
 def test_the_log_has_the_looks_and_the_scores_are_those_of_the_best(ngram_run: NgramRun) -> None:
     lines = (ngram_run.folder / "training.jsonl").read_text().splitlines()
     looks = [json.loads(line) for line in lines]
-    assert looks == [event for event in ngram_run.events if event["event"] == "look"]
+    assert looks == [event for event in ngram_run.events if event["event"] == "attend"]
     assert [(look["stage"], look["step"]) for look in looks] == [
         (stage, step) for stage in ("weights", "projection") for step in (0, 10, 20)
     ]
@@ -98,16 +98,16 @@ def test_kinds_and_reference_are_those_of_the_levs_of_the_training_texts(
     levs, corpora = encoded(ngram_run), ngram_run.data.corpus.labels.corpus
     size = ngram_run.config.lev_size
     styles = read_styles(ngram_run.folder, size)
-    reference = read_reference(ngram_run.folder, size)
+    reference = read_typicality(ngram_run.folder, size)
     assert styles is not None
     assert reference is not None
-    assert styles.kinds == ("letters", "notes")
+    assert styles.genres == ("letters", "notes")
     scale = np.abs(levs).max()
     for kind in (0, 1):
         mean = levs[corpora == kind].mean(axis=0)
         np.testing.assert_allclose(styles.centres[kind], mean, atol=1e-5 * scale)
     np.testing.assert_allclose(reference.lev_mean, levs.mean(axis=0), atol=1e-5 * scale)
-    assert np.mean(reference.strangeness(levs.astype(np.float64)) > 1) < 0.03
+    assert np.mean(reference.atypicality(levs.astype(np.float64)) > 1) < 0.03
     authors = (ngram_run.folder / "training_authors.txt").read_text().split()
     assert len(authors) == 28
 
@@ -117,7 +117,7 @@ def test_a_profile_gives_dimensions_of_their_own_to_what_varies_most_within_kind
 ) -> None:
     config = ngram_run.config.with_settings(["form=profile", "lev_size=40"])
     model = again(ngram_run, tmp_path / "profile", config=config)
-    assert {path.name for path in model.folder.iterdir()} == FILES - {"reference.safetensors"}
+    assert {path.name for path in model.folder.iterdir()} == FILES - {"typicality.safetensors"}
     corpus, encoder = ngram_run.data.corpus, model.encoder()
     values = np.zeros((len(corpus), sum(model.table.sizes)))
     for at in range(len(corpus)):
@@ -170,8 +170,8 @@ def test_the_command_trains_the_same_model_which_loads_and_verifies(
     assert_same_folder(output, ngram_run.folder)
     result = load(output).verify(TEXTS[0], TEXTS[1])
     assert result.likeness is not None
-    assert set(result.likeness.kinds) == {"letters", "notes"}
-    assert sum(result.likeness.kinds.values()) == pytest.approx(1, abs=2e-3)
+    assert set(result.likeness.genres) == {"letters", "notes"}
+    assert sum(result.likeness.genres.values()) == pytest.approx(1, abs=2e-3)
     done = CliRunner().invoke(main, [*command, "--resume"])  # it was finished
     assert done.exit_code == 0, done.output
     assert f"{ngram_run.model.scores['dev']['auc']:.3f}" in done.stdout
@@ -195,14 +195,14 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
     learnt: list[set[str]] = []
     for moment in [
         ("step", "weights", 12),
-        ("look", "projection", 0),  # between the stages
+        ("attend", "projection", 0),  # between the stages
         ("step", "projection", 15),
     ]:
         with pytest.raises(KeyboardInterrupt):
             again(ngram_run, output, resume=True, on_event=stop_at(*moment))
         learnt.append({path.stem for path in work.glob("*.npy")})
         with open(work / "log.jsonl", "a") as file:  # as a machine that crashed would leave it
-            file.write('{"event": "look", "stage": "wei')
+            file.write('{"event": "attend", "stage": "wei')
     assert learnt == [set(), {"weights"}, {"weights"}]
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_styles", stop_writing)
@@ -225,7 +225,7 @@ def test_a_run_with_other_settings_or_data_is_not_resumed(
 ) -> None:
     output = tmp_path / "model"
     with pytest.raises(KeyboardInterrupt):
-        again(ngram_run, output, on_event=stop_at("look", "projection", 0))
+        again(ngram_run, output, on_event=stop_at("attend", "projection", 0))
     work = tmp_path / "model.training"
     copytree(work, tmp_path / "before")
     other: NgramConfig = ngram_run.config.with_setting("training.seed=1")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adhominem import Tokenizer, Vocabulary
-from adhominem.models.typicality import Reference
+from adhominem.models.typicality import Typicality
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution, cautions_of, cautions_of_many
@@ -23,7 +23,7 @@ little has did like upon than its any other know good over down old such see onl
 before after where can come came how went must great two first here back way day again
 """
 VOCABULARY = Vocabulary((",", ".", *COMMON.split(), ";", "garden", "letter"), tuple("etaoinshr"))
-NO_LIMITS = Reference(
+NO_LIMITS = Typicality(
     np.zeros(2), np.eye(2), np.array(1.0), unknown_limit=np.array(1.0), shortest=np.array(0.0)
 )
 
@@ -92,8 +92,8 @@ def found(
     first: str | Sequence[str],
     second: str | Sequence[str],
     *,
-    reference: Reference | None = NO_LIMITS,
-    strangeness: tuple[float, float] = (0.5, 0.5),
+    typicality: Typicality | None = NO_LIMITS,
+    atypicality: tuple[float, float] = (0.5, 0.5),
     calibrated: bool = True,
     at_bound: bool = False,
     vocabulary: Vocabulary = VOCABULARY,
@@ -108,13 +108,13 @@ def found(
         sides,
         [[tokenizer.tokens(text) for text in side] for side in both],
         vocabulary=vocabulary,
-        strangeness=[np.full(len(s), h) for s, h in zip(both, strangeness, strict=True)],
-        reference=reference,
+        atypicality=[np.full(len(s), h) for s, h in zip(both, atypicality, strict=True)],
+        typicality=typicality,
         calibrated=calibrated,
         at_bound=at_bound,
         guessed_kind=guessed_kind,
         population=population,
-        farther=farther,
+        population_atypicality=farther,
     )
 
 
@@ -162,8 +162,10 @@ def test_a_sound_population_needs_no_caution() -> None:
 
 
 def test_a_population_of_another_kind_is_told() -> None:
-    cautions = found(GARDEN, VOYAGE, population=population_of(others(20)), farther=1.5)
-    assert "1.5 times as far" in only(cautions, "other_kind_of_population").message
+    cautions = found(
+        GARDEN, VOYAGE, population=population_of(others(20)), population_atypicality=1.5
+    )
+    assert "1.5 times as far" in only(cautions, "other_genre_of_population").message
 
 
 def test_a_small_population_is_told() -> None:
@@ -197,7 +199,7 @@ def test_many_pairs_are_warned_of_a_population_of_several_kinds() -> None:
         ({"letters": 0.8, "sermons": 0.2}, False),
         ({"letters": 0.55, "sermons": 0.45}, True),
     ):
-        several = replace(texts, kinds=kinds)
+        several = replace(texts, genres=kinds)
         cautions = list(cautions_of_many(True, several, {"letters": "private letters"}))
         assert bool(cautions) == mixed
         if mixed:
@@ -213,7 +215,9 @@ def test_many_pairs_are_warned_of_a_population_of_several_kinds() -> None:
 
 def test_a_comparison_is_warned_of_a_population_of_several_kinds() -> None:
     for share, mixed in ((0.8, False), (0.55, True)):
-        several = replace(population_of(others(20)), kinds={"letters": share, "sermons": 1 - share})
+        several = replace(
+            population_of(others(20)), genres={"letters": share, "sermons": 1 - share}
+        )
         cautions = found(GARDEN, VOYAGE, population=several)
         assert bool(cautions) == mixed
         if mixed:
@@ -278,14 +282,14 @@ def test_texts_without_a_letter_are_not_taken_for_copies_of_each_other() -> None
 # length
 
 
-@pytest.mark.parametrize("reference", [None, NO_LIMITS])
+@pytest.mark.parametrize("typicality", [None, NO_LIMITS])
 def test_a_side_of_less_than_100_tokens_is_too_short_to_decide(
-    reference: Reference | None,
+    typicality: Typicality | None,
 ) -> None:
     words = GARDEN.replace(",", "").replace(".", "").split()
     for count, code in ((99, "too_short"), (100, "short")):
-        cautions = found(" ".join(words[:count]), VOYAGE * 3, reference=reference)
-        if code == "short" and reference is not None:  # the training texts were no longer
+        cautions = found(" ".join(words[:count]), VOYAGE * 3, typicality=typicality)
+        if code == "short" and typicality is not None:  # the training texts were no longer
             assert cautions == []
             continue
         caution = only(cautions, code)
@@ -294,8 +298,8 @@ def test_a_side_of_less_than_100_tokens_is_too_short_to_decide(
 
 
 def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
-    reference = replace(NO_LIMITS, shortest=np.array(190.0))
-    caution = only(found(GARDEN[:800], VOYAGE * 2, reference=reference), "short")
+    typicality = replace(NO_LIMITS, shortest=np.array(190.0))
+    caution = only(found(GARDEN[:800], VOYAGE * 2, typicality=typicality), "short")
     assert caution.message.startswith("fewer words and marks than in nearly all training texts: a0")
     assert not caution.decides
 
@@ -304,9 +308,9 @@ def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
 def test_nothing_is_said_of_training_texts_whose_lengths_say_nothing(
     shortest: float | None, limit: int
 ) -> None:
-    reference = None if shortest is None else replace(NO_LIMITS, shortest=np.array(shortest))
+    typicality = None if shortest is None else replace(NO_LIMITS, shortest=np.array(shortest))
     note = " ".join(WINTER.split()[:50])
-    caution = only(found([note, 4 * GARDEN], VOYAGE * 4, reference=reference)[:1], "short")
+    caution = only(found([note, 4 * GARDEN], VOYAGE * 4, typicality=typicality)[:1], "short")
     assert caution.message.startswith(f"fewer than {limit} words and marks")
     assert "a0.txt (" in caution.message
     assert "training texts" not in caution.message
@@ -318,7 +322,7 @@ def test_many_short_texts_do_not_make_a_long_one() -> None:
     codes = {each.code: each for each in found(notes, VOYAGE, calibrated=False)}
     assert codes["too_short"].decides
     assert codes["too_short"].message.endswith("...; expected 100 or more")
-    mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, reference=None)}
+    mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, typicality=None)}
     assert not mixed["short"].decides
     assert "a0.txt (" in mixed["short"].message
     assert "a10.txt" not in mixed["short"].message
@@ -363,22 +367,22 @@ def test_a_model_with_few_words_cannot_tell_a_language() -> None:
 
 
 def test_a_text_beyond_the_limit_is_unlike_the_training_texts() -> None:
-    caution = only(found(GARDEN, VOYAGE, strangeness=(0.99, 2.34)), "unlike_training")
+    caution = only(found(GARDEN, VOYAGE, atypicality=(0.99, 2.34)), "unlike_training")
     assert caution.message.startswith("b0.txt is unlike the training texts (2.3 times as far")
     assert not caution.decides
-    assert found(GARDEN, VOYAGE, strangeness=(1.0, 1.0)) == []
+    assert found(GARDEN, VOYAGE, atypicality=(1.0, 1.0)) == []
 
 
 def test_a_text_with_more_rare_words_than_nearly_all_is_unlike_the_training_texts() -> None:
     limited = replace(NO_LIMITS, unknown_limit=np.array(0.55))
-    assert found(GARDEN, VOYAGE, reference=limited) == []
+    assert found(GARDEN, VOYAGE, typicality=limited) == []
     odd = " ".join(f"{word} xyzzy" for word in VOYAGE.split())
-    caution = only(found(GARDEN, odd, reference=limited), "unlike_training")
+    caution = only(found(GARDEN, odd, typicality=limited), "unlike_training")
     assert "of it are rare words, more than in nearly all of them" in caution.message
 
 
 def test_a_text_in_another_language_is_not_called_unlike_as_well() -> None:
-    codes = [each.code for each in found(FRENCH, GARDEN, strangeness=(9.0, 0.5))]
+    codes = [each.code for each in found(FRENCH, GARDEN, atypicality=(9.0, 0.5))]
     assert codes == ["other_language"]
 
 

@@ -15,7 +15,7 @@ from adhominem import Document, Population, Verifier, load
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring import scorer as module
 from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.companions import Companions, hearing
+from adhominem.scoring.companions import Companions, member_weights
 from adhominem.scoring.fusion import Fusion, Scale
 from adhominem.scoring.members import LayerScorer
 from adhominem.scoring.probability import ensemble_log_bayes_factor
@@ -59,7 +59,7 @@ def test_companions_are_there_if_they_are_asked_for(verifier: Verifier, levs: Le
     found = verifier.population([Document(text=text) for text in TEXTS], companions=True)
     assert found.companions is not None
     assert found.companions.texts == found.texts == len(TEXTS)
-    assert len(found.companions.clearness) == len(verifier.members)
+    assert len(found.companions.separation) == len(verifier.members)
     np.testing.assert_array_equal(found.lev_mean, plain.lev_mean)
     assert [each.exact for each in found.prints] == [each.exact for each in plain.prints]
 
@@ -117,7 +117,7 @@ def by_hand(
         asked.append(member.style(mine, (mean, population.texts)))
     numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
     companions = Companions(there)
-    heard = hearing(companions.clearness, verifier.scales.usual_clearness)
+    heard = member_weights(companions.separation, verifier.scales.usual_separation)
     return companions.compare(asked, numbers) * heard[:, None]
 
 
@@ -223,8 +223,8 @@ def test_levs_that_are_no_numbers_are_refused(
 def test_a_population_knows_what_kinds_its_texts_are_like(
     verifier: Verifier, population: Population
 ) -> None:
-    assert set(population.kinds) <= set(verifier.kinds)
-    assert sum(population.kinds.values()) == pytest.approx(1)
+    assert set(population.genres) <= set(verifier.genres)
+    assert sum(population.genres.values()) == pytest.approx(1)
 
 
 def test_no_pairs_have_no_scores(verifier: Verifier, population: Population) -> None:
@@ -244,8 +244,8 @@ def test_sets_may_come_as_one_array(verifier: Verifier, levs: Levs, population: 
 
 
 def test_the_usual_clearness_is_of_each_member() -> None:
-    scales = Scales(usual_clearness=(1.0, 2.0))
-    with pytest.raises(ModelError, match="usual_clearness is for 2 members; there are 1"):
+    scales = Scales(usual_separation=(1.0, 2.0))
+    with pytest.raises(ModelError, match="usual_separation is for 2 members; there are 1"):
         scales.check("small", 1, 0)
 
 

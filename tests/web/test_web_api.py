@@ -105,8 +105,8 @@ class TestVerify:
         numbers = ("log_bayes_factor", "log10_bayes_factor", "probability_same_author")
         for name in numbers:  # encoded together or one by one: the last bits may differ
             assert got.pop(name) == pytest.approx(told.pop(name), abs=1e-4)
-        assert got["likeness"].pop("unlikeness") == pytest.approx(
-            told["likeness"].pop("unlikeness"), abs=1e-4
+        assert got["likeness"].pop("atypicality") == pytest.approx(
+            told["likeness"].pop("atypicality"), abs=1e-4
         )
         assert got == told
 
@@ -219,7 +219,7 @@ class TestVerify:
             "send it with Content-Type: application/json",
         )
 
-    def test_json_may_have_a_kind_of_its_own_and_a_charset(self, client: TestClient) -> None:
+    def test_json_may_have_a_format_of_its_own_and_a_charset(self, client: TestClient) -> None:
         for kind in ("Application/JSON; charset=utf-8", "application/problem+json"):
             asked = json.dumps({"texts": [GARDEN]})
             headers = {"Content-Type": kind}

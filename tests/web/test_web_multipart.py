@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from adhominem.web.asked import read_asked
 from adhominem.web.failures import RequestError
+from adhominem.web.form_fields import read_asked
 from adhominem.web.multipart import Part, parse_form
 
 

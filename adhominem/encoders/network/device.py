@@ -60,7 +60,7 @@ class DeviceRuntime:
         topic: Sequence[str],
         starts: npt.NDArray[np.int64],
         times: npt.NDArray[np.int64],
-        look: Encoded | None = None,
+        attention: Encoded | None = None,
     ) -> Array:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated."""
         table = spread_windows(np.array([len(tokens)]), self._windows)
@@ -68,10 +68,10 @@ class DeviceRuntime:
             variants = spliced(tokens, starts, times)
             return self.encode(variants, [topic] * len(variants))
         batch, network = self._batch([tokens], [topic]), self._network
-        if look is None:
+        if attention is None:
             vectors, _ = self._window_vectors(batch)
         else:
-            vectors = torch.from_numpy(look.window_vectors).to(self._device)
+            vectors = torch.from_numpy(attention.window_vectors).to(self._device)
         levs = []
         for at in range(0, len(times), _VARIANTS_AT_ONCE):
             some = times[at : at + _VARIANTS_AT_ONCE]
@@ -93,7 +93,9 @@ class DeviceRuntime:
         return np.concatenate(levs)
 
     @torch.no_grad()
-    def look(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Encoded:
+    def attend(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Encoded:
         """The LEVs of a few documents, the longest first, and the attention."""
         table = spread_windows(np.array([len(tokens) for tokens in documents]), self._windows)
         batch = self._batch(documents, topics)

@@ -46,7 +46,9 @@ class Encoded:
 class NetworkEncoder(Encoder, Protocol):
     """An encoder that is a network, and can tell where it looked."""
 
-    def look(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Encoded:
+    def attend(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Encoded:
         """The LEVs of a few documents, the longest first, and the attention."""
         ...
 
@@ -56,9 +58,9 @@ class NetworkEncoder(Encoder, Protocol):
         topic: Sequence[str],
         starts: IntArray,
         times: IntArray,
-        look: Encoded | None = None,
+        attention: Encoded | None = None,
     ) -> Array:
-        """See `Encoder.vary`; a `look` at this document alone saves running its windows."""
+        """See `Encoder.vary`; `attention`, of this document alone, saves running its windows."""
         ...
 
 
@@ -94,7 +96,7 @@ class Runtime:
         order = np.argsort(-lengths, kind="stable")  # like lengths together, the longest first
         for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
             some = order[at : at + _DOCUMENTS_AT_ONCE]
-            levs[some] = self.look([documents[n] for n in some], [topics[n] for n in some]).levs
+            levs[some] = self.attend([documents[n] for n in some], [topics[n] for n in some]).levs
         return levs
 
     def vary(
@@ -103,22 +105,22 @@ class Runtime:
         topic: Sequence[str],
         starts: IntArray,
         times: IntArray,
-        look: Encoded | None = None,
+        attention: Encoded | None = None,
     ) -> Array:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
         Where the passages are those of its windows, a window that is left out is one that the
-        second BiLSTM does not get to see, and the first BiLSTM has run but once: that of a `look`
-        at this document alone, if there was one.
+        second BiLSTM does not get to see, and the first BiLSTM has run but once: `attention` is
+        what `attend` said of this document alone, if it was asked.
         """
         table = spread_windows(np.array([len(tokens)]), self._windows)
         if not np.array_equal(starts, table.starts):
             variants = spliced(tokens, starts, times)
             return self.encode(variants, [topic] * len(variants))
-        if look is None:
+        if attention is None:
             vectors, _ = self._window_vectors([tokens], [topic], table)
         else:
-            vectors = look.window_vectors
+            vectors = attention.window_vectors
         levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
         lengths = times.sum(axis=1)
         order = np.argsort(-lengths, kind="stable")  # the longest first
@@ -128,7 +130,9 @@ class Runtime:
             levs[some] = self._document_vectors(vectors[rows], lengths[some])[0]
         return levs
 
-    def look(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Encoded:
+    def attend(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Encoded:
         """The LEVs of a few documents, the longest first, and the attention."""
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         table = spread_windows(lengths, self._windows)

@@ -100,10 +100,10 @@ class _Rows:
         # Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
         self._types: dict[bytes, int] = {}
         self._lowered: dict[bytes, list[int]] = {}
-        for row, kind in enumerate(self.types, start=len(SPECIAL)):
-            self._types[kind.encode()] = row
-            if kind.lower() != kind:
-                self._lowered.setdefault(kind.lower().encode(), []).append(row)
+        for row, token_type in enumerate(self.types, start=len(SPECIAL)):
+            self._types[token_type.encode()] = row
+            if token_type.lower() != token_type:
+                self._lowered.setdefault(token_type.lower().encode(), []).append(row)
 
     def words(self) -> set[bytes]:
         return self._types.keys() | self._lowered.keys()
@@ -289,9 +289,9 @@ def _read_fasttext(file: BinaryIO, path: Path, rows: _Rows) -> None:
     for word in rows.words():
         if model.get_word_id(word.decode()) >= 0:
             rows.put(word, model.get_word_vector(word.decode()), path)
-    for row, kind in enumerate(rows.types, start=len(SPECIAL)):
+    for row, token_type in enumerate(rows.types, start=len(SPECIAL)):
         if not rows.found[row]:
-            vector = model.get_word_vector(kind)
+            vector = model.get_word_vector(token_type)
             if vector.any():  # zeros: it was trained without subwords, or the word is too short
                 rows.put_row(row, vector, path)
 
@@ -309,7 +309,7 @@ def _check_fasttext(file: BinaryIO, path: Path, size: int) -> None:
         theirs, entries, pruned = head[2], head[15], head[19]
         _check_size(theirs, size, path)
         end = 92
-        for word, _ in _entries(file, path, entries, b"\0", 9):  # how often it occurs, its kind
+        for word, _ in _entries(file, path, entries, b"\0", 9):  # how often it occurs, its type
             end += len(word) + 10
         end += 8 * max(pruned, 0)
         for _ in ("input", "output"):

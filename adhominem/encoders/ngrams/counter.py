@@ -157,18 +157,18 @@ class NgramTable:
         )
 
     def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:
-        """For both kinds of bigrams: symbols, the column of every two symbols, the first column.
+        """For both channels of bigrams: symbols, the column of every two symbols, the first column.
 
         The column of two symbols, (symbols ** 2,), counts from the channel's first; -1 is none.
         """
         found = []
-        for kinds, codes, channel in (
+        for symbols_used, codes, channel in (
             (1 + self.unmasked, self.bigrams, self.channels[2]),
             (1 + len(self.symbols), self.shaped_bigrams, self.channels[3]),
         ):
-            columns = np.full(kinds**2, -1, dtype=np.int64)
+            columns = np.full(symbols_used**2, -1, dtype=np.int64)
             columns[codes] = np.arange(len(codes))
-            found.append((kinds, columns, channel.start))
+            found.append((symbols_used, columns, channel.start))
         return tuple(found)
 
     @classmethod
@@ -203,15 +203,17 @@ class NgramTable:
             bigrams=np.zeros(0, np.int64),
             shaped_bigrams=np.zeros(0, np.int64),
         )
-        known = [start.of_type(kind) for kind in types]
+        known = [start.of_type(token_type) for token_type in types]
         inside = documents[1:] == documents[:-1]  # neighbours of one document
         pairs = []
-        for symbols, kinds, size in (
+        for symbols, symbols_used, size in (
             ([each.masked for each in known], 1 + start.unmasked, options.bigrams),
             ([each.shaped for each in known], 1 + len(start.symbols), options.shaped_bigrams),
         ):
             row = np.array(symbols, dtype=np.int64)[tokens]
-            found = np.bincount((row[:-1] * kinds + row[1:])[inside], minlength=kinds**2)
+            found = np.bincount(
+                (row[:-1] * symbols_used + row[1:])[inside], minlength=symbols_used**2
+            )
             found[0] = 0  # two masks say nothing
             best = np.argsort(-found, kind="stable")[:size]
             pairs.append(best[found[best] > 0])
@@ -247,7 +249,7 @@ class NgramCounter:
         types = self._types  # it only grows: what others forget meanwhile stays in this one
         if not types.keys() >= numbers.keys():
             types = self._remember(numbers)
-        return [types[kind] for kind in numbers], inverse, np.bincount(inverse)
+        return [types[number] for number in numbers], inverse, np.bincount(inverse)
 
     def _remember(self, tokens: Iterable[str]) -> dict[str, TypeNgrams]:
         """What these types and others give; a type is in it only once that is worked out."""
@@ -289,7 +291,7 @@ class NgramCounter:
         """Each n-gram where it occurs: its column, and the token it is in or begins with."""
         known, inverse, _ = self._known(tokens)
         places = np.arange(len(tokens))
-        grams = [known[kind].characters for kind in inverse]
+        grams = [known[number].characters for number in inverse]
         own = np.array([each.token for each in known])[inverse]
         columns = [np.concatenate(grams), own[own >= 0] + self.table.channels[1].start]
         found_at = [np.repeat(places, [len(each) for each in grams]), places[own >= 0]]

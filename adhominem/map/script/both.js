@@ -99,9 +99,9 @@ function put(anchor) {
   card.style.top = `${Math.max(8, top)}px`;
   card.classList.toggle("up", box.top > window.innerHeight / 2); // where the window is narrow
 }
-function markIn(parent, look) {
+function markIn(parent, marker) {
   const mark = make(parent, "svg", { class: "mark", viewBox: "-1.5 -1.5 3 3", "aria-hidden": true });
-  marker(mark, look, 1, { "stroke-width": look.hollow ? 0.4 : 0 });
+  drawMarker(mark, marker, 1, { "stroke-width": marker.hollow ? 0.4 : 0 });
 }
 function show(anchor = null, stay = false) {
   const index = current();
@@ -117,7 +117,7 @@ function show(anchor = null, stay = false) {
   close.addEventListener("click", () => pin(null));
   html(card, "p", "name", name);
   const by = html(card, "p");
-  markIn(by, lookOf(index));
+  markIn(by, markerOf(index));
   by.append(` ${author || "author not named"}, ${words.toLocaleString("en")} words`);
   if (note) html(card, "p", "", note);
   if (nearest.length) {
@@ -126,7 +126,7 @@ function show(anchor = null, stay = false) {
     const body = html(table, "tbody");
     for (const [other, value] of nearest) {
       const line = html(body, "tr");
-      markIn(html(line, "td"), lookOf(other));
+      markIn(html(line, "td"), markerOf(other));
       const button = html(html(line, "td"), "button", "", documents[other].name);
       button.type = "button";
       button.tabIndex = state.pinned === index ? 0 : -1;
@@ -142,7 +142,7 @@ function show(anchor = null, stay = false) {
 }
 function showBranch(at, event) {
   const [, , value, size] = joins[at];
-  const authors = new Set(below[at].map((index) => documents[index].look));
+  const authors = new Set(below[at].map((index) => documents[index].marker));
   card.hidden = false;
   card.classList.remove("pinned");
   card.replaceChildren();

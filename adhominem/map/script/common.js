@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const INK = "#1a1a1a", GREY = "#757575";
 const data = JSON.parse(document.getElementById("data").textContent);
-const { documents, looks, joins, order, projections } = data;
+const { documents, markers, joins, order, projections } = data;
 const find = (id) => document.getElementById(id);
 const state = {
   projection: 0,
@@ -32,14 +32,14 @@ function html(parent, tag, className = "", text = null) {
 }
 const signed = (value) =>
   (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
-const lookOf = (index) => looks[documents[index].look];
-function marker(parent, look, size, attributes = {}) {
+const markerOf = (index) => markers[documents[index].marker];
+function drawMarker(parent, marker, size, attributes = {}) {
   return make(parent, "path", {
-    d: look.path,
+    d: marker.path,
     transform: `scale(${size})`,
-    fill: look.hollow ? "#fff" : look.color,
-    stroke: look.hollow ? look.color : "#fff",
-    "stroke-width": (look.hollow ? 1.4 : 0.8) / size,
+    fill: marker.hollow ? "#fff" : marker.color,
+    stroke: marker.hollow ? marker.color : "#fff",
+    "stroke-width": (marker.hollow ? 1.4 : 0.8) / size,
     ...attributes,
   });
 }
@@ -69,8 +69,8 @@ function described(index) {
 // Which documents are lit: those of the branch, or what legend and search leave.
 function lit(index) {
   if (state.group) return state.group.has(index);
-  const { name, author, look } = documents[index];
-  if (state.authors.size && !state.authors.has(look)) return false;
+  const { name, author, marker } = documents[index];
+  if (state.authors.size && !state.authors.has(marker)) return false;
   return !state.query || `${name}\n${author}`.toLowerCase().includes(state.query);
 }
 const current = () => state.hovered ?? state.pinned;

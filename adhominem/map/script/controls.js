@@ -1,16 +1,16 @@
 // Legend, search, projections, saving, and the first drawing.
 
-for (const button of document.querySelectorAll("[data-look]"))
+for (const button of document.querySelectorAll("[data-marker]"))
   button.addEventListener("click", () => {
-    const look = Number(button.dataset.look);
-    if (!state.authors.delete(look)) state.authors.add(look);
-    button.setAttribute("aria-pressed", state.authors.has(look));
+    const marker = Number(button.dataset.marker);
+    if (!state.authors.delete(marker)) state.authors.add(marker);
+    button.setAttribute("aria-pressed", state.authors.has(marker));
     find("clear").hidden = !state.authors.size;
     shine();
   });
 find("clear").addEventListener("click", () => {
   state.authors.clear();
-  for (const button of document.querySelectorAll("[data-look]"))
+  for (const button of document.querySelectorAll("[data-marker]"))
     button.setAttribute("aria-pressed", false);
   find("clear").hidden = true;
   shine();

@@ -34,7 +34,7 @@ function drawMap() {
       class: "point", role: "button", tabindex: index ? -1 : 0, "data-document": index,
       "aria-label": described(index), "aria-describedby": "card",
     });
-    marker(node, lookOf(index), size);
+    drawMarker(node, markerOf(index), size);
     points.push({ node, x: 0, y: 0 });
   });
   place();
@@ -103,7 +103,7 @@ function drawNames() {
     taken.push(boxes[0]);
     const [left, upper] = boxes[0];
     make(scene.names, "text", {
-      x: left.toFixed(1), y: (upper + 11).toFixed(1), fill: lookOf(index).ink,
+      x: left.toFixed(1), y: (upper + 11).toFixed(1), fill: markerOf(index).ink,
       stroke: "#fff", "stroke-width": 3, "paint-order": "stroke", "stroke-linejoin": "round",
     }, text);
   }

@@ -49,11 +49,11 @@ function drawTree() {
   }
 
   const ys = new Array(count + joins.length), xs = new Array(count + joins.length);
-  const own = new Array(count + joins.length); // the look of all documents in it, if they share one
+  const own = new Array(count + joins.length); // the marker of all documents in it, if they share one
   order.forEach((index, at) => {
     ys[index] = at * row + row / 2;
     xs[index] = labels + 4;
-    own[index] = documents[index].author ? documents[index].look : null;
+    own[index] = documents[index].author ? documents[index].marker : null;
   });
   const lines = make(tree, "g", { fill: "none" });
   branches.length = 0;
@@ -63,9 +63,9 @@ function drawTree() {
     xs[group] = x(value);
     own[group] = own[first] === own[second] ? own[first] : null;
     const d = `M${xs[first]} ${ys[first]}H${xs[group]}V${ys[second]}H${xs[second]}`;
-    const look = own[group] === null ? null : looks[own[group]];
+    const marker = own[group] === null ? null : markers[own[group]];
     const line = make(lines, "path", {
-      d, stroke: look && look.known ? look.color : "#8a8a8a", "stroke-width": 1.5,
+      d, stroke: marker && marker.known ? marker.color : "#8a8a8a", "stroke-width": 1.5,
     });
     const hit = make(lines, "path", {
       d, stroke: "transparent", "stroke-width": 9, class: "branch", "data-join": at,
@@ -87,13 +87,13 @@ function drawTree() {
     const back = make(node, "rect", {
       x: 0, y, width: labels + 4, height: row, rx: 3, fill: "transparent",
     });
-    const look = lookOf(index);
+    const marker = markerOf(index);
     const mark = make(node, "g", { transform: `translate(${labels - 3} ${y + row / 2})` });
-    marker(mark, look, row > 14 ? 4.4 : 3.6);
+    drawMarker(mark, marker, row > 14 ? 4.4 : 3.6);
     const { name, short } = documents[index];
     const room = labels - 16;
     const text = make(node, "text", {
-      x: labels - 12, y: y + row / 2 + font * 0.36, fill: look.ink, "text-anchor": "end",
+      x: labels - 12, y: y + row / 2 + font * 0.36, fill: marker.ink, "text-anchor": "end",
     }, fit(name, font, Infinity) === fit(name, font, room) ? name : fit(short, font, room));
     leaves[index] = { node, back, text };
   });

@@ -131,7 +131,7 @@ def test_the_attention_is_that_of_the_network(kind: str) -> None:
         pairs = sorted(pairs, key=lambda pair: -len(pair[0]))
         documents, topics = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         expected = by_torch(network, documents, topics, WINDOWS)
-        found = runtime.look(documents, topics)
+        found = runtime.attend(documents, topics)
         np.testing.assert_allclose(found.levs, expected.levs, atol=1e-5)
         np.testing.assert_allclose(found.token_attention, expected.token_attention, atol=1e-5)
         np.testing.assert_allclose(found.window_attention, expected.window_attention, atol=1e-5)
@@ -273,7 +273,7 @@ def test_a_window_is_seen_by_the_second_lstm_as_often_as_it_is_there(kind: str) 
         tokens, about, starts, times = drawn
         whole = spread_windows(np.array([len(tokens)]), WINDOWS)
         found = runtime.vary(tokens, about, starts, times)
-        again = runtime.vary(tokens, about, starts, times, runtime.look([tokens], [about]))
+        again = runtime.vary(tokens, about, starts, times, runtime.attend([tokens], [about]))
         np.testing.assert_allclose(again, found, atol=1e-6)
         for lev, row in zip(found, times.tolist(), strict=True):
             chosen = [at for at, count in enumerate(row) for _ in range(count)]

@@ -21,7 +21,7 @@ _LONGEST_NAME = 40  # characters of a field's name that are shown
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class FormFields:
     """A form as it was sent."""
 
     pasted: dict[str, list[str]]  # by side
@@ -66,7 +66,7 @@ class Asked:
         return prior
 
 
-def read_asked(form: Sequence[Part]) -> Asked:
+def read_asked(form: Sequence[Part]) -> FormFields:
     """What the fields of the form hold; one that is not known is refused: it may be evidence."""
     names = [part.name for part in form]
     for part in form:
@@ -80,7 +80,7 @@ def read_asked(form: Sequence[Part]) -> Asked:
         return [part.text for part in form if part.name == field]
 
     sides = ("first", "second")
-    return Asked(
+    return FormFields(
         # A form sends \r\n for each line end that somebody typed.
         pasted={
             side: [text.replace("\r\n", "\n") for text in strings(f"{side}_text") if text.strip()]
