@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from adhominem.report.check import check_report
     from adhominem.report.html import report_page
     from adhominem.report.report import Report, make_report
-    from adhominem.scoring.calibration import Calibration, calibrate
+    from adhominem.scoring.decision import VerbalScale
+    from adhominem.scoring.fitting import calibrate
     from adhominem.scoring.population import Population
+    from adhominem.scoring.scale import Calibration
     from adhominem.scoring.two_covariance import TwoCovariance
-    from adhominem.scoring.verbal import VerbalScale
     from adhominem.text.corpus import PackedCorpus
     from adhominem.text.document import Document
     from adhominem.text.exhibits import Exhibit, read_exhibits
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdHominemError": "errors",
     "AdHominemWarning": "errors",
-    "Calibration": "scoring.calibration",
+    "Calibration": "scoring.scale",
     "Config": "config",
     "Document": "text.document",
     "Exhibit": "text.exhibits",
@@ -69,7 +70,7 @@ _HOMES = {
     "SplitOptions": "pairs.split",
     "Tokenizer": "text.tokenizer",
     "TwoCovariance": "scoring.two_covariance",
-    "VerbalScale": "scoring.verbal",
+    "VerbalScale": "scoring.decision",
     "Verification": "verify.verification",
     "Verifier": "verify.verifier",
     "Vocabulary": "text.vocabulary",
@@ -77,7 +78,7 @@ _HOMES = {
     "WindowOptions": "text.windows",
     "attention_of": "jobs.attention",
     "batches": "pairs.epochs",
-    "calibrate": "scoring.calibration",
+    "calibrate": "scoring.fitting",
     "calibrate_model": "jobs.calibrate",
     "check_leaks": "evaluation.leaks",
     "check_report": "report.check",

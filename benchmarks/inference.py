@@ -26,9 +26,7 @@ from training import made_up_corpus, make_plain
 from adhominem.config import preset
 from adhominem.encoders.network.export import export_onnx, graph_inputs
 from adhominem.encoders.network.network import Batch, Network
-from adhominem.encoders.network.recurrence import Attention, BiLSTM
-from adhominem.encoders.network.runtime import Runtime
-from adhominem.encoders.network.type_inputs import TypeInputs
+from adhominem.encoders.network.runtime import Attention, BiLSTM, Runtime, TypeInputs
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.windows import spread_windows

@@ -73,7 +73,7 @@ def explain(
     from adhominem.cli.terminal import complain, percent, print_json, say, show
     from adhominem.explain.texts import explain_texts
     from adhominem.render.output import explanation_text, write_explanation
-    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.scoring.decision import VerbalScale
     from adhominem.text.inputs import check_not_read
 
     verbal_scale = VerbalScale.read(scale) if scale else None

@@ -105,7 +105,7 @@ def report(
     from adhominem.report.html import report_page
     from adhominem.report.pdf import write_report_pdf
     from adhominem.report.report import file_dates, make_report, report_date
-    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.scoring.decision import VerbalScale
     from adhominem.text.inputs import check_not_read
     from adhominem.text.writing import write_whole
 
@@ -189,7 +189,7 @@ def check_report_command(
     from adhominem.cli.terminal import percent, print_json, say
     from adhominem.report.check import check_report
     from adhominem.report.html import report_in_page
-    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.scoring.decision import VerbalScale
     from adhominem.text.exhibits import read_exhibits
     from adhominem.verify.verifier import load
 

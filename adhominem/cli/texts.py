@@ -48,7 +48,7 @@ def verify(case: Case, prior: float, delta: float, scale: Path | None, as_json: 
         adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
     from adhominem.cli.terminal import print_json, print_verification
-    from adhominem.scoring.verbal import VerbalScale
+    from adhominem.scoring.decision import VerbalScale
 
     result = case.verifier.verify(
         case.first,

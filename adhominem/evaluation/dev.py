@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from adhominem.evaluation.pan import best_delta, c_at_1, f05u_2020, f1, overall_2020
 from adhominem.evaluation.ranking import auc
-from adhominem.scoring.probability import probability_same_author, without_weak_answers
+from adhominem.scoring.decision import probability_same_author, without_weak_answers
 
 FloatArray = npt.NDArray[np.float64]
 

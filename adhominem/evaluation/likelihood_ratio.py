@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.scoring.pooling import Blocks, pool
-from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.decision import probability_same_author
+from adhominem.scoring.fitting import Blocks, pool
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -12,7 +12,7 @@ from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.ranking import auc
-from adhominem.scoring.pooling import pool
+from adhominem.scoring.fitting import pool
 
 BoolArray = npt.NDArray[np.bool_]
 

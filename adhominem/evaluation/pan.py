@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.evaluation.ranking import auc
-from adhominem.scoring.probability import without_weak_answers
+from adhominem.scoring.decision import without_weak_answers
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

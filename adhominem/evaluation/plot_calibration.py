@@ -25,7 +25,7 @@ from adhominem.evaluation.plot_style import (
     range_of,
     system_styles,
 )
-from adhominem.scoring.pooling import pool
+from adhominem.scoring.fitting import pool
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,8 +22,8 @@ from adhominem.explain.explanation import (
     TokenAttention,
 )
 from adhominem.explain.ngram_contributions import explain_ngrams
+from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
-from adhominem.scoring.verbal import VerbalScale
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import SideTexts, Verifier

@@ -24,12 +24,11 @@ from adhominem.models.folder import member_folders
 from adhominem.models.layout import CARD
 from adhominem.models.shipped import is_shipped, model_folder
 from adhominem.models.validation import Validation
-from adhominem.scoring.calibration import calibrate, empirical_bounds
 from adhominem.scoring.companions import MOST, member_weights
-from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
+from adhominem.scoring.decision import probability_same_author
+from adhominem.scoring.fitting import calibrate, empirical_bounds, fit_fusion, group_weights
 from adhominem.scoring.population import Population
-from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Fusion, Scale, Scales, Scores
 from adhominem.text.locks import locked
 from adhominem.text.pan import Pair
 from adhominem.text.writing import write_whole

@@ -30,8 +30,8 @@ from adhominem.jobs.partial_answers import (
 )
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode, Lev, encoder
+from adhominem.scoring.decision import probability_same_author, without_weak_answers
 from adhominem.scoring.population import each_once
-from adhominem.scoring.probability import probability_same_author, without_weak_answers
 from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS
 from adhominem.text.inputs import noting_inputs

@@ -24,7 +24,7 @@ from adhominem.errors import InputError, MissingExtraError, ModelError, OptionEr
 from adhominem.evaluation.dev import table_row
 from adhominem.models.card import ensemble_card
 from adhominem.models.folder import AnyModel, read_models, write_ensemble
-from adhominem.scoring.probability import ensemble_probability, probability_same_author
+from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.inputs import check_none_read_in
 from adhominem.text.locks import locked

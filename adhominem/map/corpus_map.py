@@ -24,7 +24,7 @@ import numpy.typing as npt
 import adhominem
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
-from adhominem.scoring.many_pairs import products
+from adhominem.scoring.members import products
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
 from adhominem.verify.cautions import UNCALIBRATED

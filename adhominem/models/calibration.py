@@ -24,9 +24,7 @@ from adhominem.models.validation import (
     write_pairs,
     write_validation,
 )
-from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.fusion import Fusion, Scale
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
 from adhominem.text.writing import replace_file
 
 FORMAT = 3

@@ -11,9 +11,8 @@ import numpy as np
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import STYLES
 from adhominem.models.tensors import Header, Shapes, check_shapes
-from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
-from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
+from adhominem.scoring.two_covariance import BayesFactorModel, IsotropicTwoCovariance, TwoCovariance
 from adhominem.strict_json import parsed_json
 
 _MOST_GENRES = 1_000  # every text is compared with each of them
@@ -37,7 +36,7 @@ def write_styles(folder: Path, styles: Styles) -> None:
     if isinstance(model, IsotropicTwoCovariance):
         arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
     elif isinstance(model, TwoCovariance):
-        for name in ("author_mean", "projection", "spread"):
+        for name in ("author_mean", "projection", "precision_ratio"):
             arrays[name] = getattr(model, name).astype(np.float32)
     data = save(arrays, metadata={"genres": json.dumps(styles.genres)})
     (folder / STYLES.name).write_bytes(data)
@@ -63,7 +62,7 @@ def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
             model: BayesFactorModel = IsotropicTwoCovariance(lev_size, share, independent)
         else:
             model = TwoCovariance.from_diagonal(
-                arrays["author_mean"], arrays["projection"], arrays["spread"]
+                arrays["author_mean"], arrays["projection"], arrays["precision_ratio"]
             )
         whitening = arrays.get("whitening")
         if whitening is not None:
@@ -91,7 +90,7 @@ def _shapes(header: Header, genres: int, lev_size: int) -> Shapes:
         shapes["isotropic"] = ("F32", (2,))
     else:
         shapes |= {"author_mean": ("F32", row), "projection": ("F32", square)}
-        shapes["spread"] = ("F32", row)
+        shapes["precision_ratio"] = ("F32", row)
     if "whitening" in header:
         shapes |= {"whitening": ("F16", square), "whitening_lengths": ("F32", row)}
     return shapes

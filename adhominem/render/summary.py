@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite, log
 
 from adhominem.explain.explanation import Explanation
-from adhominem.scoring.verbal import DIFFERENT, SAME
+from adhominem.scoring.decision import DIFFERENT, SAME
 from adhominem.verify.verification import Likeness, Material, Verification
 
 NOT_A_VERDICT = (

@@ -13,8 +13,8 @@ from adhominem.harmless import harmless
 from adhominem.models.files import is_plain
 from adhominem.report.html import report_in_page, report_page
 from adhominem.report.report import Report, ReportedText, make_report
+from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
-from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
 

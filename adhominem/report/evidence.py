@@ -15,7 +15,7 @@ from adhominem.models.files import ModelFiles
 from adhominem.models.folder import model_hash
 from adhominem.models.shipped import model_folder
 from adhominem.models.validation import Validation
-from adhominem.scoring.calibration import Calibration
+from adhominem.scoring.scale import Calibration
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
 

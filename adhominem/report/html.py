@@ -26,7 +26,7 @@ from adhominem.report.blocks import (
 from adhominem.report.report import Report
 from adhominem.report.tippett import as_svg
 from adhominem.report.words import TITLE, head, headline, sections
-from adhominem.scoring.verbal import VerbalScale
+from adhominem.scoring.decision import VerbalScale
 from adhominem.strict_json import parsed_json
 from adhominem.text.files import read_text
 

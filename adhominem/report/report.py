@@ -30,9 +30,9 @@ from adhominem.report.evidence import (
     validation_facts,
 )
 from adhominem.report.typed_json import as_json, from_json
-from adhominem.scoring.calibration import Calibration
+from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
-from adhominem.scoring.verbal import VerbalScale
+from adhominem.scoring.scale import Calibration
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness, Side, Verification

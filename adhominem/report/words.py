@@ -28,8 +28,7 @@ from adhominem.report.case import (
 )
 from adhominem.report.evidence_blocks import calibration_blocks, how_often, validation_blocks
 from adhominem.report.report import Report
-from adhominem.scoring.decision import show_probability
-from adhominem.scoring.verbal import VerbalScale
+from adhominem.scoring.decision import VerbalScale, show_probability
 
 TITLE = "Report on a comparison of texts"
 NO_VERDICT = (

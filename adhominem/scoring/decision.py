@@ -1,11 +1,139 @@
-"""From a probability to a decision, with its reason; or to none."""
+"""What a log Bayes factor means: a probability under a stated prior, words, a decision or none."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
+from math import inf, isfinite
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from adhominem.errors import OptionError
+from adhominem.strict_json import parsed_json
+from adhominem.text.inputs import note_input
+from adhominem.text.regular_file import read_regular
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def probability_same_author(
+    log_bayes_factor: npt.ArrayLike, prior_same_author: float = 0.5
+) -> FloatArray:
+    """The probability of one author, given the evidence and the prior.
+
+    The prior belongs to the case, not to the texts: 0.5 is PAN's, where half of the pairs are
+    by one author.
+    """
+    if not 0 < prior_same_author < 1:
+        raise OptionError(f"prior_same_author is {prior_same_author}; expected between 0 and 1")
+    log_odds = np.asarray(log_bayes_factor, dtype=np.float64)
+    log_odds = log_odds + np.log(prior_same_author) - np.log1p(-prior_same_author)
+    # exp of a number that is never positive: no overflow on either side
+    small = np.exp(-np.abs(log_odds))
+    return np.asarray(np.where(log_odds >= 0, 1 / (1 + small), small / (1 + small)))
+
+
+def ensemble_probability(probabilities: Sequence[npt.ArrayLike]) -> FloatArray:
+    """(pairs,): the mean of the members' probabilities, each (pairs,)."""
+    if not len(probabilities):
+        raise OptionError("an ensemble without members; expected at least one")
+    return np.asarray(np.mean(np.asarray(probabilities, dtype=np.float64), axis=0))
+
+
+def ensemble_log_bayes_factor(members: Sequence[npt.ArrayLike]) -> FloatArray:
+    """(pairs,): the log Bayes factor that the mean of the members' probabilities stands for.
+
+    The members' log Bayes factors are (pairs,) each, their probabilities those under even priors.
+    """
+    if not len(members):
+        raise OptionError("an ensemble without members; expected at least one")
+    factors = np.asarray(members, dtype=np.float64)  # (members, pairs)
+    if len(factors) == 1:
+        return np.asarray(factors[0])
+    # In logarithms, so that members who are very sure do not become certain.
+    same, different = -np.logaddexp(0, -factors), -np.logaddexp(0, factors)
+    return np.asarray(np.logaddexp.reduce(same, axis=0) - np.logaddexp.reduce(different, axis=0))
+
+
+def without_weak_answers(probability: npt.ArrayLike, delta: float) -> FloatArray:
+    """Probabilities within 0.5 +- delta become 0.5: no answer."""
+    if not 0 <= delta <= 0.5:
+        raise OptionError(f"delta is {delta}; expected 0 to 0.5")
+    values = np.asarray(probability, dtype=np.float64)
+    return np.asarray(np.where(np.abs(values - 0.5) < delta, 0.5, values))
+
+
+SAME = "one person wrote both sides"
+DIFFERENT = "a different person wrote each side"
+NONE = "no support to speak of"
+_LARGEST = 2**20  # bytes of a scale of one's own
+
+
+@dataclass(frozen=True)
+class VerbalScale:
+    """Rungs: from which log10 Bayes factor on, on either side, which words apply."""
+
+    rungs: tuple[tuple[float, str], ...] = (
+        (0.0, NONE),
+        (0.3, "weak support"),
+        (1.0, "moderate support"),
+        (2.0, "moderately strong support"),
+        (3.0, "strong support"),
+        (4.0, "very strong support"),
+        (5.0, "extremely strong support"),
+    )
+
+    def __post_init__(self) -> None:
+        starts = [start for start, _ in self.rungs]
+        rise = all(low < high < inf for low, high in pairwise(starts))
+        if not starts or starts[0] != 0 or not rise:
+            raise OptionError(
+                f"the rungs of the verbal scale begin at {starts}; expected 0 and then ever more"
+            )
+        if not all(isinstance(words, str) and words.strip() for _, words in self.rungs):
+            raise OptionError("a rung of the verbal scale has no words; expected a text for each")
+
+    def words(self, log10_bayes_factor: float) -> str:
+        """The rung of a number, which must not have been rounded before."""
+        if not isfinite(log10_bayes_factor):
+            raise OptionError(f"the log10 Bayes factor is {log10_bayes_factor}; expected a number")
+        strength = abs(log10_bayes_factor)
+        return [words for start, words in self.rungs if start <= strength][-1]
+
+    def sentence(self, log10_bayes_factor: float) -> str:
+        """What the evidence says: a comparison of two propositions, never a verdict."""
+        words = self.words(log10_bayes_factor)
+        if log10_bayes_factor == 0 or words == NONE:
+            return f"The texts give {NONE} for either proposition over the other."
+        for_, against = (SAME, DIFFERENT) if log10_bayes_factor > 0 else (DIFFERENT, SAME)
+        return (
+            f"The texts give {words} for the proposition that {for_} "
+            f"over the proposition that {against}."
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> VerbalScale:
+        """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
+        note_input(path)
+        try:
+            rows = parsed_json(read_regular(Path(path), _LARGEST))
+            return cls(tuple((_number(start), words) for start, words in rows))
+        except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:
+            raise OptionError(
+                f"{path} is no verbal scale ({error}); expected a JSON list like "
+                '[[0, "weak support"], [1, "moderate support"]]'
+            ) from None
+
+
+def _number(start: object) -> float:
+    """Where a rung begins, as JSON has it."""
+    if isinstance(start, bool) or not isinstance(start, int | float):
+        raise TypeError("a rung does not begin at a number")
+    return float(start)
 
 
 class Decision(StrEnum):

@@ -1,27 +1,235 @@
-"""What each member of a model says of its own LEVs: one protocol, two ways."""
+"""What each member of a model says of pairs of its own LEVs: one protocol, two ways.
+
+    StyleScorer  by what is left of a LEV once it is moved to the centre of its genre (`Styles`)
+    LayerScorer  by the two-covariance layer that a network was trained with
+
+The centre that a pair is moved to depends on the pair, but it always is a mixture of the same few
+points: the centres of the genres, and the mean of the population. So for single texts an isotropic
+model needs only the products of LEVs with each other and with these points. Each LEV, of many
+thousand numbers, is read once, and in all pairs of a corpus not once a pair.
+
+All pairs of a corpus come in the order of `np.triu_indices(documents, 1)`: (0, 1), (0, 2), ...
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.scoring.many_pairs import (
-    OnPairs,
-    layer_factors,
-    pair_context,
-    pair_factors,
-    style_context,
-    style_factors,
-)
-from adhominem.scoring.styles import Centre, Styles
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.errors import OptionError
+from adhominem.scoring.styles import Centre, Styles, guess_share, unit
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
-AnyFloats = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.intp]
+AnyFloats = npt.NDArray[np.floating]
+OnPairs = Callable[[int], None]
+
+_COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
+_PAIRS_AT_ONCE = 8_192
+
+
+def pair_factors(
+    styles: Styles, first: AnyFloats, second: AnyFloats, population: Centre | None = None
+) -> FloatArray:
+    """(pairs,): `Styles.log_bayes_factor` of LEVs (pairs, lev_size) of first and second texts."""
+    points = _Points.of(styles, population)
+    mixture = points.mixture(_Geometry.of_pairs(first, second, points))
+    return _factors(styles, points, mixture, first, second)
+
+
+def pair_context(
+    styles: Styles, first: AnyFloats, second: AnyFloats, population: Centre | None = None
+) -> FloatArray:
+    """(1, pairs): `Styles.context` of LEVs (pairs, lev_size) of first and second texts."""
+    if population is not None:
+        return np.zeros((1, len(first)))
+    middles = 0.5 * (first.astype(np.float64) + second)
+    return styles.genre_atypicality(styles.whitened(middles), 2)[None]
+
+
+def style_factors(
+    styles: Styles,
+    levs: AnyFloats,
+    population: Centre | None = None,
+    *,
+    on_pairs: OnPairs = lambda count: None,
+) -> FloatArray:
+    """(pairs,): `Styles.log_bayes_factor` of all pairs of the LEVs (documents, lev_size)."""
+    points = _Points.of(styles, population)
+    # Any origin will do; from one in the midst of the points little is lost to rounding.
+    found = products(levs, points.rows, origin=points.origin)
+    own, to_points = found[: len(levs), : len(levs)], found[: len(levs), len(levs) :]
+    squares = np.diag(own)
+    parts = [np.zeros(0)]
+    for first, second in _pairs_in_parts(len(levs)):
+        geometry = _Geometry(
+            (squares[first], squares[second]),
+            own[first, second],
+            (to_points[first], to_points[second]),
+        )
+        mixture = points.mixture(geometry)
+        parts.append(_factors(styles, points, mixture, levs, levs, (first, second)))
+        on_pairs(len(first))
+    return np.concatenate(parts)
+
+
+def layer_factors(
+    layer: TwoCovariance, levs: AnyFloats, *, on_pairs: OnPairs = lambda count: None
+) -> FloatArray:
+    """(pairs,): `TwoCovariance.log_bayes_factor` of all pairs of the LEVs (documents, lev_size)."""
+    parts = [np.zeros(0)]
+    for first, second in _pairs_in_parts(len(levs)):
+        parts.append(layer.log_bayes_factor(levs[first], levs[second]))
+        on_pairs(len(first))
+    return np.concatenate(parts)
+
+
+def style_context(styles: Styles, levs: AnyFloats, population: Centre | None = None) -> FloatArray:
+    """(1, pairs): `Styles.context` of all pairs of the LEVs (documents, lev_size)."""
+    if population is not None:
+        return np.zeros((1, len(levs) * (len(levs) - 1) // 2))
+    texts = styles.whitened(levs)
+    parts = [np.zeros(0)]
+    for first, second in _pairs_in_parts(len(levs)):
+        parts.append(styles.genre_atypicality(0.5 * (texts[first] + texts[second]), 2))
+    return np.concatenate(parts)[None]
+
+
+def products(*tables: AnyFloats, origin: AnyFloats) -> FloatArray:
+    """(rows, rows): the scalar products of all rows of tables, seen from an origin (columns,)."""
+    rows = sum(map(len, tables))
+    found = np.zeros((rows, rows))
+    for some in _columns(len(origin)):
+        part = np.concatenate([table[:, some].astype(np.float64) for table in tables])
+        part -= origin[some]
+        found += part @ part.T
+    return found
+
+
+def _columns(count: int) -> Iterator[slice]:
+    for at in range(0, count, _COLUMNS_AT_ONCE):
+        yield slice(at, at + _COLUMNS_AT_ONCE)
+
+
+def _pairs_in_parts(documents: int) -> Iterator[tuple[IntArray, IntArray]]:
+    first, second = np.triu_indices(documents, 1)
+    for at in range(0, len(first), _PAIRS_AT_ONCE):
+        yield first[at : at + _PAIRS_AT_ONCE], second[at : at + _PAIRS_AT_ONCE]
+
+
+@dataclass(frozen=True)
+class _Geometry:
+    """Of some pairs: products of their LEVs, and with the points; all seen from one origin."""
+
+    squares: tuple[FloatArray, FloatArray]  # (pairs,) each: of the first texts, of the second
+    product: FloatArray  # (pairs,): of the two
+    to_points: tuple[FloatArray, FloatArray]  # (pairs, points) each
+
+    @classmethod
+    def of_pairs(cls, first: AnyFloats, second: AnyFloats, points: _Points) -> _Geometry:
+        """Of first and second LEVs (pairs, lev_size)."""
+        squares = np.zeros((2, len(first)))
+        product = np.zeros(len(first))
+        to_points = np.zeros((2, len(first), len(points.rows)))
+        for some in _columns(first.shape[1]):
+            there = (points.rows[:, some] - points.origin[some]).T
+            sides = [side[:, some] - points.origin[some] for side in (first, second)]
+            for at, side in enumerate(sides):
+                squares[at] += np.einsum("ij,ij->i", side, side)
+                to_points[at] += side @ there
+            product += np.einsum("ij,ij->i", *sides)
+        if not np.isfinite(squares).all():
+            raise OptionError("a LEV is not finite")
+        return cls((squares[0], squares[1]), product, (to_points[0], to_points[1]))
+
+
+@dataclass(frozen=True)
+class _Mixture:
+    """Of some pairs: their centres as mixtures of points, and where the texts lie from there."""
+
+    weights: FloatArray  # (pairs, points)
+    first: FloatArray  # (pairs,): the squared distance of the first text to the centre
+    second: FloatArray
+    both: FloatArray  # (pairs,): the scalar product of the two, seen from the centre
+
+
+@dataclass(frozen=True)
+class _Points:
+    """The points whose mixtures are centres, and how they are mixed."""
+
+    rows: FloatArray  # (points, lev_size): the centres of the genres, the population's mean
+    origin: FloatArray  # (lev_size,): in their midst
+    products: FloatArray  # (points, points), from there
+    styles: Styles
+    guess_share: float  # of the guess in the centre; the rest is the population's
+
+    @classmethod
+    def of(cls, styles: Styles, population: Centre | None) -> _Points:
+        rows, share = styles.centres, 1.0
+        if population is not None:
+            rows, share = np.concatenate([rows, population[0][None]]), guess_share(population)
+        origin = rows.mean(axis=0)
+        return cls(rows, origin, products(rows, origin=origin), styles, share)
+
+    def mixture(self, pairs: _Geometry) -> _Mixture:
+        """The centres of some pairs."""
+        to_points = pairs.to_points[0] + pairs.to_points[1]  # (pairs, points)
+        genres = slice(len(self.styles.genres))
+        # Less what is the same for all genres: the squared distances to the middle of the pair.
+        guess = self.styles.mix(np.diag(self.products)[genres] - to_points[:, genres])
+        weights = np.full(to_points.shape, 1 - self.guess_share)
+        weights[:, genres] = self.guess_share * guess
+        square = ((weights @ self.products) * weights).sum(axis=1)  # of the centre
+        along = [(side * weights).sum(axis=1) for side in pairs.to_points]
+        return _Mixture(
+            weights,
+            np.maximum(pairs.squares[0] - 2 * along[0] + square, 0),
+            np.maximum(pairs.squares[1] - 2 * along[1] + square, 0),
+            pairs.product - along[0] - along[1] + square,
+        )
+
+
+def _factors(
+    styles: Styles,
+    points: _Points,
+    mixture: _Mixture,
+    first: AnyFloats,
+    second: AnyFloats,
+    rows: tuple[IntArray, IntArray] | None = None,
+) -> FloatArray:
+    """(pairs,): of the LEVs (pairs, lev_size), or of these rows of them."""
+    if isinstance(styles.two_covariance, IsotropicTwoCovariance):
+        return _isotropic(styles.two_covariance, styles.usual, mixture)
+    if rows is not None:
+        first, second = first[rows[0]], second[rows[1]]
+    centre = mixture.weights @ points.rows  # (pairs, lev_size), of few dimensions
+    return styles.two_covariance.log_bayes_factor(
+        *(unit(side - centre, styles.usual) for side in (first, second))
+    )
+
+
+def _isotropic(model: IsotropicTwoCovariance, usual: float, mixture: _Mixture) -> FloatArray:
+    """(pairs,): the model's evidence takes sums of LEVs; here they come as their lengths."""
+    lengths = [
+        np.maximum(np.sqrt(square), max(usual, 1e-12)) for square in (mixture.first, mixture.second)
+    ]
+    squares = [mixture.first / lengths[0] ** 2, mixture.second / lengths[1] ** 2]
+    missing = [np.maximum(0, 1 - square) for square in squares]
+    product = mixture.both / (lengths[0] * lengths[1])
+    together = np.maximum(squares[0] + squares[1] + 2 * product, 0)
+    ones = np.ones(len(product))
+    return (
+        model.evidence(2 * ones, together, missing[0] + missing[1])
+        - model.evidence(ones, squares[0], missing[0])
+        - model.evidence(ones, squares[1], missing[1])
+    )
+
+
 Sides = AnyFloats | Sequence[AnyFloats]  # (pairs, lev_size), one text a side; or sets of LEVs
 
 

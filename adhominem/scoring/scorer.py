@@ -16,11 +16,9 @@ import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
-from adhominem.scoring.fusion import Scores
-from adhominem.scoring.many_pairs import OnPairs
-from adhominem.scoring.members import AnyFloats, MemberScorer, Sides
+from adhominem.scoring.members import AnyFloats, MemberScorer, OnPairs, Sides
 from adhominem.scoring.population import Population, each_once, without_companions
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Scales, Scores
 from adhominem.scoring.styles import Centre
 
 FloatArray = npt.NDArray[np.float64]

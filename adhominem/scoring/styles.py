@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.scoring.isotropic import IsotropicTwoCovariance
-from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
+from adhominem.scoring.two_covariance import BayesFactorModel, IsotropicTwoCovariance, TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
 Centre = tuple[FloatArray, int]  # the mean LEV of a population, and how many texts it is of

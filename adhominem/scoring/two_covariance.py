@@ -6,7 +6,7 @@ compares "one style made all these LEVs" with "two styles made them".
 
 Both precisions are brought to diagonal form together: in the coordinates
 `projection @ (lev - author_mean)` the within-author precision is the identity and the
-between-author precision is diagonal, `spread`. There the paper's formulas are sums
+between-author precision is diagonal, `precision_ratio`. There the paper's formulas are sums
 over dimensions: exact, linear in the size of a LEV, and finite however
 ill-conditioned the matrices are.
 """
@@ -116,18 +116,21 @@ class TwoCovariance:
 
     @classmethod
     def from_diagonal(
-        cls, author_mean: npt.ArrayLike, projection: npt.ArrayLike, spread: npt.ArrayLike
+        cls,
+        author_mean: npt.ArrayLike,
+        projection: npt.ArrayLike,
+        precision_ratio: npt.ArrayLike,
     ) -> TwoCovariance:
         """A model from its diagonal form, as a fitted one holds it."""
         model = cls()
         model.author_mean = np.asarray(author_mean, dtype=np.float64)
         model.projection = np.asarray(projection, dtype=np.float64)
-        model.spread = np.maximum(np.asarray(spread, dtype=np.float64), _SMALLEST)
+        model.precision_ratio = np.maximum(np.asarray(precision_ratio, dtype=np.float64), _SMALLEST)
         size = len(model.author_mean)
-        if model.projection.shape != (size, size) or model.spread.shape != (size,):
+        if model.projection.shape != (size, size) or model.precision_ratio.shape != (size,):
             raise OptionError(
-                f"mean {model.author_mean.shape}, projection {model.projection.shape}, spread "
-                f"{model.spread.shape}: expected (n,), (n, n) and (n,)"
+                f"mean {model.author_mean.shape}, projection {model.projection.shape}, precision_ratio "
+                f"{model.precision_ratio.shape}: expected (n,), (n, n) and (n,)"
             )
         return model
 
@@ -135,7 +138,7 @@ class TwoCovariance:
         """Diagonalise: with W = CC' and B = FF', the singular values of C^-1 F are the roots."""
         rotation, roots, _ = np.linalg.svd(np.linalg.solve(within, between))
         self.author_mean = mean
-        self.spread = np.maximum(roots**2, _SMALLEST)  # (lev_size,)
+        self.precision_ratio = np.maximum(roots**2, _SMALLEST)  # (lev_size,)
         self.projection = rotation.T @ within.T  # (lev_size, lev_size)
 
     @property
@@ -146,7 +149,7 @@ class TwoCovariance:
     @property
     def between_author_precision(self) -> FloatArray:
         """(lev_size, lev_size): the paper's B."""
-        return np.asarray((self.projection.T * self.spread) @ self.projection)
+        return np.asarray((self.projection.T * self.precision_ratio) @ self.projection)
 
     @property
     def within_author_precision(self) -> FloatArray:
@@ -156,15 +159,15 @@ class TwoCovariance:
     @property
     def between_author_entropy(self) -> float:
         """How far authors differ, in nats: half the log determinant of B^-1, and a constant."""
-        return self._entropy(float(np.log(self.spread).sum()))
+        return self._entropy(float(np.log(self.precision_ratio).sum()))
 
     @property
     def within_author_entropy(self) -> float:
         """How far one author's documents differ, in nats."""
         return self._entropy(0.0)
 
-    def _entropy(self, log_determinant_of_spread: float) -> float:
-        log_determinant = 2 * self._log_scale() + log_determinant_of_spread
+    def _entropy(self, log_determinant_of_precision: float) -> float:
+        log_determinant = 2 * self._log_scale() + log_determinant_of_precision
         return float(0.5 * (self.lev_size * np.log(2 * np.pi * np.e) - log_determinant))
 
     def _log_scale(self) -> float:
@@ -188,7 +191,9 @@ class TwoCovariance:
     def _evidence(self, count: FloatArray, total: FloatArray) -> FloatArray:
         """(sets,): log p(LEVs), less a term that is the same for one author and for two."""
         n = count[:, None]
-        shrunk = total**2 / (self.spread + n) - np.log1p(n / self.spread)  # (sets, lev_size)
+        shrunk = total**2 / (self.precision_ratio + n) - np.log1p(
+            n / self.precision_ratio
+        )  # (sets, lev_size)
         return np.asarray(0.5 * shrunk.sum(axis=1))
 
     def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray]:
@@ -199,8 +204,8 @@ class TwoCovariance:
     def posterior(self, levs: npt.ArrayLike) -> Posterior:
         """The style of the author of these LEVs, (documents, lev_size)."""
         (count,), (total,) = self._statistics([np.asarray(levs)])
-        precision = (self.projection.T * (self.spread + count)) @ self.projection
-        back = np.linalg.solve(self.projection, total / (self.spread + count))
+        precision = (self.projection.T * (self.precision_ratio + count)) @ self.projection
+        back = np.linalg.solve(self.projection, total / (self.precision_ratio + count))
         return Posterior(self.author_mean + back, np.asarray(precision))
 
     def fit(
@@ -274,7 +279,7 @@ class TwoCovariance:
         """One step of EM on the sufficient statistics; returns the log likelihood before it.
 
         In diagonal coordinates the posterior of each author has the precision
-        `spread + n` and the mean `total / (spread + n)`.
+        `precision_ratio + n` and the mean `total / (precision_ratio + n)`.
         """
         p, mean = self.projection, self.author_mean
         total = (sums - counts[:, None] * mean) @ p.T  # (authors, lev_size)
@@ -286,7 +291,7 @@ class TwoCovariance:
             - 0.5 * np.trace(squares)
             + documents * (self._log_scale() - 0.5 * len(mean) * np.log(2 * np.pi))
         )
-        variance = 1 / (self.spread + counts[:, None])  # (authors, lev_size)
+        variance = 1 / (self.precision_ratio + counts[:, None])  # (authors, lev_size)
         style = total * variance  # (authors, lev_size): the posterior means
         new_mean = style.mean(axis=0)
         deviation = style - new_mean
@@ -321,3 +326,73 @@ def sums_of_sides(side: Side, lev_size: int) -> tuple[FloatArray, FloatArray]:
     if not np.isfinite(sums).all():
         raise OptionError("a LEV is not finite")
     return counts, sums
+
+
+_LEAST_SHARE = 1e-3  # of the variance that is between authors, or within
+_MOST_COMPARED = 3_000  # texts: some million pairs of different authors
+
+
+@dataclass(frozen=True)
+class IsotropicTwoCovariance:
+    """Two covariances that are multiples of the identity, and an author mean of zero."""
+
+    lev_size: int
+    between_share: float  # of the variance that is between authors
+    independent: float  # directions in which texts vary
+
+    def __post_init__(self) -> None:
+        if not (0 < self.between_share < 1 and self.independent > 0):
+            raise OptionError(
+                f"between_share {self.between_share}, independent {self.independent}; expected a "
+                "share and a positive number"
+            )
+
+    @classmethod
+    def of(cls, styles: npt.ArrayLike, authors: npt.ArrayLike) -> IsotropicTwoCovariance:
+        """From texts (documents, lev_size) of unit length with known authors."""
+        rows, names = np.asarray(styles, dtype=np.float32), np.asarray(authors)
+        some = np.random.default_rng(0).permutation(len(rows))[:_MOST_COMPARED]
+        cosines = rows[some] @ rows[some].T  # (documents, documents)
+        other = names[some][:, None] != names[some]
+        _, index, counts = np.unique(names, return_inverse=True, return_counts=True)
+        sums = np.zeros((len(counts), rows.shape[1]))
+        np.add.at(sums, index, rows)
+        several = counts > 1
+        if not several.any() or not other.any():
+            raise OptionError("expected two authors or more, and one of them with two documents")
+        n = counts[several]
+        own = np.bincount(index, np.square(rows).sum(axis=1))[several]
+        alike = (np.square(sums[several]).sum(axis=1) - own) / (n * (n - 1))  # mean product
+        share = float(np.clip(alike.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
+        return cls(rows.shape[1], share, float(1 / np.var(cosines[other])))
+
+    def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
+        """(pairs,): as `TwoCovariance.log_bayes_factor`."""
+        counts, sums, missing = zip(*map(self._statistics, (first, second)), strict=True)
+        if len(counts[0]) != len(counts[1]):
+            raise OptionError(f"{len(counts[0])} first sides, {len(counts[1])} second sides")
+        squares = [np.square(total).sum(axis=1) for total in (*sums, sums[0] + sums[1])]
+        return (
+            self.evidence(counts[0] + counts[1], squares[2], missing[0] + missing[1])
+            - self.evidence(counts[0], squares[0], missing[0])
+            - self.evidence(counts[1], squares[1], missing[1])
+        )
+
+    def evidence(self, count: FloatArray, square: FloatArray, missing: FloatArray) -> FloatArray:
+        """(sets,): log p(LEVs), less a term that is the same for one author and for two.
+
+        Of so many LEVs, all that is asked for is the squared length of their sum, and how much
+        their own squared lengths fall short of 1 in all.
+        """
+        precision = (1 - self.between_share) / self.between_share
+        squares = self.independent / (1 - self.between_share) * (square + missing)
+        return np.asarray(
+            0.5 * (squares / (precision + count) - self.independent * np.log1p(count / precision))
+        )
+
+    def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(sets,) documents in each, (sets, lev_size) their sum, (sets,) what lengths lack."""
+        counts, sums = sums_of_sides(side, self.lev_size)
+        sets = [np.atleast_2d(levs) for levs in side]  # type: ignore[union-attr]
+        missing = [max(0.0, float((1 - np.square(levs).sum(axis=1)).sum())) for levs in sets]
+        return counts, sums, np.array(missing)

@@ -19,14 +19,11 @@ from adhominem.models.folder import AnyModel, model_hash, read_models
 from adhominem.models.genres import read_genres
 from adhominem.models.member import Member
 from adhominem.models.shipped import DEFAULT_MODEL, model_folder
-from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.decision import Decision, decide
+from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.population import Population, each_once, without_companions
-from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer, check_numbers
-from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.normalisation import Normaliser

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import isfinite
 
 from adhominem.render.summary import signed
-from adhominem.scoring.verbal import NONE, VerbalScale
+from adhominem.scoring.decision import NONE, VerbalScale
 
 _END = 6.0  # decades on either side
 _LEVELS = 6  # of colour

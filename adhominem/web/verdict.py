@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from adhominem.harmless import on_page
 from adhominem.render.summary import NOT_A_VERDICT, background, in_numbers, signed
-from adhominem.scoring.decision import show_probability
-from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.verbal import VerbalScale
+from adhominem.scoring.decision import VerbalScale, probability_same_author, show_probability
 from adhominem.verify.verification import Side, Verification
 from adhominem.web.gauge import gauge
 

@@ -18,8 +18,7 @@ from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.texts import explain_texts
 from adhominem.models.folder import Model, read_models
-from adhominem.scoring.fusion import Scale
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.windows import spread_starts
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]

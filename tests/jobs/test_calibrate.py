@@ -25,8 +25,8 @@ from adhominem.jobs.calibrate import _Data, _Part, calibrate_model
 from adhominem.models.authors import trained_on
 from adhominem.models.shipped import model_folder
 from adhominem.models.validation import Validation, read_validation
-from adhominem.scoring.fusion import Scores
-from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.decision import probability_same_author
+from adhominem.scoring.scale import Scores
 from adhominem.text.pan import Pair
 
 

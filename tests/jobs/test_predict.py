@@ -27,7 +27,7 @@ from adhominem.cli import main
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, OptionError
 from adhominem.jobs import predict as module
 from adhominem.jobs.predict import predict
-from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import Pair, pair_rows, problem_rows
 
 Answer = dict[str, Any]

@@ -33,7 +33,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.jobs import population as population_module
 from adhominem.jobs import predict as module
 from adhominem.scoring import scorer as scorer_module
-from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import pair_rows
 from adhominem.web.service import Service
 

@@ -30,8 +30,7 @@ from adhominem.map.corpus_map import (
 )
 from adhominem.map.markers import contrast_with_white, markers
 from adhominem.map.page import map_page
-from adhominem.scoring.fusion import Scale
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Scale, Scales
 from adhominem.verify.cautions import UNCALIBRATED
 
 NASTY = '</script><b>"&\u2028'

@@ -14,9 +14,7 @@ from adhominem.models.calibration import (
     read_scales,
     write_calibration,
 )
-from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.fusion import Fusion, Scale
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
 
 PAIRS = made_up(40)
 

@@ -18,8 +18,8 @@ from test_folder import halve
 from adhominem.errors import ModelError
 from adhominem.models.layout import STYLES
 from adhominem.models.styles import read_styles, write_styles
-from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -113,7 +113,7 @@ DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
     "nothing usual": lambda a, m: a.pop("usual"),
     "no mean": lambda a, m: a.pop("author_mean"),
     "half a projection": lambda a, m: a.update(projection=a["projection"][:4].copy()),
-    "no spread": lambda a, m: a.pop("spread"),
+    "no precision_ratio": lambda a, m: a.pop("precision_ratio"),
     "a whitening without its lengths": lambda a, m: a.pop("whitening_lengths"),
     "half a whitening": lambda a, m: a.update(whitening=a["whitening"][:4].copy()),
     "too few lengths": lambda a, m: a.update(whitening_lengths=a["whitening_lengths"][:4].copy()),

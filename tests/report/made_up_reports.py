@@ -19,8 +19,7 @@ from adhominem.report.report import (
     Settings,
 )
 from adhominem.report.words import head, sections
-from adhominem.scoring.probability import probability_same_author
-from adhominem.scoring.verbal import VerbalScale
+from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness
 

@@ -21,8 +21,8 @@ from adhominem.jobs.calibrate import calibrate_model
 from adhominem.report.check import Difference, check_report
 from adhominem.report.html import report_in_page, report_page
 from adhominem.report.report import Report, make_report
+from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
-from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.exhibits import Exhibit, read_exhibits
 
 ROWS = made_up_rows(6, 3, "r")

@@ -14,12 +14,13 @@ from sklearn.linear_model import LogisticRegression
 
 from adhominem.errors import OptionError
 from adhominem.evaluation.likelihood_ratio import cllr, cllr_min
-from adhominem.scoring.calibration import KINDS, Calibration, calibrate, empirical_bounds
+from adhominem.scoring.fitting import calibrate, empirical_bounds
+from adhominem.scoring.scale import METHODS, Calibration
 
 Items = list[tuple[float, bool]]
 
 scores = st.integers(-3, 3).map(float) | st.floats(-60, 60)  # many ties
-kinds = st.sampled_from(KINDS)
+kinds = st.sampled_from(METHODS)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -108,7 +109,7 @@ def test_it_is_evidence_and_not_the_odds_of_the_set_that_comes_out() -> None:
     """Twenty times as many pairs of one class change the prior, not the evidence."""
     values, same = two_bells(3000)
     often = np.concatenate([np.arange(3000), np.tile(np.flatnonzero(same), 19)])
-    for kind in KINDS:
+    for kind in METHODS:
         np.testing.assert_allclose(
             calibrate(values[often], same[often], kind).unbounded(values[~same]).clip(-5, 5),
             calibrate(values, same, kind).unbounded(values[~same]).clip(-5, 5),
@@ -129,7 +130,7 @@ def test_the_line_never_costs_more_than_the_scores_did(items: Items) -> None:
     assert cllr(after, same) >= cllr_min(values, same) - 1e-9
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", METHODS)
 @pytest.mark.parametrize("seed", range(5))
 def test_the_bounds_cost_little_on_the_pairs_it_was_fitted_to(kind: str, seed: int) -> None:
     values, same = two_bells(500, seed)
@@ -227,7 +228,7 @@ def test_scores_that_rank_backwards_are_mapped_to_nothing(items: Items, kind: st
     assert found.lower_bound == found.upper_bound == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", METHODS)
 @pytest.mark.parametrize("score", [0.0, 0.1, -1 / 3, 1e9])
 def test_equal_scores_are_mapped_to_nothing(kind: str, score: float) -> None:
     same = np.arange(7) % 3 == 0
@@ -235,7 +236,7 @@ def test_equal_scores_are_mapped_to_nothing(kind: str, score: float) -> None:
     np.testing.assert_allclose(found([score - 1, score, score + 1]), 0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", METHODS)
 @pytest.mark.parametrize("score", [0.1, -1 / 3, 4786.3])
 def test_scores_that_differ_in_their_last_bit_alone_break_nothing(kind: str, score: float) -> None:
     for pairs in (4, 18, 40):
@@ -245,7 +246,7 @@ def test_scores_that_differ_in_their_last_bit_alone_break_nothing(kind: str, sco
         assert np.isfinite(found(values)).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", METHODS)
 def test_scores_without_fault_get_a_finite_map(kind: str) -> None:
     same = np.arange(200) % 2 == 0
     values = np.where(same, 10.0, -10.0) + np.random.default_rng(0).normal(size=200)

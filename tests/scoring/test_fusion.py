@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from slow_two_covariance import seeds
 
 from adhominem.errors import OptionError
-from adhominem.scoring.calibration import calibrate
-from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_weights
-from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.decision import probability_same_author
+from adhominem.scoring.fitting import calibrate, fit_fusion, group_weights
+from adhominem.scoring.scale import Fusion, Scale, Scores
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

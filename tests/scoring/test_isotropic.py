@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from slow_two_covariance import Parameters, seeds, slow_log_bayes_factor
 
 from adhominem.errors import OptionError
-from adhominem.scoring import isotropic
-from adhominem.scoring.isotropic import IsotropicTwoCovariance
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.scoring import two_covariance as isotropic
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
 shares = st.floats(0.02, 0.98)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from adhominem.errors import OptionError
-from adhominem.scoring import many_pairs
-from adhominem.scoring.isotropic import IsotropicTwoCovariance
-from adhominem.scoring.many_pairs import (
+from adhominem.scoring import members as many_pairs
+from adhominem.scoring.members import (
     layer_factors,
     pair_context,
     pair_factors,
@@ -17,7 +16,7 @@ from adhominem.scoring.many_pairs import (
     style_factors,
 )
 from adhominem.scoring.styles import Centre, Styles
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
 KINDS = ("letters", "notes", "sermons")
 

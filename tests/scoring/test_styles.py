@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from slow_two_covariance import seeds
 
 from adhominem.scoring import styles as module
-from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles, unit
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
 SIZE = 6

@@ -14,12 +14,10 @@ from conftest import SmallRun, made_up_rows, rich_rows
 from adhominem import Document, Population, Verifier, load
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring import scorer as module
-from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.companions import Companions, member_weights
-from adhominem.scoring.fusion import Fusion, Scale
+from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.members import LayerScorer
-from adhominem.scoring.probability import ensemble_log_bayes_factor
-from adhominem.scoring.scales import Scales
+from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
 from adhominem.scoring.two_covariance import TwoCovariance
 
 Levs = npt.NDArray[np.float32]

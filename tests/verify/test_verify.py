@@ -25,10 +25,8 @@ from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.models.folder import write_ensemble
 from adhominem.models.shipped import DEFAULT_MODEL
-from adhominem.scoring.fusion import Scale
-from adhominem.scoring.probability import ensemble_probability, probability_same_author
-from adhominem.scoring.scales import Scales
-from adhominem.scoring.verbal import VerbalScale
+from adhominem.scoring.decision import VerbalScale, ensemble_probability, probability_same_author
+from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.exhibits import Exhibit, read_exhibits
 
 KEYS = {

@@ -1,30 +1,233 @@
-"""The trained network at inference: documents to LEVs in NumPy, without torch.
-
-The same computation as `encoders.network.Network` (a test compares them), arranged so that
-nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
-type and kept, and the windows of many documents go through the recurrence together, sorted by
-length, so that no step is spent on padding.
-"""
+"""The network at inference, in NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, compress
+from threading import Lock
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.encoders.network.recurrence import Attention, BiLSTM, product
-from adhominem.encoders.network.type_inputs import TypeInputs
 from adhominem.encoders.protocol import Encoder, spliced
-from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.vocabulary import PADDING, Vocabulary
 from adhominem.text.windows import WindowOptions, WindowTable, spread_windows
 
 Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
+Weights = Mapping[str, npt.NDArray[np.float32]]
+
+# Writes what a step of so many sequences adds to the gates: (step, sequences, direction, out).
+StepInputs = Callable[[int, int, int, Array], None]
+
+# Vector instructions may raise flags for lanes that hold nothing of ours.
+_QUIET = np.errstate(all="ignore")
+_FEWEST_ROWS = 128  # of a product: BLAS adds up a few rows in another order than many
+
+
+def product(rows: Array, weight: Array) -> Array:
+    """rows @ weight, the same for a row whatever stands beside it."""
+    n = len(rows)
+    if n >= _FEWEST_ROWS:
+        return np.asarray(rows @ weight)
+    padded = np.zeros((_FEWEST_ROWS, rows.shape[1]), dtype=np.float32)
+    padded[:n] = rows
+    return np.asarray(padded @ weight)[:n]
+
+
+class BiLSTM:
+    """Both directions over sequences of different lengths, the longest first.
+
+    A sigmoid is 0.5 (tanh(x / 2) + 1): with the halves folded into the weights, one tanh serves
+    all four gates. The gates stand in the order input, forget, output, cell.
+    """
+
+    def __init__(self, weights: Weights, name: str) -> None:
+        both = [self._direction(weights, f"{name}.lstm.%s_l0{end}") for end in ("", "_reverse")]
+        self.size = both[0][1].shape[0]
+        self.weight = np.concatenate([each[0] for each in both], axis=1)  # (inputs, 2 * 4 * size)
+        self._recurrent = [each[1] for each in both]  # each (size, 4 * size)
+        self.bias = np.concatenate([each[2] for each in both])  # (2 * 4 * size,)
+
+    @staticmethod
+    def _direction(weights: Weights, name: str) -> tuple[Array, Array, Array]:
+        taken, recurrent = weights[name % "weight_ih"], weights[name % "weight_hh"]
+        bias = weights[name % "bias_ih"] + weights[name % "bias_hh"]
+        size = recurrent.shape[1]
+        order = np.concatenate([np.arange(2 * size), np.arange(3 * size, 4 * size)])
+        order = np.concatenate([order, np.arange(2 * size, 3 * size)])  # torch's cell gate is third
+        halves = np.repeat(np.array([0.5, 0.5, 0.5, 1.0], np.float32), size)
+        # The last input says "padding" in training. Here there is none: see `run`.
+        return (
+            np.ascontiguousarray((taken[order, :-1] * halves[:, None]).T),
+            # The state is kept at twice its size, which saves a multiplication a step.
+            np.ascontiguousarray((0.5 * recurrent[order] * halves[:, None]).T),
+            bias[order] * halves,
+        )
+
+    @_QUIET
+    def run(self, step_inputs: StepInputs, lengths: IntArray, steps: int) -> Array:
+        """(sequences, steps, 2 * size): the hidden states; zeros behind a sequence's end."""
+        size, sequences = self.size, len(lengths)
+        hidden = np.zeros((sequences, steps, 2 * size), dtype=np.float32)
+        active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
+        rows = max(sequences, _FEWEST_ROWS)
+        gates = np.empty((rows, 4 * size), dtype=np.float32)
+        inputs = np.empty_like(gates)
+        squashed = np.empty((sequences, size), dtype=np.float32)
+        for direction, recurrent in enumerate(self._recurrent):
+            state = np.zeros((rows, size), dtype=np.float32)  # twice the hidden state
+            cell = np.zeros_like(state)
+            columns = slice(direction * size, (direction + 1) * size)
+            for at in range(steps) if direction == 0 else reversed(range(steps)):
+                n = active[at]  # the sequences that have this step
+                if not n:
+                    continue
+                z, c, h, s = gates[:n], cell[:n], state[:n], squashed[:n]
+                step_inputs(at, n, direction, inputs[:n])
+                m = max(n, _FEWEST_ROWS)
+                np.matmul(state[:m], recurrent, out=gates[:m])
+                z += inputs[:n]
+                np.tanh(z, out=z)
+                z[:, : 3 * size] += 1  # twice the input, forget and output gates
+                c *= z[:, size : 2 * size]
+                np.multiply(z[:, :size], z[:, 3 * size :], out=s)
+                c += s
+                c *= 0.5
+                np.tanh(c, out=s)
+                np.multiply(z[:, 2 * size : 3 * size], s, out=h)
+                np.multiply(h, 0.5, out=hidden[:n, at, columns])
+        return hidden
+
+
+class Attention:
+    """v' tanh(W h + b), a softmax over the steps of each sequence, the weighted mean."""
+
+    def __init__(self, weights: Weights, name: str) -> None:
+        self._weight = np.ascontiguousarray(weights[f"{name}.hidden.weight"].T)
+        self._bias = weights[f"{name}.hidden.bias"]
+        self._score = weights[f"{name}.score.weight"][0]
+
+    @_QUIET
+    def mean(self, hidden: Array, lengths: IntArray) -> tuple[Array, Array]:
+        """(sequences, size), and the attention (sequences, steps)."""
+        sequences, steps, size = hidden.shape
+        inner = product(hidden.reshape(-1, size), self._weight)
+        inner += self._bias
+        np.tanh(inner, out=inner)
+        inner *= self._score
+        scores = inner.sum(axis=1).reshape(sequences, steps)
+        scores[np.arange(steps) >= lengths[:, None]] = -np.inf
+        scores -= scores.max(axis=1, keepdims=True)
+        attention = np.exp(scores, out=scores)
+        attention /= attention.cumsum(axis=1)[:, -1:]
+        return np.einsum("ns,nsd->nd", attention, hidden), attention
+
+
+_MOST_TYPES = 1 << 16  # kept, some 100 MB; then it forgets them all and starts again
+_MOST_CHARACTERS = 1 << 20  # of their spellings
+_TYPES_AT_ONCE = 4_096
+
+
+class TypeInputs:
+    """Token types to the inputs of the gates, in both directions."""
+
+    def __init__(
+        self, weights: Weights, vocabulary: Vocabulary, weight: Array, bias: Array
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._word_vectors = weights["word_vectors.weight"]
+        self._no_topic = weights["no_topic"]
+        self._character_vectors = weights["characters.embedding.weight"]
+        filters = weights["characters.convolution.weight"]  # (filters, size, width)
+        self._width = filters.shape[2]
+        self._filters = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
+        self._filter_bias = weights["characters.convolution.bias"]
+        self._weight, self._bias = weight, bias  # (word + filters, inputs) and (inputs,)
+        self._lock = Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[str, int] = {}
+        self._characters = 0  # that are known
+        self._tables = self._room(1 << 10)
+
+    def _room(self, types: int) -> tuple[Array, Array]:
+        """For each direction: contiguous, or each step would copy it."""
+        half = self._weight.shape[1] // 2
+        return np.empty((types, half), np.float32), np.empty((types, half), np.float32)
+
+    def look_up(self, tokens: Sequence[str]) -> tuple[IntArray, tuple[Array, Array]]:
+        """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
+        with self._lock:
+            new = list(set(tokens).difference(self._known))
+            if (
+                len(self._known) + len(new) > _MOST_TYPES
+                or self._characters + sum(map(len, new)) > _MOST_CHARACTERS
+            ):
+                self._forget()
+                new = list(set(tokens))
+            for at in range(0, len(new), _TYPES_AT_ONCE):
+                self._add(new[at : at + _TYPES_AT_ONCE])
+            rows = np.fromiter(map(self._known.__getitem__, tokens), np.int64, len(tokens))
+            tables = self._tables
+            if len(self._known) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
+                self._forget()  # these tokens alone are too much
+            return rows, tables
+
+    def _add(self, types: list[str]) -> None:
+        first, last = len(self._known), len(self._known) + len(types)
+        if last > len(self._tables[0]):  # a new table: others may still read the old one
+            grown = self._room(max(last, 2 * len(self._tables[0])))
+            for table, old in zip(grown, self._tables, strict=True):
+                table[:first] = old[:first]
+            self._tables = grown
+        words = self._word_vectors[self._vocabulary.token_ids(types)]  # (types, size)
+        inputs = (
+            product(np.concatenate([words, self._spellings(types)], axis=1), self._weight)
+            + self._bias
+        )
+        for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
+            table[first:last] = half
+        self._characters += sum(map(len, types))
+        self._known.update(zip(types, range(first, last), strict=True))
+
+    def _spellings(self, types: list[str]) -> Array:
+        """(types, filters): the character CNN; padding never wins the maximum."""
+        characters = self._vocabulary.character_ids(types)  # (types, characters)
+        beside = self._width - 1
+        padded = np.pad(characters, ((0, 0), (beside, beside)), constant_values=PADDING)
+        vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
+        places = characters.shape[1] + beside
+        found: Array = sum(
+            (
+                vectors[:, at : at + places] @ part
+                for at, part in enumerate(np.split(self._filters, self._width))
+            ),
+            start=self._filter_bias,
+        )  # (types, places, filters)
+        count = (characters != PADDING).sum(axis=1)
+        beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
+        found[beyond] = -np.inf
+        return np.asarray(np.tanh(found.max(axis=1)))  # tanh rises: the largest stays the largest
+
+    def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array, Array]:
+        """(documents, inputs) for each direction: the mean word vector of each topic's tokens."""
+        vectors = np.stack(
+            [
+                self._word_vectors[self._vocabulary.token_ids(topic)].mean(axis=0)
+                if len(topic)
+                else self._no_topic
+                for topic in topics
+            ]
+        )
+        inputs = product(vectors, self._weight[: vectors.shape[1]]) + self._bias
+        first, second = np.split(inputs, 2, axis=1)
+        return np.ascontiguousarray(first), np.ascontiguousarray(second)
+
 
 _WINDOWS_AT_ONCE = 512  # in one recurrence: its state fits into a core's cache
 _DOCUMENTS_AT_ONCE = 64  # whose windows are in memory together

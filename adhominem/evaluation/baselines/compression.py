@@ -23,7 +23,7 @@ from adhominem.evaluation.baselines.protocol import (
 )
 from adhominem.evaluation.pan import best_delta
 from adhominem.processes import worker_pool
-from adhominem.scoring.probability import without_weak_answers
+from adhominem.scoring.decision import without_weak_answers
 from adhominem.text.pan import Pair
 
 _MEMORY = 64 << 20  # at order 5, 16 MB of text fill less than a quarter of it

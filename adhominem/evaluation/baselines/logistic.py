@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from adhominem.evaluation.baselines.protocol import BoolArray, FloatArray, evaluation_library
-from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.decision import probability_same_author
 
 
 class Logistic:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adhominem.encoders import device, type_inputs
+from adhominem.encoders.network import device
 from adhominem.encoders.network import runtime as module
 from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.encoders.network.network import Batch, Encoded, Network
@@ -182,8 +182,8 @@ def test_how_many_run_together_does_not_matter(
 def test_a_cache_that_is_full_begins_anew(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network, texts = network_with(OPTIONS), many_documents()
     expected = runtime_of(network).encode(*texts)
-    monkeypatch.setattr(type_inputs, limit, 5)
-    monkeypatch.setattr(type_inputs, "_TYPES_AT_ONCE", 2)
+    monkeypatch.setattr(module, limit, 5)
+    monkeypatch.setattr(module, "_TYPES_AT_ONCE", 2)
     small = runtime_of(network)
     np.testing.assert_allclose(small.encode(*texts), expected, atol=1e-6)
     for at, (tokens, about) in enumerate(zip(*texts, strict=True)):
@@ -195,7 +195,7 @@ def test_a_cache_that_is_full_begins_anew(limit: str, monkeypatch: pytest.Monkey
 def test_callers_in_several_threads_do_not_disturb_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(type_inputs, "_MOST_TYPES", 6)  # so that tables are replaced meanwhile
+    monkeypatch.setattr(module, "_MOST_TYPES", 6)  # so that tables are replaced meanwhile
     network, texts = network_with(OPTIONS), many_documents()
     shared = runtime_of(network)
     expected = runtime_of(network).encode(*texts)

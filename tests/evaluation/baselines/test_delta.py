@@ -12,7 +12,7 @@ from baseline_pairs import made_up_pairs, pair, truth
 from adhominem.errors import EmptyTextError
 from adhominem.evaluation.baselines.delta import Delta
 from adhominem.evaluation.baselines.logistic import Logistic
-from adhominem.scoring.probability import probability_same_author
+from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import Pair
 
 pytest.importorskip("sklearn")

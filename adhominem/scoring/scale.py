@@ -1,0 +1,236 @@
+"""What members' scores are worth: fused to one, calibrated to an honest log Bayes factor, bounded.
+
+Besides the members' scores there is their *context*: how unlike the training texts a pair is. Where
+it is high, texts of two authors look more alike; the fusion corrects for it. The calibration is a
+monotone map, fitted to pairs of authors that the model has never seen (`scoring.fitting`). Beyond
+its bounds there are too few pairs to support anything stronger, so nothing stronger is reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import ModelError, OptionError
+from adhominem.scoring.decision import ensemble_log_bayes_factor
+from adhominem.scoring.population import Population
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+FUSIONS = ("mean", "logistic")
+METHODS = ("logistic", "isotonic")
+_LARGEST = 1e30  # weight of a fusion, or number in a calibration: no fit comes near
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What is known of some pairs before it becomes one number each."""
+
+    members: FloatArray  # (members, pairs): the log Bayes factor of each member
+    context: FloatArray  # (contexts, pairs): see `scoring.styles`; or (0, pairs)
+
+    def __getitem__(self, chosen: slice | BoolArray) -> Scores:
+        return Scores(self.members[:, chosen], self.context[:, chosen])
+
+    def __len__(self) -> int:
+        return int(self.members.shape[1])
+
+    @staticmethod
+    def joined(parts: list[Scores]) -> Scores:
+        """Those of several sets of pairs in a row."""
+        return Scores(
+            np.concatenate([part.members for part in parts], axis=1),
+            np.concatenate([part.context for part in parts], axis=1),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fusion:
+    """The members' log Bayes factors as one.
+
+    mean      the mean of the members' probabilities (the paper's), each made honest by itself
+    logistic  their weighted sum
+
+    Each row of weights has a constant, a weight for each member and one for each context. For
+    `mean` there is a row for each member, for `logistic` there is one; without any, members
+    are taken as they are.
+    """
+
+    method: str = "mean"
+    weights: tuple[tuple[float, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.method not in FUSIONS:
+            raise OptionError(f"the fusion is {self.method!r}; expected {' or '.join(FUSIONS)}")
+        if self.method == "logistic" and len(self.weights) != 1:
+            raise OptionError(f"a logistic fusion with {len(self.weights)} rows; expected 1")
+        if len(set(map(len, self.weights))) > 1:
+            raise OptionError("the fusion has rows of different lengths")
+        if not all(abs(weight) < _LARGEST for row in self.weights for weight in row):
+            raise OptionError("the fusion has weights that are no numbers, or beyond all bounds")
+
+    def __call__(self, scores: Scores) -> FloatArray:
+        """(pairs,): one log Bayes factor for each pair."""
+        if not self.weights:
+            return ensemble_log_bayes_factor(list(scores.members))
+        rows = design(scores)  # (1 + members + contexts, pairs)
+        weights = np.array(self.weights)
+        if weights.shape[1] != len(rows):
+            raise OptionError(
+                f"weights for {weights.shape[1] - 1} scores; there are {len(rows) - 1}"
+            )
+        found = weights @ rows  # (rows, pairs)
+        return ensemble_log_bayes_factor(list(found)) if self.method == "mean" else found[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Fusion:
+        """The fusion that `to_json` wrote."""
+        rows = tuple(tuple(map(float, row)) for row in data["weights"])
+        return cls(method=str(data["method"]), weights=rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """The map: `log_bayes_factors[i]` at `scores[i]`, linear in between and, if logistic, beyond.
+
+    All are in nats. A logistic map is a line, two points; an isotonic one is a flight of steps.
+    """
+
+    method: str
+    scores: tuple[float, ...]
+    log_bayes_factors: tuple[float, ...]
+    lower_bound: float  # of the log Bayes factor
+    upper_bound: float
+    pairs: int  # that it was fitted to
+
+    def __post_init__(self) -> None:
+        knots, factors = np.array(self.scores), np.array(self.log_bayes_factors)
+        if self.method not in METHODS:
+            raise OptionError(
+                f"the calibration is {self.method!r}; expected {' or '.join(METHODS)}"
+            )
+        if len(knots) != len(factors) or not len(knots):
+            raise OptionError(
+                f"{len(knots)} scores and {len(factors)} log Bayes factors; expected as many"
+            )
+        if self.method == "logistic" and len(knots) != 2:
+            raise OptionError(f"a logistic calibration with {len(knots)} scores; expected 2 points")
+        if not (np.abs([knots, factors]) < _LARGEST).all():
+            raise OptionError("a point of the calibration is not finite, or beyond all bounds")
+        if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
+            raise OptionError("the calibration is not monotone; expected rising scores and factors")
+        if self.method == "logistic" and not np.isfinite(self._slope):
+            raise OptionError("the slope of the calibration is not finite")
+        if not self.lower_bound <= self.upper_bound:
+            raise OptionError(
+                f"the bounds are {self.lower_bound} and {self.upper_bound}; expected lower <= upper"
+            )
+
+    def __call__(self, scores: npt.ArrayLike) -> FloatArray:
+        """The log Bayes factor for each score of the model, within the bounds."""
+        return np.clip(self.unbounded(scores), self.lower_bound, self.upper_bound)
+
+    def unbounded(self, scores: npt.ArrayLike) -> FloatArray:
+        """The same as if there were no bounds."""
+        values = np.asarray(scores, dtype=np.float64)
+        if self.method == "logistic":
+            start, origin = self.log_bayes_factors[0], self.scores[0]
+            return np.asarray(start + self._slope * (values - origin))
+        return np.interp(values, self.scores, self.log_bayes_factors)
+
+    @property
+    def _slope(self) -> float:
+        """Of a logistic map; infinite where its two points are too near to each other."""
+        (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
+        with np.errstate(over="ignore"):
+            return float(np.float64(y1 - y0) / (x1 - x0))
+
+    def at_bound(self, scores: npt.ArrayLike) -> BoolArray:
+        """Whether a bound, and not the score, decides what is reported, for each score."""
+        factors = self.unbounded(scores)
+        return np.asarray((factors <= self.lower_bound) | (factors >= self.upper_bound))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Calibration:
+        """The calibration that `to_json` wrote."""
+        points = {name: tuple(map(float, data[name])) for name in ("scores", "log_bayes_factors")}
+        bounds = {name: float(data[name]) for name in ("lower_bound", "upper_bound")}
+        if not all(abs(bound) < _LARGEST for bound in bounds.values()):
+            raise OptionError(f"the bounds are {bounds}; expected numbers")
+        if type(data["pairs"]) is not int or data["pairs"] < 0:
+            raise OptionError("pairs is no number of pairs")
+        return cls(method=data["method"], pairs=data["pairs"], **points, **bounds)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From the members' scores to a log Bayes factor: their fusion, then the calibration."""
+
+    fusion: Fusion = field(default_factory=Fusion)
+    calibration: Calibration | None = None
+
+    def raw(self, scores: Scores) -> FloatArray:
+        """(pairs,): fused, not calibrated."""
+        return self.fusion(scores)
+
+    def __call__(self, scores: Scores) -> FloatArray:
+        """(pairs,): fused, and calibrated if there is a calibration."""
+        found = self.raw(scores)
+        return found if self.calibration is None else self.calibration(found)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What scores are worth: without a relevant population, with one, with companions in it."""
+
+    alone: Scale = field(default_factory=Scale)
+    population: Scale | None = None
+    companions: Scale | None = None
+    usual_separation: tuple[float, ...] = ()  # of each member: see `scoring.companions`
+
+    def of(self, population: Population | None) -> Scale:
+        """The scale for a comparison with this population, or without one.
+
+        A model that was not calibrated with populations is not calibrated then.
+        """
+        if population is None:
+            return self.alone
+        if population.companions is not None:
+            return self.companions or Scale()
+        return self.population or Scale(self.alone.fusion)
+
+    def check(self, name: str, members: int, contexts: int) -> None:
+        """A ModelError unless they are for so many members, and contexts of their scores."""
+        found = ""
+        if len(self.usual_separation) not in (0, members):
+            found = f"usual_separation is for {len(self.usual_separation)} members"
+        for scale in (self.alone, self.population, self.companions):
+            if scale is None or not scale.fusion.weights:
+                continue
+            rows, columns = len(scale.fusion.weights), len(scale.fusion.weights[0])
+            if columns != 1 + members + contexts:
+                found = f"weights for {columns - 1} scores"
+            elif scale.fusion.method == "mean" and rows != members:
+                found = f"{rows} rows of weights"
+        if found:
+            raise ModelError(
+                f"the calibration of {name} is damaged, or that of another model ({found}; there "
+                f"are {members}); calibrate the model again"
+            )
+
+
+def design(scores: Scores) -> FloatArray:
+    """(1 + members + contexts, pairs): a row of ones, the scores, the contexts."""
+    return np.concatenate([np.ones((1, len(scores))), scores.members, scores.context])
