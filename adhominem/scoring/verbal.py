@@ -12,8 +12,8 @@ from pathlib import Path
 
 from adhominem.errors import OptionError
 from adhominem.strict_json import parsed_json
+from adhominem.text.files import read_regular
 from adhominem.text.inputs import note_input
-from adhominem.text.regular_file import read_regular
 
 SAME = "one person wrote both sides"
 DIFFERENT = "a different person wrote each side"
