@@ -129,8 +129,8 @@ class TwoCovariance:
         size = len(model.author_mean)
         if model.projection.shape != (size, size) or model.precision_ratio.shape != (size,):
             raise OptionError(
-                f"mean {model.author_mean.shape}, projection {model.projection.shape}, precision_ratio "
-                f"{model.precision_ratio.shape}: expected (n,), (n, n) and (n,)"
+                f"mean {model.author_mean.shape}, projection {model.projection.shape}, "
+                f"precision_ratio {model.precision_ratio.shape}: expected (n,), (n, n) and (n,)"
             )
         return model
 

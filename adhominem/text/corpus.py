@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from adhominem.errors import CorpusError
 from adhominem.strict_json import parsed_json
+from adhominem.text.files import open_regular, read_regular
 from adhominem.text.inputs import note_input
 from adhominem.text.labels import LABELS, UNKNOWN_LABEL, Labels
-from adhominem.text.regular_file import open_regular, read_regular
 
 FORMAT = 1
 TOKEN_DTYPE = np.dtype("<u4")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import AnyStr, BinaryIO, cast
 
@@ -128,6 +130,70 @@ def read_bytes(
     """A file as it lies there, read once: whatever is made of it is made of these bytes."""
     with _packed(path, on_bytes) as raw:
         return take(raw, path, most)
+
+
+def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
+    """An open file and its size in bytes; an OSError if it is no file, or larger than that.
+
+    A pipe would be waited on for ever, a device has no end. A link to a file is a file: caches of
+    models are made of them.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path.name} is no file, but a folder, a pipe or a device")
+        if status.st_size > largest:
+            raise OSError(f"{path.name} has {status.st_size:,} bytes; expected {largest:,} at most")
+        return open(descriptor, "rb"), status.st_size
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path, largest: int) -> bytes:
+    """All bytes of a file that has no more of them than that; else an OSError."""
+    file, size = open_regular(path, largest)
+    with file:
+        return file.read(size)
+
+
+def read_folder(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OSError]:
+    """The files of a folder and of the folders in it, by names like `member/config.json`.
+
+    `largest` has the names of the files that are wanted, where a * stands for anything, and how
+    many bytes each may have. In the place of a file that cannot be read, is no file or is too
+    large stands the OSError that says so, and so it does under the name of a folder that cannot be
+    listed or is a link. Hidden files and folders are passed over. Folders are entered only if one
+    of the wanted files lies beside them: else this is no folder of that type, and what is in it
+    may be anything.
+    """
+    contents: dict[str, bytes | OSError] = {}
+    places, folders = [""], []
+    for prefix in places:
+        try:
+            if prefix and os.path.islink(folder / prefix[:-1]):
+                raise OSError(f"{prefix[:-1]} is a link to a folder")
+            with os.scandir(folder / prefix) as entries:
+                visible = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+        except OSError as error:
+            if not prefix:
+                raise
+            contents[prefix[:-1]] = error
+            continue
+        for name in visible:
+            limits = [limit for pattern, limit in largest.items() if fnmatchcase(name, pattern)]
+            if limits:
+                try:
+                    contents[prefix + name] = read_regular(folder / prefix / name, limits[0])
+                except OSError as error:
+                    contents[prefix + name] = error
+            elif not prefix and os.path.isdir(folder / name):
+                folders.append(f"{name}/")
+        if not prefix and contents:
+            places += folders
+    return contents
 
 
 def take(file: BinaryIO, path: str | Path, most: int | None = None) -> bytes:
