@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from adhominem.jobs.predict import predict
     from adhominem.jobs.table import table
     from adhominem.jobs.train import train
-    from adhominem.models.shipped import shipped_models
+    from adhominem.models.folder import shipped_models
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
     from adhominem.pairs.split import SplitOptions, split
@@ -103,7 +103,7 @@ _HOMES = {
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
     "report_page": "report.html",
-    "shipped_models": "models.shipped",
+    "shipped_models": "models.folder",
     "split": "pairs.split",
     "table": "jobs.table",
     "train": "jobs.train",

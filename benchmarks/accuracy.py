@@ -29,8 +29,7 @@ from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.measures import measure
 from adhominem.jobs.calibrate import shortened
 from adhominem.models.card import card_with
-from adhominem.models.folder import member_folders
-from adhominem.models.shipped import model_folder
+from adhominem.models.folder import member_folders, model_folder
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs

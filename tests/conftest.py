@@ -13,8 +13,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from adhominem.config import Config, NgramConfig
-    from adhominem.models.folder import Model
-    from adhominem.models.ngram_model import NgramModel
+    from adhominem.models.member import Model, NgramModel
     from adhominem.text.corpus import PackedCorpus
 
 # A busy machine is no reason to fail: what takes long shows in `pytest --durations`.
@@ -263,7 +262,7 @@ def ngram_run(
     import torch
 
     from adhominem import train
-    from adhominem.models.ngram_model import NgramModel
+    from adhominem.models.member import NgramModel
 
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("ngrams") / "ngrams"

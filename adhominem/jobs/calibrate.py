@@ -17,13 +17,11 @@ import adhominem
 from adhominem.errors import AdHominemWarning, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
-from adhominem.models.authors import trained_on
-from adhominem.models.calibration import CalibrationReport, write_calibration
+from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
-from adhominem.models.folder import member_folders
+from adhominem.models.folder import is_shipped, member_folders, model_folder
 from adhominem.models.layout import CARD
-from adhominem.models.shipped import is_shipped, model_folder
-from adhominem.models.validation import Validation
+from adhominem.models.writing import trained_on
 from adhominem.scoring.companions import MOST, member_weights
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.fitting import calibrate, empirical_bounds, fit_fusion, group_weights

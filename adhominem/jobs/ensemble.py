@@ -9,10 +9,9 @@ import adhominem
 from adhominem.errors import OptionError
 from adhominem.models.card import ensemble_card
 from adhominem.models.files import ModelFiles, reading
-from adhominem.models.folder import read_models, write_ensemble
-from adhominem.models.layout import LAYOUT
-from adhominem.models.shipped import model_folder
-from adhominem.models.styles import write_styles
+from adhominem.models.folder import model_folder, read_models
+from adhominem.models.layout import AUTHORS, LAYOUT
+from adhominem.models.writing import write_ensemble, write_styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import check_output, write_folder
 from adhominem.training.fit_styles import fit_styles
@@ -40,13 +39,23 @@ def make_ensemble(
         for model, name in zip(models, names, strict=True):
             (folder / name).mkdir()
             files = ModelFiles.at(model.folder)
-            for file in (file for file in LAYOUT if file.kept and files.has(file.name)):
+            for file in (file for file in LAYOUT if file.kept and files.has(file)):
                 with reading(model.folder, file.name):
                     files.copy(file, folder / name)
             if corpus is not None:
                 write_styles(folder / name, fit_styles(model, corpus, on_documents))
+        _share_authors(folder, names)
         write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
     return output
+
+
+def _share_authors(folder: Path, names: Sequence[str]) -> None:
+    """Whom the members were trained on, once for all of them where it is the same."""
+    lists = [folder / name / AUTHORS.name for name in names]
+    if all(path.exists() for path in lists) and len({path.read_bytes() for path in lists}) == 1:
+        lists[0].rename(folder / AUTHORS.name)
+        for path in lists[1:]:
+            path.unlink()
 
 
 def _names(folders: Sequence[Path]) -> list[str]:

@@ -23,7 +23,9 @@ from adhominem.config import Config, NgramConfig
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.dev import table_row
 from adhominem.models.card import ensemble_card
-from adhominem.models.folder import AnyModel, read_models, write_ensemble
+from adhominem.models.folder import read_models
+from adhominem.models.member import AnyModel
+from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.inputs import check_none_read_in

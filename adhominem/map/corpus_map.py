@@ -192,8 +192,7 @@ def map_documents(
     if len(documents) != len(levs):
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
     parts = verifier.scorer.columns(levs)
-    lead = verifier.members[0]
-    strange = lead.atypicality(parts[0].astype(np.float64)) > 1
+    strange = verifier.atypicality(levs) > 1
     mapped = tuple(
         MappedDocument(
             each.id or f"document {at}", each.author.strip(), len(each.text.split()), bool(unlike)

@@ -1,34 +1,49 @@
-"""The calibration of a model, as it lies in its folder: calibration.json, and the pairs behind it.
+"""How a model was calibrated: what is written of it, and the pairs of known authors behind it.
 
-Both are replaced as one. The pairs are written first, under a name that the old calibration.json
-does not know; then a new one, which names them, takes its place in one move; then the old pairs are
-removed. Whatever is interrupted, and wherever, the folder holds a calibration with its own pairs.
+calibration.json            the scales, what they were fitted to, and the hash of the pairs
+validation-*.safetensors    the log Bayes factor of each pair, by a map that has seen neither the
+                            pair nor its authors, within the bounds of the model, and under which
+                            condition it was found; a pair may be there several times: shortened,
+                            or twice as if its genre were unknown
+
+`models.folder` reads the scales themselves.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from adhominem.errors import ModelError
-from adhominem.models.files import ModelFiles, reading
-from adhominem.models.layout import CALIBRATION, CARD, UNTIED_VALIDATION, VALIDATION
-from adhominem.models.validation import (
+from adhominem.models.files import ModelFiles, check_shapes, reading
+from adhominem.models.folder import (
+    CALIBRATION_FORMAT,
     RECALIBRATE,
-    Validation,
-    validation_file,
-    write_pairs,
-    write_validation,
+    read_calibration,
+    validation_name,
 )
-from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
+from adhominem.models.layout import CALIBRATION, CARD, VALIDATION
+from adhominem.scoring.scale import Calibration, Fusion
 from adhominem.text.writing import replace_file
 
-FORMAT = 3
-_BEFORE = 1  # one calibration, without a population, of an ensemble's mean
+_TYPES = {
+    "log_bayes_factor": "F32",
+    "same_author": "BOOL",
+    "genre": "I32",
+    "words": "I32",
+    "population": "BOOL",
+    "known": "BOOL",
+}
+_FEWEST = 30  # pairs of each class: fewer make no curve
+_NEAR = 1.5  # times as long, or as short, is a like length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +61,86 @@ class CalibrationReport:
 
 @dataclass(frozen=True)
 class CalibrationEvidence:
-    """What a scale rests on, as far as calibration.json tells; the first format told nothing."""
+    """What a scale rests on, as far as calibration.json tells."""
 
     sets: tuple[str, ...] = ()
     same_author: int | None = None
     authors: int | None = None
     cllr_before: float | None = None
     cllr_after: float | None = None
+
+
+@dataclass(frozen=True)
+class Validation:
+    """One entry a pair."""
+
+    genres: tuple[str, ...]  # the names of the pair sets
+    log_bayes_factor: npt.NDArray[np.float32]  # (pairs,), in nats, calibrated
+    same_author: npt.NDArray[np.bool_]
+    genre: npt.NDArray[np.int32]  # which of the genres
+    words: npt.NDArray[np.int32]  # of the shorter text
+    population: npt.NDArray[np.bool_]  # whether with a population
+    known: npt.NDArray[np.bool_]  # whether the model knew of this genre
+
+    def __post_init__(self) -> None:
+        arrays = [getattr(self, each.name) for each in fields(self) if each.name != "genres"]
+        if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
+            raise ValueError("the arrays must be rows of one length")
+        if len(self.genre) and not 0 <= self.genre.min() <= self.genre.max() < len(self.genres):
+            raise ValueError("a pair is of no genre")
+
+    def __len__(self) -> int:
+        return len(self.log_bayes_factor)
+
+    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Validation:
+        arrays = {
+            each.name: getattr(self, each.name)[chosen]
+            for each in fields(self)
+            if each.name != "genres"
+        }
+        return replace(self, **arrays)
+
+    @classmethod
+    def joined(cls, parts: list[Validation]) -> Validation:
+        """All pairs of several, which name the same genres."""
+        arrays = {
+            each.name: np.concatenate([getattr(part, each.name) for part in parts])
+            for each in fields(cls)
+            if each.name != "genres"
+        }
+        return cls(parts[0].genres, **arrays)
+
+    def like(self, words: int, genre: str, population: bool) -> tuple[Validation, str]:
+        """The pairs found under like conditions, and what these are in words.
+
+        `words` are those of the shorter side, `genre` is a genre that the model knows, or
+        "" where it knows none like the texts. Where too few pairs are left, a condition is
+        dropped: first the genre, then the length.
+        """
+        found = self[self.population == population]
+        told = ["with a population" if population else "without a population"]
+        if not population and not found.known.all():  # else the model knows of no genres at all
+            found = found[found.known == bool(genre)]
+            if not genre:
+                told.append("as if the model did not know their genre")
+        near = found[(found.words <= words * _NEAR) & (found.words >= words / _NEAR)]
+        if genre in self.genres:
+            some = near[near.genre == self.genres.index(genre)]
+            if some._suffices():
+                near, told = some, [*told, f"of the genre “{genre}”"]
+            else:
+                told.append(f"of all genres, since too few of this length are of “{genre}”")
+        if not near._suffices():
+            return found, ", ".join(
+                [*told, "of any length, since too few are as long as these texts"]
+            )
+        shortest, longest = near.words.min(), near.words.max()
+        lengths = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+        told.append(f"of {lengths} words")
+        return near, ", ".join(told)
+
+    def _suffices(self) -> bool:
+        return min(int(self.same_author.sum()), int((~self.same_author).sum())) >= _FEWEST
 
 
 def write_calibration(
@@ -66,27 +154,17 @@ def write_calibration(
 ) -> None:
     """Put it into the model's folder with its pairs, both or neither; the old ones go."""
     data = {
-        "format": FORMAT,
+        "format": CALIBRATION_FORMAT,
         "adhominem": version,
-        "alone": _to_json(alone),
-        "population": population and _to_json(population),
-        "companions": companions and _to_json(companions),
+        "alone": asdict(alone),
+        "population": population and asdict(population),
+        "companions": companions and asdict(companions),
         "usual_separation": list(usual_separation),
     }
     _remove_litter(folder)
     try:
         _commit(folder, data, write_validation(folder, validation))
     finally:
-        _remove_litter(folder)
-
-
-def tie_validation(folder: Path) -> None:
-    """Bring a calibration as versions up to 0.1 wrote it to the form of today."""
-    files = ModelFiles(folder)
-    found = validation_file(files)
-    if found and found[0] is UNTIED_VALIDATION and files.has(CALIBRATION.name):
-        data = files.json(CALIBRATION)
-        _commit(folder, data, write_pairs(folder, files.read(UNTIED_VALIDATION)))
         _remove_litter(folder)
 
 
@@ -99,55 +177,21 @@ def _commit(folder: Path, data: dict[str, Any], validation: str) -> None:
 def _remove_litter(folder: Path) -> None:
     """Pairs of no calibration that counts, and what a run that was killed had begun to write."""
     try:
-        found = validation_file(ModelFiles(folder))
+        kept = validation_name(ModelFiles(folder))
     except ModelError:  # damaged: what belongs to it cannot be told
         return
-    pairs = [UNTIED_VALIDATION.name, VALIDATION.name]
-    counts = found and found[1]
-    litter = [path for name in pairs for path in folder.glob(name) if path.name != counts]
-    for name in (*pairs, CALIBRATION.name, CARD.name):
+    litter = [path for path in folder.glob(VALIDATION.name) if path.name != kept]
+    for name in (VALIDATION.name, CALIBRATION.name, CARD.name):
         litter += folder.glob(f".{name}.*.partial")
     litter += folder.glob(f".{VALIDATION.name}.lock")  # the folder's own lock is held
     for path in litter:
         path.unlink(missing_ok=True)
 
 
-def _to_json(report: CalibrationReport) -> dict[str, Any]:
-    return {
-        "fusion": report.fusion.to_json(),
-        "calibration": report.calibration.to_json(),
-        "sets": list(report.sets),
-        "same_author": report.same_author,
-        "authors": report.authors,
-        "before": report.before,
-        "after": report.after,
-    }
-
-
-def read_scales(folder: Path | ModelFiles) -> Scales | None:
-    """The calibration of a model; None where there is none."""
-    data = _read(ModelFiles.at(folder))
-    if data is None:
-        return None
-    with reading(ModelFiles.at(folder).folder, CALIBRATION.name, RECALIBRATE):
-        if data["format"] == _BEFORE:
-            return Scales(Scale(calibration=Calibration.from_json(data["calibration"])))
-        population, companions = data["population"], data.get("companions")
-        usual = tuple(map(float, data.get("usual_separation", ())))
-        if not all(isfinite(separation) and separation > 0 for separation in usual):
-            raise ValueError(f"usual_separation is {usual}; expected positive numbers")
-        return Scales(
-            _scale(data["alone"]),
-            population and _scale(population),
-            companions and _scale(companions),
-            usual,
-        )
-
-
 def read_evidence(folder: Path | ModelFiles, *, population: bool) -> CalibrationEvidence:
     """What the scale rests on that is for comparisons with a population, or without one."""
     files = ModelFiles.at(folder)
-    data = _read(files) or {}
+    data = read_calibration(files) or {}
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
         told = data.get("population" if population else "alone") or {}
         sets = told.get("sets", [])
@@ -160,21 +204,6 @@ def read_evidence(folder: Path | ModelFiles, *, population: bool) -> Calibration
         return CalibrationEvidence(tuple(sets), **counts, cllr_before=before, cllr_after=after)
 
 
-def _read(files: ModelFiles) -> dict[str, Any] | None:
-    """What calibration.json says, if it is there and of a version that can be read."""
-    if not files.has(CALIBRATION.name):
-        return None
-    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
-        data: dict[str, Any] = files.json(CALIBRATION)
-        written_as = data["format"]
-    if written_as not in (_BEFORE, FORMAT):
-        raise ModelError(
-            f"{files.folder / CALIBRATION.name} has the format {str(written_as)[:100]}; this "
-            f"version reads {FORMAT}. Upgrade AdHominem, or {RECALIBRATE}."
-        )
-    return data
-
-
 def _number(value: Any) -> float | None:
     """A measure; None where there is none, or it could not be told."""
     if value is None:
@@ -183,5 +212,28 @@ def _number(value: Any) -> float | None:
     return number if isfinite(number) else None
 
 
-def _scale(data: dict[str, Any]) -> Scale:
-    return Scale(Fusion.from_json(data["fusion"]), Calibration.from_json(data["calibration"]))
+def write_validation(folder: Path, validation: Validation) -> str:
+    """Put the pairs into the model's folder, for a calibration.json with the hash returned."""
+    from safetensors.numpy import save
+
+    arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES}
+    data = save(arrays, {"genres": "\n".join(validation.genres)})
+    digest = sha256(data).hexdigest()
+    replace_file(folder / VALIDATION.name.replace("*", digest[:16]), data)
+    return digest
+
+
+def read_validation(folder: Path | ModelFiles) -> Validation | None:
+    """The pairs of a model's calibration; None where there are none."""
+    files = ModelFiles.at(folder)
+    name = validation_name(files)
+    if name is None:
+        return None
+    with reading(files.folder, name, RECALIBRATE):
+        arrays, metadata = files.tensors(VALIDATION, name)
+        if set(arrays) != set(_TYPES):
+            raise ValueError(f"it has {', '.join(arrays)}; expected {', '.join(_TYPES)}")
+        shape = arrays["words"].shape
+        check_shapes(arrays, {name: (dtype, shape) for name, dtype in _TYPES.items()})
+        genres = metadata["genres"].split("\n") if metadata["genres"] else []
+        return Validation(tuple(genres), **arrays)

@@ -128,7 +128,7 @@ they get weights.
 def read_card(folder: Path) -> str | None:
     """The card of a model, if it has one."""
     files = ModelFiles.at(folder)
-    if not files.has(CARD.name):
+    if not files.has(CARD):
         return None
     with reading(folder, CARD.name, "mend or remove it"):
         return files.read(CARD).decode("utf-8")

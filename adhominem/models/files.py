@@ -1,25 +1,27 @@
-"""Reading a model's folder: each file within bounds, and hashed as it is read.
+"""Reading a model's folder: each file once, within bounds, so that what is hashed is what was read.
 
 A folder may come from anybody. Whatever is wrong with it becomes a ModelError that names the file.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
-from os.path import join, realpath
+from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.layout import ModelFile
-from adhominem.models.tensors import Check, read_tensors
+from adhominem.models.layout import LAYOUT, ModelFile
 from adhominem.strict_json import parsed_json
-from adhominem.text.files import open_regular, read_regular
+from adhominem.text.files import open_regular, read_files
 
 # What damaged contents raise while they are read.
 _DAMAGE = (
@@ -28,61 +30,92 @@ _DAMAGE = (
 )
 _LONGEST = 300  # characters of what an error says: it may quote the file
 _LONGEST_NAME = 100
+_LARGEST_HEADER = 2**22  # bytes, of safetensors
+_MOST_DIMENSIONS = 8
+_TYPES = {
+    "BOOL": np.dtype(np.bool_),
+    "I8": np.dtype("<i1"),
+    "U8": np.dtype("<u1"),
+    "I16": np.dtype("<i2"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+}
 
 Arrays = dict[str, npt.NDArray[Any]]
+Shapes = Mapping[str, tuple[str, tuple[int, ...]]]  # the type and the shape of each array
 
 
 class ModelFiles:
-    """The files of one folder.
+    """The files of a model's folder, or of a member's in it; what was read stays as it was."""
 
-    It remembers the hash of each file, so that a file that is read twice is the same both times.
-    """
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, whole: ModelFiles | None = None) -> None:
+        """`whole` are the files of the ensemble that this folder is a member's of."""
         self.folder = folder
-        self._hashes: dict[str, str] = {}
-        self._members: dict[str, ModelFiles] = {}
+        self._root = self if whole is None else whole
+        self._prefix = "" if whole is None else f"{folder.name}/"
+        if whole is None:
+            self._contents: dict[str, bytes | OSError | None] = {}
+            self._parsed: dict[str, Any] = {}  # JSON files, or what is wrong with them
 
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
         """Those of a folder; or as they are."""
         return folder if isinstance(folder, ModelFiles) else cls(Path(folder))
 
-    def has(self, name: str) -> bool:
-        """Whether there is anything of this name."""
-        try:
-            return (self.folder / name).exists()
-        except OSError:  # it cannot be looked at: so it is there, and reading it says why
-            return True
+    def fetch(self, names: Mapping[str, int]) -> None:
+        """Read these files, each of so many bytes at most, unless they have been; parse JSON."""
+        root = self._root
+        wanted = {
+            self._prefix + name: largest
+            for name, largest in names.items()
+            if self._prefix + name not in root._contents
+        }
+        if not wanted:
+            return
+        root._contents |= dict.fromkeys(wanted)
+        root._contents |= read_files(root.folder, wanted)
+        for name in wanted:
+            if name.endswith(".json") and isinstance(data := root._contents[name], bytes):
+                try:
+                    root._parsed[name] = parsed_json(data)
+                except ValueError as error:
+                    root._parsed[name] = error
+
+    def has(self, file: ModelFile, name: str = "") -> bool:
+        """Whether there is anything of this name, be it damaged."""
+        name = name or file.name
+        if self._prefix + name not in self._root._contents:
+            self.fetch({name: file.largest})
+        return self._root._contents[self._prefix + name] is not None
 
     def read(self, file: ModelFile, name: str = "") -> bytes:
         """The contents of a file; `name` where that of the file is a pattern."""
-        data = read_regular(self.folder / (name or file.name), file.largest)
-        self._remember(name or file.name, sha256(data).hexdigest())
-        return data
+        if not self.has(file, name):
+            raise FileNotFoundError(f"there is no {name or file.name} in it")
+        contents = self._root._contents[self._prefix + (name or file.name)]
+        if not isinstance(contents, bytes):
+            assert contents is not None
+            raise contents
+        return contents
 
     def json(self, file: ModelFile) -> Any:
         """What a JSON file says."""
-        return parsed_json(self.read(file))
+        self.read(file)
+        parsed = self._root._parsed[self._prefix + file.name]
+        if isinstance(parsed, ValueError):
+            raise parsed
+        return parsed
 
-    def tensors(
-        self, file: ModelFile, check: Check, name: str = ""
-    ) -> tuple[Arrays, Mapping[str, str]]:
-        """The arrays of a safetensors file, whose sizes are checked before they are read."""
-        name = name or file.name
-        opened, size = open_regular(self.folder / name, file.largest)
-        digest = sha256()
-        with opened:
-            found = read_tensors(opened, size, check, digest.update)
-        self._remember(name, digest.hexdigest())
-        return found
+    def tensors(self, file: ModelFile, name: str = "") -> tuple[Arrays, Mapping[str, str]]:
+        """The arrays of a safetensors file, and its metadata; a ValueError if it is damaged."""
+        return read_tensors(self.read(file, name))
 
     def sha256(self, file: ModelFile, name: str = "") -> str:
-        """The hash of a file, which is read if it has not been yet."""
-        name = name or file.name
-        if name not in self._hashes:
-            self.read(file, name)
-        return self._hashes[name]
+        """The hash of a file."""
+        return sha256(self.read(file, name)).hexdigest()
 
     def copy(self, file: ModelFile, folder: Path) -> None:
         """Put a file into another folder, if it is one and no larger than it may be."""
@@ -90,22 +123,23 @@ class ModelFiles:
         with opened, open(folder / file.name, "xb") as copied:
             shutil.copyfileobj(opened, copied)
 
-    def _remember(self, name: str, found: str) -> None:
-        if self._hashes.setdefault(name, found) != found:
-            raise ModelError(
-                f"{self.folder / name} was changed while the model was read; load it again"
-            )
-
-    def member(self, name: object) -> ModelFiles:
-        """The files of a member, whose folder must lie in this one."""
-        if not isinstance(name, str) or not is_plain(name):
-            raise ValueError(f"a member named {name!r}; expected the name of a folder in this one")
-        if name not in self._members:
-            folder = self.folder / name
-            if realpath(folder) != join(realpath(self.folder), name):
+    def members(self, names: object, most: int) -> list[ModelFiles]:
+        """The files of the members of an ensemble, whose folders must lie in this one; fetched."""
+        if not isinstance(names, list) or not 0 < len(names) <= most:
+            raise ValueError(f"no list of 1 to {most} members")
+        place = os.path.realpath(self.folder)
+        for name in names:
+            if not isinstance(name, str) or not is_plain(name):
+                raise ValueError(
+                    f"a member named {name!r}; expected the name of a folder in this one"
+                )
+            if os.path.realpath(self.folder / name) != os.path.join(place, name):
                 raise ValueError(f"the member {name} is a link")
-            self._members[name] = ModelFiles(folder)
-        return self._members[name]
+        if len(set(names)) < len(names):
+            raise ValueError("a member is named twice")
+        needed = [file for file in LAYOUT if file.hashed and not file.of_whole]
+        self.fetch({f"{name}/{file.name}": file.largest for name in names for file in needed})
+        return [ModelFiles(self.folder / name, self) for name in names]
 
 
 def is_plain(name: str) -> bool:
@@ -129,11 +163,78 @@ def reading(folder: Path, name: str, remedy: str = "fetch or train it again") ->
 
 def reason(error: BaseException) -> str:
     """What an error says, in brief: a KeyError says next to nothing without its name."""
-    said = str(error)
-    told = said if isinstance(error, OSError | OptionError | ValueError) and said else repr(error)
+    message = str(error)
+    speaks = isinstance(error, OSError | OptionError | ValueError) and message
+    told = message if speaks else repr(error)
     return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
 
 
 def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> ModelError:
     """The error of a folder that cannot be used."""
     return ModelError(f"the model in {folder} is damaged ({why}); {remedy}")
+
+
+def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
+    """The arrays of a safetensors file, and its metadata; a ValueError if it is damaged.
+
+    Read here and not by the library of that name, which maps a file into memory: so it would be
+    read a second time, and might have changed since it was hashed. Floats must be finite.
+    """
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or length > min(_LARGEST_HEADER, len(data) - 8):
+        raise ValueError("it breaks off in its header, or is no safetensors file")
+    header = json.loads(data[8 : 8 + length])
+    if not isinstance(header, dict):
+        raise ValueError("its header is no object")
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ValueError("its metadata are no strings")
+    numbers = memoryview(bytearray(data[8 + length :]))  # a copy: arrays can be written to
+    arrays: Arrays = {}
+    places: list[tuple[int, int, str]] = []
+    for name, entry in header.items():
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+            raise ValueError(f"{name} is not described by dtype, shape and data_offsets")
+        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if not isinstance(dtype, str) or dtype not in _TYPES:
+            raise ValueError(
+                f"{name} is of the type {dtype!r}; expected one of {', '.join(_TYPES)}"
+            )
+        rows = (shape, offsets)
+        if not all(isinstance(row, list) and set(map(type, row)) <= {int} for row in rows):
+            raise ValueError(f"{name} has a shape or offsets that are no sizes")
+        if min([0, *shape, *offsets]) < 0 or max([0, *shape, *offsets]) >= 2**62:
+            raise ValueError(f"{name} has a shape or offsets that are no sizes")
+        if len(shape) > _MOST_DIMENSIONS or len(offsets) != 2:
+            raise ValueError(f"{name} has {len(shape)} dimensions and {len(offsets)} offsets")
+        begin, end = offsets
+        if prod(shape) * _TYPES[dtype].itemsize != end - begin:
+            raise ValueError(f"{name} of shape {tuple(shape)} has {end - begin:,} bytes")
+        places.append((begin, end, name))
+    place = 0
+    for begin, end, name in sorted(places):
+        if begin != place or end > len(numbers):
+            raise ValueError(f"{name} begins at byte {begin:,}; expected {place:,}")
+        place = end
+        entry = header[name]
+        array = np.frombuffer(numbers[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} has values that are no finite numbers")
+        if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+            raise ValueError(f"{name} has values that are neither true nor false")
+        arrays[name] = array
+    if place != len(numbers):
+        raise ValueError(f"its arrays have {place:,} bytes; the file has {len(numbers):,} for them")
+    return arrays, metadata
+
+
+def check_shapes(arrays: Arrays, expected: Shapes) -> None:
+    """A ValueError unless these arrays are there, each of its type and shape."""
+    for name, (dtype, shape) in expected.items():
+        if name not in arrays:
+            raise ValueError(f"there is no {name} in it")
+        array = arrays[name]
+        if array.shape != shape:
+            raise ValueError(f"{name} is {array.shape}; the other files expect {shape}")
+        if array.dtype != _TYPES[dtype]:
+            raise ValueError(f"{name} is of the type {array.dtype}; expected {_TYPES[dtype]}")

@@ -1,172 +1,176 @@
-"""The model folder: what is trained, in files that anybody can read.
+"""A model's folder as a whole: which models lie in it, what their scores are worth, its hash.
 
-`models.layout` says which files there are and what for. Nothing in them is a pickle.
+`models.layout` says which files there are and what for.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+import re
 from dataclasses import dataclass
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from adhominem.config import Config
-from adhominem.encoders.network.runtime import Runtime
 from adhominem.errors import ModelError
 from adhominem.models.files import ModelFiles, damaged, reading
 from adhominem.models.layout import (
-    CARD,
+    CALIBRATION,
     CONFIG,
     ENSEMBLE,
+    GENRES,
     LAYOUT,
     NETWORK,
     NGRAMS,
     SINGLE,
-    TOKENIZER,
-    UNTIED_VALIDATION,
+    STYLES,
     VALIDATION,
-    WEIGHTS,
     ModelFile,
-    required_files,
 )
-from adhominem.models.ngram_model import NgramModel, read_ngram_model
-from adhominem.models.styles import read_styles
-from adhominem.models.tensors import Shapes, check_shapes
-from adhominem.models.typicality import Typicality, read_typicality
-from adhominem.models.validation import validation_file
-from adhominem.scoring.styles import Styles
-from adhominem.scoring.two_covariance import TwoCovariance
-from adhominem.text.token_pattern import TOKEN_PATTERN
-from adhominem.text.vocabulary import SPECIAL, Vocabulary
+from adhominem.models.member import AnyModel, read_network, read_ngram_model
+from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
 
-FORMAT = 2
-Weights = dict[str, npt.NDArray[np.float32]]
-FloatArray = npt.NDArray[np.float64]
+DEFAULT_MODEL = "general-en"
+FORMAT = 2  # of config.json
+CALIBRATION_FORMAT = 3
+RECALIBRATE = "calibrate the model again"
+_SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
-_TWO_COVARIANCE = tuple(
-    f"two_covariance.{name}"
-    for name in ("author_mean", "between_author_factor", "within_author_factor")
+_WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
+_WORDS = (
+    'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
+    "mend or remove it"
 )
 
 
 @dataclass(frozen=True)
-class Model:
-    """A trained model as it lies in its folder."""
+class ModelFolder:
+    """All that a folder says of how texts are compared."""
 
-    config: Config
-    vocabulary: Vocabulary
-    weights: Weights
-    scores: dict[str, Any]  # on dev, by set
-    folder: Path
-    typicality: Typicality | None = None
-    styles: Styles | None = None
-
-    def two_covariance(self) -> TwoCovariance:
-        """The Bayes factor of this model, for what its projection makes of LEVs."""
-        mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
-        between, within = (np.tril(each, -1) + np.diag(np.exp(np.diag(each))) for each in raw)
-        return TwoCovariance.from_factors(mean, between, within)
-
-    def network_weights(self) -> Weights:
-        """The weights of the network alone, by its own names."""
-        prefix = "network."
-        return {
-            name.removeprefix(prefix): value
-            for name, value in self.weights.items()
-            if name.startswith(prefix)
-        }
-
-    def encoder(self, threads: int = 1) -> Runtime:
-        """The encoder, ready to run."""
-        windows = self.config.data.windows
-        return Runtime(self.network_weights(), self.vocabulary, windows, threads)
-
-    def project(self, levs: FloatArray) -> FloatArray:
-        """What the two-covariance model sees of LEVs (documents, lev_size)."""
-        if not self.config.loss.projection_size:
-            return levs
-        weight, bias = (self.weights[f"projection.{name}"] for name in ("weight", "bias"))
-        return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
+    name: str
+    models: list[AnyModel]  # one, or the members of an ensemble
+    lead: int  # whose genres, typicality and tokens speak for all members
+    scales: Scales | None  # None: not calibrated
+    genre_names: dict[str, str]  # in words, where somebody wrote them
+    sha256: str  # of all that answers, warnings and reports depend on
 
 
-AnyModel = Model | NgramModel
+def shipped_models() -> list[str]:
+    """The names of the models that come with the package."""
+    if not _SHIPPED.is_dir():
+        return []
+    return sorted(path.parent.name for path in _SHIPPED.glob("*/config.json"))
 
 
-def write_model(
-    folder: Path,
-    *,
-    config: Config,
-    vocabulary: Vocabulary,
-    weights: Weights,
-    scores: dict[str, Any],
-    card: str,
-    version: str,
-) -> None:
-    """Write all but the graph into an existing folder."""
-    from safetensors.numpy import save
-
-    description = {
-        "format": FORMAT,
-        "architecture": NETWORK,
-        "adhominem": version,
-        "config": config.to_json(),
-        "characters": list(vocabulary.characters),
-        "scores": scores,
-    }
-    # Not by `save_file`: its files are for their owner alone, whatever the umask.
-    (folder / WEIGHTS.name).write_bytes(save(weights))
-    _write_json(folder / TOKENIZER.name, _tokenizer_json(vocabulary))
-    _write_json(folder / CONFIG.name, description)
-    (folder / CARD.name).write_text(card, "utf-8")
+def is_shipped(folder: Path) -> bool:
+    """Whether a folder is that of a model, or of a member of one, that comes with the package."""
+    return folder.resolve().is_relative_to(_SHIPPED.resolve())
 
 
-def write_ensemble(
-    folder: Path, members: list[str], scores: dict[str, Any], card: str, version: str
-) -> None:
-    """Name the members of an ensemble, whose folders lie inside this one."""
-    description = {
-        "format": FORMAT,
-        "architecture": ENSEMBLE,
-        "adhominem": version,
-        "members": members,
-        "scores": scores,
-    }
-    _write_json(folder / CONFIG.name, description)
-    (folder / CARD.name).write_text(card, "utf-8")
+def model_folder(model: str | Path) -> Path:
+    """The folder of a model: a folder that is there, or the name of a shipped model."""
+    folder = Path(model)
+    try:
+        exists = folder.exists()
+    except (OSError, ValueError):  # a name too long, or with a NUL, or not ours to look at
+        exists = False
+    if exists:
+        return folder
+    shipped = shipped_models()
+    if str(model) in shipped:
+        return _SHIPPED / str(model)
+    raise ModelError(
+        f"there is no model folder {folder}, and no shipped model of this name; "
+        f"expected a folder, or one of: {', '.join(shipped) or '(none)'}"
+    )
+
+
+def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
+    """Read a model, or an ensemble, with its scales."""
+    files = ModelFiles.at(folder)
+    description = read_description(files)
+    members = _members(files, description)
+    models = [_read_model(member) for member in members]
+    lead = 0
+    if members != [files]:
+        with reading(files.folder, CONFIG.name):
+            lead = description["members"].index(description["lead"])
+    return ModelFolder(
+        files.folder.resolve().name,
+        models,
+        lead,
+        read_scales(files),
+        read_genres(files),
+        model_hash(files),
+    )
+
+
+def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
+    """The model of a folder, or all members of an ensemble."""
+    files = ModelFiles.at(folder)
+    return [_read_model(member) for member in _members(files, read_description(files))]
 
 
 def read_scores(folder: str | Path) -> dict[str, Any]:
     """The scores on dev, by set: of a model, or of an ensemble as a whole."""
     files = ModelFiles.at(folder)
-    scores = _read_description(files).get("scores")
+    scores = read_description(files).get("scores")
     if not isinstance(scores, dict):
         raise damaged(files.folder, f"{CONFIG.name}: there are no scores")
     return scores
 
 
 def member_folders(folder: str | Path) -> list[Path]:
-    """The folder of a model, or those of an ensemble's members; only config.json is read."""
-    return [files.folder for files in _members(ModelFiles.at(folder))]
+    """The folder of a model, or those of an ensemble's members."""
+    files = ModelFiles.at(folder)
+    return [member.folder for member in _members(files, read_description(files))]
 
 
-def _members(files: ModelFiles) -> list[ModelFiles]:
+def read_description(files: ModelFiles) -> dict[str, Any]:
+    """What config.json says, if it is there and of a version that can be read."""
+    folder = files.folder
+    files.fetch({file.name: file.largest for file in _WHOLE})
+    if not files.has(CONFIG):
+        if not folder.exists():
+            raise ModelError(f"there is no model folder {folder}")
+        raise ModelError(f"{folder} holds no model: there is no {CONFIG.name} in it")
+    with reading(folder, CONFIG.name):
+        description: dict[str, Any] = files.json(CONFIG)
+        if not isinstance(description, dict):
+            raise ValueError("it is no object")
+        written_as = description["format"]
+    if written_as != FORMAT:
+        raise ModelError(
+            f"{folder} is a model of format {str(written_as)[:100]}; this version reads format "
+            f"{FORMAT}. Upgrade AdHominem, or train the model again."
+        )
+    return description
+
+
+def _members(files: ModelFiles, description: dict[str, Any]) -> list[ModelFiles]:
     """The files of a single model, or those of each member of an ensemble."""
-    description = _read_description(files)
     if description.get("architecture") != ENSEMBLE:
         return [files]
     with reading(files.folder, CONFIG.name):
-        names = description["members"]
-        if not isinstance(names, list) or not 0 < len(names) <= _MOST_MEMBERS:
-            raise ValueError(f"no list of 1 to {_MOST_MEMBERS} members")
-        members = [files.member(name) for name in names]
-        if len(set(names)) < len(names):
-            raise ValueError("a member is named twice")
-        return members
+        return files.members(description["members"], _MOST_MEMBERS)
+
+
+def _read_model(files: ModelFiles) -> AnyModel:
+    folder, description = files.folder, read_description(files)
+    architecture = description.get("architecture")
+    if architecture == ENSEMBLE:
+        raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is no single model")
+    if architecture not in SINGLE:
+        raise damaged(folder, f"{CONFIG.name}: of the architecture {str(architecture)[:100]!r}")
+    for file in LAYOUT:
+        # An n-gram model has no two-covariance layer but that of its styles.
+        needed = file.required or (file is STYLES and architecture == NGRAMS)
+        if needed and architecture in file.of and not files.has(file):
+            raise damaged(folder, f"there is no {file.name} in it")
+    if not isinstance(description.get("scores"), dict):
+        raise damaged(folder, f"{CONFIG.name}: there are no scores")
+    read = read_network if architecture == NETWORK else read_ngram_model
+    return read(files, description)
 
 
 def model_hash(folder: str | Path | ModelFiles) -> str:
@@ -184,156 +188,93 @@ def model_hash(folder: str | Path | ModelFiles) -> str:
     return digest.hexdigest()
 
 
-def hashed_files(files: ModelFiles) -> Iterator[tuple[ModelFiles, ModelFile, str]]:
+def hashed_files(files: ModelFiles) -> list[tuple[ModelFiles, ModelFile, str]]:
     """What of the files there are is hashed: in which folder, which it is, and its name there."""
-    yield from _hashed(files, lambda file: True)
-    for member in _members(files):
-        if member is not files:
-            yield from _hashed(member, lambda file: not file.of_whole)
+    description = read_description(files)
+    hashed = []
+    for owner in dict.fromkeys([files, *_members(files, description)]):
+        architecture = read_description(owner).get("architecture")
+        for file in LAYOUT:
+            if not file.hashed or architecture not in file.of:
+                continue
+            if owner is not files and file.of_whole:
+                continue
+            if file is VALIDATION:
+                if name := validation_name(files):
+                    hashed.append((files, file, name))
+            elif owner.has(file):
+                hashed.append((owner, file, file.name))
+    return hashed
 
 
-def _hashed(
-    files: ModelFiles, counts: Callable[[ModelFile], bool]
-) -> Iterator[tuple[ModelFiles, ModelFile, str]]:
-    architecture = _read_description(files).get("architecture")
-    for file in LAYOUT:
-        if not (file.hashed and architecture in file.of and counts(file)):
-            continue
-        if file in (VALIDATION, UNTIED_VALIDATION):
-            if (found := validation_file(files)) and found[0] is file:
-                yield files, *found
-        elif files.has(file.name):
-            yield files, file, file.name
-
-
-def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
-    """The model of a folder, or all members of an ensemble."""
-    return [_read_single(files) for files in _members(ModelFiles.at(folder))]
-
-
-def _read_single(files: ModelFiles) -> AnyModel:
-    folder, description = files.folder, _read_description(files)
-    architecture = description.get("architecture")
-    if architecture == ENSEMBLE:
-        raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is no single model")
-    if architecture not in SINGLE:
-        raise damaged(
-            folder, f"{CONFIG.name}: a model of the architecture {str(architecture)[:100]!r}"
-        )
-    for name in required_files(architecture):
-        if not files.has(name):
-            raise damaged(folder, f"there is no {name} in it")
-    if not isinstance(description.get("scores"), dict):
-        raise damaged(folder, f"{CONFIG.name}: there are no scores")
-    return (
-        read_ngram_model(files, description)
-        if architecture == NGRAMS
-        else _read(files, description)
-    )
-
-
-def _read(files: ModelFiles, description: dict[str, Any]) -> Model:
-    with reading(files.folder, CONFIG.name):
-        config = Config.from_json(description["config"])
-        characters = description["characters"]
-        if not isinstance(characters, list) or not all(map(_is_character, characters)):
-            raise ValueError("characters is no list of single characters")
-    with reading(files.folder, TOKENIZER.name):
-        vocabulary = Vocabulary(
-            _token_types(files.json(TOKENIZER)["model"]["vocab"]),
-            tuple(characters),
-            config.data.vocabulary.characters_per_token,
-        )
-    expected = _shapes(config, vocabulary)
-    with reading(files.folder, WEIGHTS.name):
-        weights, _ = files.tensors(WEIGHTS, lambda found, _: check_shapes(found, expected))
-    return Model(
-        config,
-        vocabulary,
-        weights,
-        description["scores"],
-        files.folder,
-        read_typicality(files, config.lev_size),
-        read_styles(files, config.lev_size),
-    )
-
-
-def _is_character(found: object) -> bool:
-    return isinstance(found, str) and len(found) == 1
-
-
-def _token_types(words: Any) -> tuple[str, ...]:
-    """Those of a vocabulary that has an id for each, from 0 on without a gap."""
-    if not isinstance(words, dict) or not all(type(each) is int for each in words.values()):
-        raise ValueError("its vocabulary is no object of ids")
-    ordered = sorted(words, key=words.__getitem__)
-    if [words[each] for each in ordered] != list(range(len(words))):
-        raise ValueError(f"its ids are not 0 to {len(words) - 1:,}, each once")
-    if tuple(ordered[: len(SPECIAL)]) != SPECIAL:
-        raise ValueError(f"its first ids are not {' and '.join(SPECIAL)}")
-    return tuple(ordered[len(SPECIAL) :])
-
-
-def _shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
-    """What the weights must be, for files that came together to belong together."""
-    network = config.encoder.weight_shapes(
-        len(SPECIAL) + len(vocabulary.token_types), len(SPECIAL) + len(vocabulary.characters)
-    )
-    size = config.loss.projection_size or config.lev_size
-    mean, between, within = _TWO_COVARIANCE
-    shapes: dict[str, tuple[int, ...]] = {
-        **{f"network.{name}": shape for name, shape in network.items()},
-        mean: (size,),
-        between: (size, size),
-        within: (size, size),
-    }
-    if config.loss.projection_size:
-        shapes |= {"projection.weight": (size, config.lev_size), "projection.bias": (size,)}
-    return {name: ("F32", shape) for name, shape in shapes.items()}
-
-
-def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What `tokenizers.Tokenizer.from_file` reads; normalisation comes before it."""
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": {
-            "type": "Split",
-            "pattern": {"Regex": TOKEN_PATTERN},
-            "behavior": "Removed",
-            "invert": True,
-        },
-        "post_processor": None,
-        "decoder": None,
-        "model": {
-            "type": "WordLevel",
-            "vocab": {name: id for id, name in enumerate((*SPECIAL, *vocabulary.token_types))},
-            "unk_token": SPECIAL[1],
-        },
-    }
-
-
-def _read_description(files: ModelFiles) -> dict[str, Any]:
-    folder = files.folder
-    if not files.has("."):
-        raise ModelError(f"there is no model folder {folder}")
-    if not files.has(CONFIG.name):
-        raise ModelError(f"{folder} holds no model: there is no {CONFIG.name} in it")
-    with reading(folder, CONFIG.name):
-        description: dict[str, Any] = files.json(CONFIG)
-        if not isinstance(description, dict):
-            raise ValueError("it is no object")
-        written_as = description["format"]
-    if written_as != FORMAT:
+def read_calibration(files: ModelFiles) -> dict[str, Any] | None:
+    """What calibration.json says, if it is there and of a version that can be read."""
+    if not files.has(CALIBRATION):
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        data: dict[str, Any] = files.json(CALIBRATION)
+        written_as = data["format"]
+    if written_as != CALIBRATION_FORMAT:
         raise ModelError(
-            f"{folder} is a model of format {str(written_as)[:100]}; this version reads format "
-            f"{FORMAT}. Upgrade AdHominem, or train the model again."
+            f"{files.folder / CALIBRATION.name} has the format {str(written_as)[:100]}; this "
+            f"version reads {CALIBRATION_FORMAT}. Upgrade AdHominem, or {RECALIBRATE}."
         )
-    return description
+    return data
 
 
-def _write_json(path: Path, data: dict[str, Any]) -> None:
-    path.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", "utf-8")
+def read_scales(folder: Path | ModelFiles) -> Scales | None:
+    """What the scores of a model are worth; None where it is not calibrated."""
+    files = ModelFiles.at(folder)
+    data = read_calibration(files)
+    if data is None:
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        usual = tuple(map(float, data["usual_separation"]))
+        if not all(isfinite(separation) and separation > 0 for separation in usual):
+            raise ValueError(f"usual_separation is {usual}; expected positive numbers")
+        scales: list[Scale | None] = []
+        for name in ("alone", "population", "companions"):
+            scale = data[name]
+            if scale is None and name != "alone":
+                scales.append(None)
+                continue
+            fusion = Fusion.from_json(scale["fusion"])
+            scales.append(Scale(fusion, Calibration.from_json(scale["calibration"])))
+        alone, population, companions = scales
+        assert alone is not None
+        return Scales(alone, population, companions, usual)
+
+
+def validation_name(files: ModelFiles) -> str | None:
+    """The file of the pairs that belong to the calibration of a model; None without any.
+
+    calibration.json has their hash, and the file has it in its name: the pairs of a new calibration
+    lie beside the old ones until that is in its place.
+    """
+    data = read_calibration(files)
+    if data is None:
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        digest = data["validation"]
+        if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+            raise ValueError("validation is no SHA-256")
+    name = VALIDATION.name.replace("*", digest[:16])
+    with reading(files.folder, name, RECALIBRATE):
+        if files.sha256(VALIDATION, name) != digest:
+            raise ValueError("these are not the pairs that calibration.json was fitted to")
+    return name
+
+
+def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
+    """The words for each genre, by its name; none where the model does not say.
+
+    Genres have the names of the training corpora, which mean nothing to others.
+    """
+    files = ModelFiles.at(folder)
+    if not files.has(GENRES):
+        return {}
+    with reading(files.folder, GENRES.name, _WORDS):
+        names = files.json(GENRES)
+        if not isinstance(names, dict) or set(map(type, names.values())) - {str}:
+            raise ValueError("no object of strings")
+        return names

@@ -35,7 +35,7 @@ class ModelFile:
 CONFIG = ModelFile(
     "config.json",
     "format, version, all settings, a network's characters, the scores on dev; or an ensemble's "
-    "members",
+    "members and which of them leads",
     EVERY,
     required=True,
     hashed=True,
@@ -47,7 +47,7 @@ WEIGHTS = ModelFile(
     SINGLE,
     required=True,
     hashed=True,
-    largest=4096 * _MB,
+    largest=1024 * _MB,
 )
 TOKENIZER = ModelFile(
     "tokenizer.json",
@@ -70,14 +70,14 @@ STYLES = ModelFile(
     "genres and the two-covariance model: in n-gram models and members of an ensemble",
     SINGLE,
     hashed=True,
-    largest=4096 * _MB,
+    largest=1024 * _MB,
 )
 TYPICALITY = ModelFile(
     "typicality.safetensors",
     "what the training texts are like, for warnings",
     SINGLE,
     hashed=True,
-    largest=4096 * _MB,
+    largest=1024 * _MB,
 )
 CALIBRATION = ModelFile(
     "calibration.json",
@@ -96,15 +96,6 @@ VALIDATION = ModelFile(
     kept=False,
     largest=64 * _MB,  # of millions of pairs
 )
-UNTIED_VALIDATION = ModelFile(
-    "validation.safetensors",
-    "the same of a calibration.json that names none, as versions up to 0.1 wrote it",
-    EVERY,
-    hashed=True,
-    of_whole=True,
-    kept=False,
-    largest=64 * _MB,  # of millions of pairs
-)
 GENRES = ModelFile(
     "genres.json",
     "what the genres are, in words, if somebody wrote it",
@@ -116,16 +107,16 @@ GENRES = ModelFile(
 )
 AUTHORS = ModelFile(
     "training_authors.txt",
-    "hashes of the names of all who wrote the training texts: for `calibrate`",
-    SINGLE,
+    "hashes of the names of all who wrote the training texts, for `calibrate`; once for all "
+    "members of an ensemble, in its own folder, where they are the same",
+    EVERY,
     largest=64 * _MB,  # of millions of people
 )
 GRAPH = ModelFile(
     "encoder.onnx",
-    "the network for other programs",
+    "the network for other programs, if it was exported: AdHominem itself does not read it",
     (NETWORK,),
-    required=True,
-    largest=4096 * _MB,
+    largest=1024 * _MB,
 )
 CARD = ModelFile("README.md", "the model card", EVERY)
 COURSE = ModelFile(
@@ -136,13 +127,6 @@ ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 
 LAYOUT = (
     *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
-    *(CALIBRATION, VALIDATION, UNTIED_VALIDATION, GENRES),
+    *(CALIBRATION, VALIDATION, GENRES),
     *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
 )
-
-
-def required_files(architecture: str) -> list[str]:
-    """The files without which a model of this architecture is none."""
-    # An n-gram model has no two-covariance layer but that of its styles.
-    styles = [STYLES.name] if architecture == NGRAMS else []
-    return [each.name for each in LAYOUT if each.required and architecture in each.of] + styles

@@ -1,26 +1,117 @@
-"""A model ready to run, alone or as one of an ensemble."""
+"""A single model: read from its folder, and ready to run, alone or as a member of an ensemble."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.encoders.network.runtime import Encoded, NetworkEncoder
+from adhominem.config import Config, NgramConfig
+from adhominem.encoders.network.runtime import Encoded, NetworkEncoder, Runtime
+from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
+from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.protocol import Encoder
 from adhominem.errors import MissingExtraError, OptionError
-from adhominem.models.files import reading
-from adhominem.models.folder import AnyModel, Model
-from adhominem.models.layout import WEIGHTS
+from adhominem.models.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
+from adhominem.models.layout import CONFIG, NGRAM_LIST, STYLES, TOKENIZER, TYPICALITY, WEIGHTS
 from adhominem.scoring.members import LayerScorer, MemberScorer, StyleScorer
+from adhominem.scoring.styles import Styles, Typicality
+from adhominem.scoring.two_covariance import (
+    BayesFactorModel,
+    IsotropicTwoCovariance,
+    TwoCovariance,
+)
 from adhominem.text.document import Document
 from adhominem.text.prefix import prefix_tokens
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.vocabulary import SPECIAL, Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
+Weights = dict[str, npt.NDArray[np.float32]]
+
+_MOST_GENRES = 1_000  # every text is compared with each of them
+_TWO_COVARIANCE = tuple(
+    f"two_covariance.{name}"
+    for name in ("author_mean", "between_author_factor", "within_author_factor")
+)
+STRINGS = ("characters", "tokens", "symbols")  # of ngrams.json
+BIGRAMS = ("bigrams", "shaped_bigrams")
+_NGRAM_ARRAYS = {
+    "projection": {"weights": "F32", "projection": "I8", "projection_scale": "F32"},
+    "profile": {"weights": "F32", "dimension": "I32", "sign": "I8"},
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained network as it lies in its folder."""
+
+    config: Config
+    vocabulary: Vocabulary
+    weights: Weights
+    scores: dict[str, Any]  # on dev, by set
+    folder: Path
+    typicality: Typicality | None = None
+    styles: Styles | None = None
+
+    def two_covariance(self) -> TwoCovariance:
+        """The Bayes factor of this model, for what its projection makes of LEVs."""
+        mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
+        between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
+        return TwoCovariance.from_factors(mean, between, within)
+
+    def network_weights(self) -> Weights:
+        """The weights of the network alone, by its own names."""
+        prefix = "network."
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.weights.items()
+            if name.startswith(prefix)
+        }
+
+    def encoder(self, threads: int = 1) -> Runtime:
+        """The encoder, ready to run."""
+        windows = self.config.data.windows
+        return Runtime(self.network_weights(), self.vocabulary, windows, threads)
+
+    def project(self, levs: FloatArray) -> FloatArray:
+        """What the two-covariance model sees of LEVs (documents, lev_size)."""
+        if not self.config.loss.projection_size:
+            return levs
+        weight, bias = (self.weights[f"projection.{name}"] for name in ("weight", "bias"))
+        return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
+
+
+@dataclass(frozen=True)
+class NgramModel:
+    """A trained n-gram model as it lies in its folder."""
+
+    config: NgramConfig
+    table: NgramTable
+    weights: Arrays
+    scores: dict[str, Any]  # on dev, by set
+    folder: Path
+    typicality: Typicality | None = None
+    styles: Styles | None = None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The frequent token types: by them another language is recognised."""
+        return Vocabulary(self.table.tokens, (), 1)
+
+    def encoder(self) -> NgramEncoder:
+        """The encoder, ready to run."""
+        config = self.config
+        return NgramEncoder(self.table, self.weights, config.lev_size, config.training.longest)
+
+
+AnyModel = Model | NgramModel
 
 
 class Member:
@@ -32,13 +123,19 @@ class Member:
         self.vocabulary = model.vocabulary
         self.typicality, self.styles = model.typicality, model.styles
         self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
-        self.encoder = _encoder(model, threads, device)
         self.windows = model.config.data.windows if isinstance(model, Model) else None
         self.scorer = _scorer(model)
+        self.encoder: Encoder  # in NumPy; a network on a GPU by torch
+        if isinstance(model, NgramModel):
+            self.encoder = model.encoder()
+        elif device == "cpu":
+            self.encoder = model.encoder(threads)
+        else:
+            self.encoder = _device_runtime(model, device)
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         """(documents, lev_size): the LEVs of documents with these tokens."""
-        topics = [self._topic(document) for document in documents]
+        topics = [self.topic(document) for document in documents]
         return self.encoder.encode(tokens, topics)
 
     def vary(
@@ -53,40 +150,30 @@ class Member:
 
         With the `attention` to the document, a network need not run anew for its windows.
         """
-        topic = self._topic(document)
+        topic = self.topic(document)
         if isinstance(self.encoder, NetworkEncoder):
             return self.encoder.vary(tokens, topic, starts, times, attention)
         return self.encoder.vary(tokens, topic, starts, times)
 
     def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
-        """Where the network looked; None if this is no network."""
+        """The LEV of a document, and the network's attention to it; None if this is no network."""
         if not isinstance(self.encoder, NetworkEncoder):
             return None
-        return self.encoder.attend([tokens], [self._topic(document)])
+        return self.encoder.attend([tokens], [self.topic(document)])
 
-    def _topic(self, document: Document) -> list[str]:
+    def topic(self, document: Document) -> list[str]:
+        """The tokens of a document's topic; none for a model that was trained without topics."""
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
-
-    def atypicality(self, levs: FloatArray) -> FloatArray:
-        """(documents,): above 1 is unlike the training texts."""
-        return np.zeros(len(levs)) if self.typicality is None else self.typicality.atypicality(levs)
 
 
 def _scorer(model: AnyModel) -> MemberScorer:
     """By its styles; a network that has none by the layer that it was trained with."""
     if model.styles is not None:
         return StyleScorer(model.styles)
-    with reading(model.folder, WEIGHTS.name):
-        if not isinstance(model, Model):
-            raise ValueError("an n-gram model without styles")
-        return LayerScorer(model.two_covariance(), model.project, model.config.lev_size)
-
-
-def _encoder(model: AnyModel, threads: int, device: str) -> Encoder:
-    """In NumPy; a network on a GPU by torch."""
     if not isinstance(model, Model):
-        return model.encoder()
-    return model.encoder(threads) if device == "cpu" else _device_runtime(model, device)
+        raise damaged(model.folder, f"{STYLES.name}: an n-gram model without styles")
+    with reading(model.folder, WEIGHTS.name):
+        return LayerScorer(model.two_covariance(), model.project, model.config.lev_size)
 
 
 def _device_runtime(model: Model, device: str) -> Encoder:
@@ -107,3 +194,190 @@ def _device_runtime(model: Model, device: str) -> Encoder:
         model.config.encoder,
         torch.device(device),
     )
+
+
+def read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
+    """The network of a folder."""
+    with reading(files.folder, CONFIG.name):
+        config = Config.from_json(description["config"])
+        characters = description["characters"]
+        if not isinstance(characters, list) or not all(
+            isinstance(character, str) and len(character) == 1 for character in characters
+        ):
+            raise ValueError("characters is no list of single characters")
+    with reading(files.folder, TOKENIZER.name):
+        vocabulary = Vocabulary(
+            _token_types(files.json(TOKENIZER)["model"]["vocab"]),
+            tuple(characters),
+            config.data.vocabulary.characters_per_token,
+        )
+    with reading(files.folder, WEIGHTS.name):
+        weights, _ = files.tensors(WEIGHTS)
+        check_shapes(weights, _network_shapes(config, vocabulary))
+    return Model(
+        config,
+        vocabulary,
+        weights,
+        description["scores"],
+        files.folder,
+        read_typicality(files, config.lev_size),
+        read_styles(files, config.lev_size),
+    )
+
+
+def _token_types(words: Any) -> tuple[str, ...]:
+    """Those of a vocabulary that has an id for each, from 0 on without a gap."""
+    if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
+        raise ValueError("its vocabulary is no object of ids")
+    ordered = sorted(words, key=words.__getitem__)
+    if [words[word] for word in ordered] != list(range(len(words))):
+        raise ValueError(f"its ids are not 0 to {len(words) - 1:,}, each once")
+    if tuple(ordered[: len(SPECIAL)]) != SPECIAL:
+        raise ValueError(f"its first ids are not {' and '.join(SPECIAL)}")
+    return tuple(ordered[len(SPECIAL) :])
+
+
+def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
+    """What the weights must be, for files that came together to belong together."""
+    network = config.encoder.weight_shapes(
+        len(SPECIAL) + len(vocabulary.token_types), len(SPECIAL) + len(vocabulary.characters)
+    )
+    size = config.loss.projection_size or config.lev_size
+    mean, between, within = _TWO_COVARIANCE
+    shapes: dict[str, tuple[int, ...]] = {
+        **{f"network.{name}": shape for name, shape in network.items()},
+        mean: (size,),
+        between: (size, size),
+        within: (size, size),
+    }
+    if config.loss.projection_size:
+        shapes |= {"projection.weight": (size, config.lev_size), "projection.bias": (size,)}
+    return {name: ("F32", shape) for name, shape in shapes.items()}
+
+
+def read_ngram_model(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
+    """The n-gram model of a folder."""
+    with reading(files.folder, CONFIG.name):
+        config = NgramConfig.from_json(description["config"])
+    with reading(files.folder, NGRAM_LIST.name):
+        lists = files.json(NGRAM_LIST)
+        strings = {name: _strings(lists, name) for name in STRINGS}
+        longest, unmasked = lists["longest"], lists["unmasked"]
+        options = config.ngrams  # whose numbers have bounds
+        for name, number, most in (
+            ("longest", longest, options.longest),
+            ("unmasked", unmasked, min(options.unmasked, len(strings["tokens"]))),
+            ("characters", len(strings["characters"]), options.characters),
+            ("tokens", len(strings["tokens"]), options.tokens),
+            ("symbols", len(strings["symbols"]), options.shapes),
+        ):
+            if type(number) is not int or not 0 <= number <= most:
+                told = str(number)[:100]
+                raise ValueError(f"{name} is {told}; config.json expects {most} at most")
+    with reading(files.folder, WEIGHTS.name):
+        arrays, _ = files.tensors(WEIGHTS)
+        check_shapes(arrays, _ngram_shapes(arrays, strings, config))
+        codes = {name: arrays[name].astype(np.int64) for name in BIGRAMS}
+        weights = {name: arrays[name] for name in _NGRAM_ARRAYS[config.form]}
+        limits = [
+            ("bigrams", codes["bigrams"], (1 + unmasked) ** 2),
+            ("shaped_bigrams", codes["shaped_bigrams"], (1 + len(strings["symbols"])) ** 2),
+        ]
+        if "dimension" in weights:
+            limits.append(("dimension", weights["dimension"], config.lev_size))
+        for name, numbers, limit in limits:
+            if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= limit:
+                raise ValueError(f"{name} with numbers not from 0 to {limit - 1}")
+    return NgramModel(
+        config,
+        NgramTable(longest=longest, unmasked=unmasked, **strings, **codes),  # type: ignore[arg-type]
+        weights,
+        description["scores"],
+        files.folder,
+        read_typicality(files, config.lev_size),
+        read_styles(files, config.lev_size),
+    )
+
+
+def _strings(lists: Any, name: str) -> tuple[str, ...]:
+    strings = lists[name]
+    if not isinstance(strings, list) or set(map(type, strings)) - {str}:
+        raise ValueError(f"{name} is no list of strings")
+    if len(set(strings)) < len(strings):
+        raise ValueError(f"one of the {name} is there twice")
+    return tuple(strings)
+
+
+def _ngram_shapes(
+    arrays: Arrays, strings: dict[str, tuple[str, ...]], config: NgramConfig
+) -> Shapes:
+    """What the arrays must be: of the bigrams no other file says how many there are."""
+    sizes = {name: len(ngrams) for name, ngrams in strings.items()}
+    for name in BIGRAMS:
+        if name not in arrays or arrays[name].ndim != 1:
+            raise ValueError(f"there is no row of {name} in it")
+        sizes[name] = len(arrays[name])
+        if sizes[name] > getattr(config.ngrams, name):
+            raise ValueError(f"{sizes[name]:,} {name}; config.json has fewer")
+    columns = sum(sizes[channel] for channel in CHANNELS)
+    shapes: dict[str, tuple[str, tuple[int, ...]]] = {
+        name: (dtype, (columns, config.lev_size) if name == "projection" else (columns,))
+        for name, dtype in _NGRAM_ARRAYS[config.form].items()
+    }
+    return {**shapes, **{name: ("I32", (sizes[name],)) for name in BIGRAMS}}
+
+
+def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
+    """The genres and the two-covariance model of a model with LEVs of this size, if it has any."""
+    files = ModelFiles.at(folder)
+    if not files.has(STYLES):
+        return None
+    with reading(files.folder, STYLES.name):
+        raw, metadata = files.tensors(STYLES)
+        genres = tuple(metadata.get("genres", "").split("\n"))
+        if not all(genres) or len(genres) > _MOST_GENRES or len(set(genres)) < len(genres):
+            raise ValueError(f"{len(genres)} genres; expected 1 to {_MOST_GENRES:,}, each once")
+        row, square = (lev_size,), (lev_size, lev_size)
+        check_shapes(raw, {"centres": ("F32", (len(genres), lev_size)), "usual": ("F32", (1,))})
+        if "isotropic" in raw:
+            check_shapes(raw, {"isotropic": ("F32", (2,))})
+        else:
+            rows = dict.fromkeys(("author_mean", "precision_ratio"), ("F32", row))
+            check_shapes(raw, {**rows, "projection": ("F32", square)})
+        if "whitening" in raw:
+            check_shapes(raw, {"whitening": ("F16", square), "whitening_lengths": ("F32", row)})
+        arrays = {name: value.astype(np.float64) for name, value in raw.items()}
+        usual = float(arrays["usual"][0])
+        if usual < 0:
+            raise ValueError(f"its usual distance is {usual}")
+        model: BayesFactorModel
+        if "isotropic" in arrays:
+            share, independent = arrays["isotropic"].tolist()
+            model = IsotropicTwoCovariance(lev_size, share, independent)
+        else:
+            model = TwoCovariance.from_diagonal(
+                arrays["author_mean"], arrays["projection"], arrays["precision_ratio"]
+            )
+        whitening = arrays.get("whitening")
+        if whitening is not None:
+            whitening = whitening * arrays["whitening_lengths"]
+        return Styles(genres, arrays["centres"], model, usual, whitening)
+
+
+def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:
+    """What the training texts of a model with LEVs of this size are like, if it says so."""
+    files = ModelFiles.at(folder)
+    if not files.has(TYPICALITY):
+        return None
+    limits = ("distance_limit", "unknown_limit", "shortest")
+    with reading(files.folder, TYPICALITY.name):
+        raw, _ = files.tensors(TYPICALITY)
+        shapes = {"lev_mean": (lev_size,), "lev_whitening": (lev_size, lev_size)}
+        shapes |= dict.fromkeys(limits, (1,))
+        check_shapes(raw, {name: ("F32", shape) for name, shape in shapes.items()})
+        arrays = {name: raw[name].astype(np.float64) for name in shapes}
+        if arrays["distance_limit"][0] <= 0:
+            raise ValueError("its distance_limit is not above 0")
+        return Typicality(
+            arrays["lev_mean"], arrays["lev_whitening"], *(arrays[name][0] for name in limits)
+        )

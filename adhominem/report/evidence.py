@@ -10,11 +10,9 @@ import numpy as np
 
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.models.calibration import CalibrationEvidence, read_evidence
+from adhominem.models.calibration import CalibrationEvidence, Validation, read_evidence
 from adhominem.models.files import ModelFiles
-from adhominem.models.folder import model_hash
-from adhominem.models.shipped import model_folder
-from adhominem.models.validation import Validation
+from adhominem.models.folder import model_folder, model_hash
 from adhominem.scoring.scale import Calibration
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier

@@ -19,7 +19,7 @@ from adhominem.errors import OptionError
 from adhominem.explain.explanation import Explanation
 from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
 from adhominem.explain.texts import explain_comparison
-from adhominem.models.validation import Validation, read_validation
+from adhominem.models.calibration import Validation, read_validation
 from adhominem.report.evidence import (
     LOG_10,
     CalibrationFacts,

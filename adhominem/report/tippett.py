@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.evaluation.plot_style import DIFFERENT, GREY, SAME
-from adhominem.models.validation import Validation
+from adhominem.models.calibration import Validation
 from adhominem.render.summary import signed
 from adhominem.report.evidence import LOG_10
 

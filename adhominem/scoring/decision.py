@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from adhominem.errors import OptionError
 from adhominem.strict_json import parsed_json
-from adhominem.text.inputs import note_input
 from adhominem.text.files import read_regular
+from adhominem.text.inputs import note_input
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -43,11 +43,12 @@ class LogBayesFactors:
 class Scorer:
     """The members of a model, and what their scores are worth.
 
-    The context of a comparison is that of the first member, the lead.
+    The context of a comparison is that of the member who leads.
     """
 
     members: tuple[MemberScorer, ...]
     scales: Scales
+    lead: int = 0
 
     @property
     def lev_size(self) -> int:
@@ -79,7 +80,7 @@ class Scorer:
                 self.members, self.columns(levs), self.centres(population), strict=True
             )
         ]
-        scores = Scores(np.array([factors for factors, _ in said]), said[0][1])
+        scores = Scores(np.array([factors for factors, _ in said]), said[self.lead][1])
         return self._weighed(scores, population)
 
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
@@ -129,6 +130,10 @@ class Scorer:
         ends = np.cumsum([member.lev_size for member in self.members])[:-1]
         return np.split(levs, ends, axis=1)
 
+    def lead_columns(self, levs: npt.NDArray[Any]) -> FloatArray:
+        """(documents, size): the leading member's columns of LEVs (documents, lev_size)."""
+        return self.columns(levs)[self.lead].astype(np.float64)
+
     def _weighed(self, scores: Scores, population: Population | None) -> LogBayesFactors:
         """Fused, calibrated, within bounds."""
         scale = self.scales.of(population)
@@ -150,14 +155,16 @@ class Scorer:
             member.scores(*own, centre)
             for member, own, centre in zip(self.members, sides, centres, strict=True)
         ]
-        scores = Scores(np.array(said), self.members[0].context(*sides[0], centres[0]))
+        scores = Scores(
+            np.array(said), self.members[self.lead].context(*sides[self.lead], centres[self.lead])
+        )
         for values in (scores.members, scores.context):
             check_numbers(values, "the model gives scores")
         return scores
 
     def _no_scores(self, pairs: int) -> Scores:
         """Of no member, and of no context: zeros."""
-        context = self.members[0].context([], [], None)
+        context = self.members[self.lead].context([], [], None)
         return Scores(np.zeros((len(self.members), pairs)), np.zeros((len(context), pairs)))
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[Sides, Sides]]:

@@ -29,6 +29,9 @@ _LARGEST_WHITENED = 2_048  # dimensions that genre_atypicality is measured in
 _SHRINKAGE = 0.5  # of the covariance within genres to a multiple of the identity
 _SHARPNESS = 1.0  # of the guess
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
+_TYPICAL = 0.99  # share of the training texts that lie within the limits
+_FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
+_LEAST_ROOM = 1e-9  # that the other texts leave for one of them
 _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
 
 
@@ -189,3 +192,45 @@ def _whitening(rest: npt.NDArray[np.floating]) -> FloatArray:
     shrunk = (1 - _SHRINKAGE) * covariance + _SHRINKAGE * mean * np.eye(len(covariance))
     variances, directions = np.linalg.eigh(shrunk)
     return np.asarray(directions / np.sqrt(np.maximum(variances, 1e-30)))
+
+
+@dataclass(frozen=True)
+class Typicality:
+    """What the training texts of a model are like: the limits of what is usual."""
+
+    lev_mean: FloatArray  # (lev_size,)
+    lev_whitening: FloatArray  # (lev_size, lev_size)
+    distance_limit: FloatArray  # (): of a LEV from the mean, in standard deviations
+    unknown_limit: FloatArray  # (): of the share of tokens that are not in the vocabulary
+    shortest: FloatArray  # (): tokens of a text that is shorter than nearly all of them
+
+    @classmethod
+    def of(
+        cls, levs: FloatArray, unknown_shares: FloatArray, lengths: npt.NDArray[np.int64]
+    ) -> Typicality:
+        """From some training texts: their LEVs, shares of unknown tokens, and tokens."""
+        others, size = max(1, len(levs) - 1), levs.shape[1]
+        mean = levs.mean(axis=0)
+        variances, directions = np.linalg.eigh((levs - mean).T @ (levs - mean) / len(levs))
+        deviations = np.sqrt(np.maximum(variances, max(_FLAT * variances.max(), 1e-30)))
+        whitening = directions / deviations
+        distances = _distances(levs, mean, whitening)
+        # Each text has drawn the measure towards itself. By the measure of the others alone it is
+        # farther away; in as many dimensions as there are texts, no limit can be told.
+        distances /= np.sqrt(np.maximum(1 - size * distances**2 / others, _LEAST_ROOM))
+        return cls(
+            mean,
+            whitening,
+            np.array(max(np.quantile(distances, _TYPICAL), _FLAT)),
+            np.array(np.quantile(unknown_shares, _TYPICAL)),
+            np.array(np.quantile(lengths, 1 - _TYPICAL)),
+        )
+
+    def atypicality(self, levs: FloatArray) -> FloatArray:
+        """(documents,): how far LEVs are from the usual; above 1, 99% of texts are nearer."""
+        return _distances(levs, self.lev_mean, self.lev_whitening) / self.distance_limit
+
+
+def _distances(levs: FloatArray, mean: FloatArray, whitening: FloatArray) -> FloatArray:
+    """(documents,): Mahalanobis distances, a mean square a dimension."""
+    return np.asarray(np.sqrt(np.square((levs - mean) @ whitening).mean(axis=1)))

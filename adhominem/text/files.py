@@ -8,7 +8,6 @@ import stat
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import AnyStr, BinaryIO, cast
 
@@ -159,40 +158,20 @@ def read_regular(path: Path, largest: int) -> bytes:
         return file.read(size)
 
 
-def read_folder(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OSError]:
-    """The files of a folder and of the folders in it, by names like `member/config.json`.
+def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OSError]:
+    """Those of these files that are there, by names like `member/config.json`, in one go.
 
-    `largest` has the names of the files that are wanted, where a * stands for anything, and how
-    many bytes each may have. In the place of a file that cannot be read, is no file or is too
-    large stands the OSError that says so, and so it does under the name of a folder that cannot be
-    listed or is a link. Hidden files and folders are passed over. Folders are entered only if one
-    of the wanted files lies beside them: else this is no folder of that type, and what is in it
-    may be anything.
+    `largest` says how many bytes each may have. In the place of a file that cannot be read, is no
+    file or is too large stands the OSError that says so.
     """
     contents: dict[str, bytes | OSError] = {}
-    places, folders = [""], []
-    for prefix in places:
+    for name, most in largest.items():
         try:
-            if prefix and os.path.islink(folder / prefix[:-1]):
-                raise OSError(f"{prefix[:-1]} is a link to a folder")
-            with os.scandir(folder / prefix) as entries:
-                visible = sorted(entry.name for entry in entries if not entry.name.startswith("."))
-        except OSError as error:
-            if not prefix:
-                raise
-            contents[prefix[:-1]] = error
+            contents[name] = read_regular(folder / name, most)
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        for name in visible:
-            limits = [limit for pattern, limit in largest.items() if fnmatchcase(name, pattern)]
-            if limits:
-                try:
-                    contents[prefix + name] = read_regular(folder / prefix / name, limits[0])
-                except OSError as error:
-                    contents[prefix + name] = error
-            elif not prefix and os.path.isdir(folder / name):
-                folders.append(f"{name}/")
-        if not prefix and contents:
-            places += folders
+        except OSError as error:
+            contents[name] = error
     return contents
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.models.folder import AnyModel
+from adhominem.models.member import AnyModel
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 

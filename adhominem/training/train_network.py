@@ -23,12 +23,14 @@ from adhominem.encoders.network.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
 from adhominem.evaluation.dev import summarise
 from adhominem.evaluation.plots import draw_entropy_curves
-from adhominem.models.authors import write_training_authors
 from adhominem.models.card import model_card
-from adhominem.models.folder import write_model
-from adhominem.models.styles import write_styles
-from adhominem.models.typicality import Typicality, write_typicality
-from adhominem.scoring.styles import Styles
+from adhominem.models.writing import (
+    write_model,
+    write_styles,
+    write_training_authors,
+    write_typicality,
+)
+from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.windows import spread_windows

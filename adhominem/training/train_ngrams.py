@@ -17,13 +17,16 @@ from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
 from adhominem.errors import CheckpointError
 from adhominem.evaluation.ranking import auc
-from adhominem.models.authors import write_training_authors
 from adhominem.models.card import ngram_card
-from adhominem.models.folder import FORMAT
-from adhominem.models.ngram_model import NgramModel, Weights, write_ngram_model
-from adhominem.models.styles import write_styles
-from adhominem.models.typicality import Typicality, write_typicality
-from adhominem.scoring.styles import Styles
+from adhominem.models.files import Arrays
+from adhominem.models.member import NgramModel
+from adhominem.models.writing import (
+    write_ngram_model,
+    write_styles,
+    write_training_authors,
+    write_typicality,
+)
+from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.fit_styles import training_levs
@@ -111,7 +114,7 @@ class _Run:
             file.write(json.dumps(event) + "\n")
         self._on_event(event)
 
-    def learn(self) -> Weights:
+    def learn(self) -> Arrays:
         """The arrays of the model."""
         weights = self._stage("weights", self.trainer.learn_weights)
         if self.config.form == "profile":
@@ -146,7 +149,7 @@ class _Run:
             total += (values - values.mean(0)).square().sum(0)
         return total.double().cpu().numpy()
 
-    def write(self, folder: Path, weights: Weights) -> None:
+    def write(self, folder: Path, weights: Arrays) -> None:
         """The model's folder."""
         labels, corpus = self.corpus.labels, self.corpus
         evaluations = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
@@ -165,7 +168,6 @@ class _Run:
             scores=scores,
             card=ngram_card(self.config, self.table, corpus.description, scores),
             version=adhominem.__version__,
-            format_number=FORMAT,
         )
         model = NgramModel(self.config, self.table, weights, scores, folder)
         levs, documents = training_levs(model, corpus)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.models.typicality import Typicality
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
+from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.vocabulary import Vocabulary
 

@@ -55,15 +55,11 @@ class Comparison:
     """The texts of both sides, each once, and the population that they are seen against."""
 
     members: Sequence[Member]
+    lead: Member  # whose tokens are shown, and by which texts are judged to be usual or not
     scorer: Scorer
     population: Population | None  # of its texts no companions are drawn on
     first: tuple[ComparedText, ...]
     second: tuple[ComparedText, ...]
-
-    @property
-    def lead(self) -> Member:
-        """The member whose tokens are shown, and by which texts are judged to be usual or not."""
-        return self.members[0]
 
     @property
     def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:

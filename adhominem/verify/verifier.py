@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,35 +12,36 @@ import numpy.typing as npt
 import adhominem
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.models.calibration import read_scales
 from adhominem.models.files import ModelFiles
-from adhominem.models.folder import AnyModel, model_hash, read_models
-from adhominem.models.genres import read_genres
-from adhominem.models.member import Member
-from adhominem.models.shipped import DEFAULT_MODEL, model_folder
+from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
+from adhominem.models.member import AnyModel, Member
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.distance import squared_distance
-from adhominem.scoring.population import Population, each_once, without_companions
+from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer, check_numbers
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
-from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.verify.cautions import cautions_of
 from adhominem.verify.comparison import ComparedText, Comparison
-from adhominem.verify.verification import Likeness, Material, PopulationUse, Side, Verification
+from adhominem.verify.verification import (
+    Likeness,
+    Material,
+    PopulationUse,
+    Side,
+    Verification,
+)
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Levs = npt.NDArray[np.float32]
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
 TokensBy = Mapping[Tokenizer, Tokens]
-Result = TypeVar("Result")
 
 _DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
+_LOG_10 = float(np.log(10))
 
 
 class Verifier:
@@ -58,26 +58,28 @@ class Verifier:
         models: Sequence[AnyModel],
         scales: Scales | None = None,
         *,
+        lead: int = 0,
         name: str = "",
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
         threads: int = 1,
         device: str = "cpu",
     ) -> None:
+        """`lead` is the member whose genres, typicality and tokens speak for all."""
         if not models:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
         self.genre_names = dict(genre_names or {})
+        normalisers = dict.fromkeys(model.config.normaliser for model in models)
+        tokenizers = {normaliser: Tokenizer(normaliser) for normaliser in normalisers}
+        self.members = [
+            Member(model, tokenizers[model.config.normaliser], threads, device) for model in models
+        ]
+        self.tokenizers = list(tokenizers.values())  # members mostly share one
+        self.lead = self.members[lead]
         scales = scales or Scales()
-        tokenizers: dict[Normaliser, Tokenizer] = {}  # members mostly share one
-        self.members: list[Member] = []
-        for model in models:
-            normaliser = model.config.normaliser
-            if normaliser not in tokenizers:
-                tokenizers[normaliser] = Tokenizer(normaliser)
-            self.members.append(Member(model, tokenizers[normaliser], threads, device))
-        scales.check(name, len(models), 0 if self.members[0].styles is None else 1)
-        self.scorer = Scorer(tuple(member.scorer for member in self.members), scales)
+        scales.check(name, len(models), 0 if self.lead.styles is None else 1)
+        self.scorer = Scorer(tuple(member.scorer for member in self.members), scales, lead)
 
     @property
     def scales(self) -> Scales:
@@ -90,7 +92,7 @@ class Verifier:
 
     @property
     def calibration(self) -> Calibration | None:
-        """That of scores without a population."""
+        """The calibration of scores without a population."""
         return self.scales.alone.calibration
 
     @property
@@ -101,8 +103,7 @@ class Verifier:
     @property
     def genres(self) -> tuple[str, ...]:
         """The genres that the model was trained on, if it knows of any."""
-        styles = self.members[0].styles
-        return () if styles is None else styles.genres
+        return () if self.lead.styles is None else self.lead.styles.genres
 
     @property
     def lev_size(self) -> int:
@@ -137,26 +138,32 @@ class Verifier:
         *,
         attention: bool = False,
     ) -> Comparison:
-        """Tokenize and encode each text once; with `attention`, see where networks look.
+        """Tokenize and encode each text once; with `attention`, keep the networks' attention.
 
         A text that a side has several times, under whatever names, counts once.
         """
-        own = self._different(exhibits_of(first, "first"))
-        given = [*own, *self._different(exhibits_of(second, "second"))]
-        documents = [same[0].document for same, _ in given]
-        tokens = [found for _, found in given]
-        attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(documents)
+        sides = [
+            self._tokenized(exhibits_of(texts, name))
+            for texts, name in ((first, "first"), (second, "second"))
+        ]
+        rows = [*sides[0], *sides[1]]
+        documents = [exhibits[0].document for exhibits, _ in rows]
+        tokens = [tokens_by for _, tokens_by in rows]
+        attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
             levs, attended = self._attend(documents, tokens)
         else:
             levs = self.encode(documents, tokens=tokens)
         texts = tuple(
-            ComparedText(same[0], found, lev, attention_of_text, tuple(same[1:]))
-            for (same, found), lev, attention_of_text in zip(given, levs, attended, strict=True)
+            ComparedText(exhibits[0], tokens_by, lev, encoded, tuple(exhibits[1:]))
+            for (exhibits, tokens_by), lev, encoded in zip(rows, levs, attended, strict=True)
         )
-        relevant = without_companions(population)
-        count = len(own)
-        return Comparison(self.members, self.scorer, relevant, texts[:count], texts[count:])
+        if population is not None and population.companions is not None:
+            population = replace(population, companions=None)
+        count = len(sides[0])
+        return Comparison(
+            self.members, self.lead, self.scorer, population, texts[:count], texts[count:]
+        )
 
     def judge(
         self,
@@ -166,19 +173,16 @@ class Verifier:
         scale: VerbalScale | None = None,
     ) -> Verification:
         """What a comparison comes to, in numbers and in words: see `verify`."""
-        population, levs = comparison.population, comparison.levs
+        population, levs, lead = comparison.population, comparison.levs, self.lead
         calibration = self.scales.of(population).calibration
         factor = float(comparison.scored.log_bayes_factor[0])
-        log10 = factor / float(np.log(10))
         probability = float(probability_same_author(factor, prior_same_author))
-        lead = comparison.lead
-        exhibits = [[text.exhibit for text in side] for side in comparison.sides]
-        tokens = [[text.tokens(lead).tokens for text in side] for side in comparison.sides]
+        atypicality = self.atypicality(np.concatenate(levs))
         cautions = cautions_of(
-            exhibits,
-            tokens,
+            [[text.exhibit for text in side] for side in comparison.sides],
+            [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in comparison.sides],
             vocabulary=lead.vocabulary,
-            atypicality=[lead.atypicality(self._lead_part(side)) for side in levs],
+            atypicality=np.split(atypicality, [len(comparison.first)]),
             typicality=lead.typicality,
             calibrated=calibration is not None,
             at_bound=bool(comparison.scored.at_bound[0]),
@@ -189,24 +193,24 @@ class Verifier:
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for text in comparison.texts if text.copies],
         )
-        obstacles = tuple(each.message for each in cautions if each.decides)
+        obstacles = tuple(caution.message for caution in cautions if caution.decides)
         decided = decide(probability, delta, obstacles)
         reason = decided.reason
         if prior_same_author != 0.5 and not obstacles:
             reason += f", with the prior {prior_same_author:g}"
         if calibration is None and decided.decision is not Decision.UNDECIDED:
             reason += ", by a model that is not calibrated"
-        sentence = (scale or VerbalScale()).sentence(log10)
+        sentence = (scale or VerbalScale()).sentence(factor / _LOG_10)
         return Verification(
             log_bayes_factor=factor,
-            log10_bayes_factor=log10,
+            log10_bayes_factor=factor / _LOG_10,
             verbal=f"No statement is made: {reason}." if obstacles else sentence,
             probability_same_author=probability,
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
             reason=reason,
             population=None if population is None else self._population_use(population, levs),
-            likeness=self._likeness(levs),
+            likeness=self._likeness(levs, atypicality),
             warnings=tuple(cautions),
             model=self.name,
             model_sha256=self.sha256,
@@ -227,65 +231,68 @@ class Verifier:
         A text that is there several times is encoded once. `tokens` are those of each text, by
         tokenizer, if they are known already.
         """
-        parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
-        distinct: list[int] = []
+        texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
         numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
-        rows = []
-        each = [_document(given) for given in documents]
-        for at, document in enumerate(each):
-            rows.append(numbers.setdefault((document.text, document.topic), len(distinct)))
-            if rows[-1] == len(distinct):
-                distinct.append(at)
-        for begin in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
-            some = distinct[begin : begin + _DOCUMENTS_AT_ONCE]
-            its_documents = [each[at] for at in some]
-            known = None if tokens is None else [tokens[at] for at in some]
-            parts.append(self._encode(its_documents, known))
-            on_documents(len(some))
-        found = np.concatenate(parts)
-        if len(distinct) == len(documents):
-            return found
-        on_documents(len(documents) - len(distinct))
-        return np.asarray(found[rows])
+        rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
+        firsts = np.unique(rows, return_index=True)[1]
+        parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
+        for begin in range(0, len(firsts), _DOCUMENTS_AT_ONCE):
+            places = firsts[begin : begin + _DOCUMENTS_AT_ONCE]
+            chosen = [texts[at] for at in places]
+            known = None if tokens is None else [tokens[at] for at in places]
+            parts.append(self._encode(chosen, known))
+            on_documents(len(places))
+        levs = np.concatenate(parts)
+        if len(firsts) == len(documents):
+            return levs
+        on_documents(len(documents) - len(firsts))
+        return np.asarray(levs[rows])
 
     def _encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
-        """(documents, lev_size): of a few."""
-        tokenizers = {member.tokenizer for member in self.members}
-        if known is None:
-            tokens = {each: [_tokens(text, each) for text in documents] for each in tokenizers}
-        else:
-            tokens = {each: [of_text[each].tokens for of_text in known] for each in tokenizers}
-        levs = [member.encode(documents, tokens[member.tokenizer]) for member in self.members]
+        """(documents, lev_size): of a few, one member after another."""
+        tokens: dict[Tokenizer, list[list[str]]] = {}
+        for tokenizer in self.tokenizers:
+            if known is None:
+                tokens[tokenizer] = [_tokens(document, tokenizer) for document in documents]
+            else:
+                tokens[tokenizer] = [tokens_by[tokenizer].tokens for tokens_by in known]
+        levs = []
+        for member in self.members:
+            topics: list[list[str]] = [[]] * len(documents)
+            if member.knows_topics:
+                topics = [member.topic(document) for document in documents]
+            levs.append(member.encoder.encode(tokens[member.tokenizer], topics))
         return self._checked(np.concatenate(levs, axis=1))
 
     def _attend(
         self, documents: Sequence[Document], tokens: Sequence[TokensBy]
     ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
-        """(documents, lev_size), and where each member looked, of each document."""
+        """(documents, lev_size), and the attention of each member, of each document."""
         levs, attended = [], []
         for member in self.members:
-            own = [of_text[member.tokenizer].tokens for of_text in tokens]
-            seen = [member.attend(text, words) for text, words in zip(documents, own, strict=True)]
+            words = [tokens_by[member.tokenizer].tokens for tokens_by in tokens]
+            seen = [member.attend(*pair) for pair in zip(documents, words, strict=True)]
             attended.append(seen)
             read = [encoded.levs[0] for encoded in seen if encoded is not None]
-            levs.append(np.array(read) if read else member.encode(documents, own))
+            levs.append(np.array(read) if read else member.encode(documents, words))
         return self._checked(np.concatenate(levs, axis=1)), list(zip(*attended, strict=True))
 
-    def _different(self, exhibits: Sequence[Exhibit]) -> list[tuple[list[Exhibit], TokensBy]]:
-        """The different texts of a side: all exhibits of each, and its tokens."""
-        found: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
+    def _tokenized(self, exhibits: Sequence[Exhibit]) -> list[tuple[list[Exhibit], TokensBy]]:
+        """The different texts of a side: all exhibits of each, and its tokens by tokenizer."""
+        texts: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
         for exhibit in exhibits:
-            tokens = self._tokenize(exhibit.document)
-            seen = tuple(tuple(tokens[member.tokenizer].tokens) for member in self.members)
-            found.setdefault(seen, ([], tokens))[0].append(exhibit)
-        return list(found.values())
-
-    def _tokenize(self, document: Document) -> TokensBy:
-        """The tokens of a text, by each tokenizer, with their places."""
-        return {
-            tokenizer: _named(document, tokenizer.tokenize, lambda found: bool(found.tokens))
-            for tokenizer in {member.tokenizer for member in self.members}
-        }
+            name = exhibit.document.id
+            tokens_by = {}
+            for tokenizer in self.tokenizers:
+                try:
+                    tokens_by[tokenizer] = tokenizer.tokenize(exhibit.document.text)
+                except InputError as error:
+                    raise error.at(name) from None
+            if not all(tokens.tokens for tokens in tokens_by.values()):
+                raise EmptyTextError("the text has no word in it", name)
+            key = tuple(tuple(tokens.tokens) for tokens in tokens_by.values())
+            texts.setdefault(key, ([], tokens_by))[0].append(exhibit)
+        return list(texts.values())
 
     def _checked(self, levs: Levs) -> Levs:
         check_numbers(levs, f"the model {self.name} gives LEVs")
@@ -313,7 +320,7 @@ class Verifier:
         `population_of`.
         """
         levs = self.encode(documents, on_documents=on_documents)
-        texts = [_document(each).text for each in documents]
+        texts = [text if isinstance(text, str) else text.text for text in documents]
         return self.population_of(levs, texts, companions=companions)
 
     def population_of(
@@ -329,10 +336,10 @@ class Verifier:
         """
         levs = each_once(levs)
         population = Population.of(levs, texts)
-        lead = self.members[0]
-        if lead.styles is not None:
-            genres = lead.styles.shares(self._lead_part(levs))
-            population = replace(population, genres=genres)
+        if self.lead.styles is not None:
+            population = replace(
+                population, genres=self.lead.styles.shares(self.scorer.lead_columns(levs))
+            )
         if companions and self.scales.companions is not None:
             return self.scorer.with_companions(population, levs)
         return population
@@ -349,39 +356,42 @@ class Verifier:
         """
         return self.scorer(first, second, population).log_bayes_factor
 
+    def atypicality(self, levs: Levs) -> FloatArray:
+        """(documents,): how unlike the training texts LEVs are; above 1, 99% of these are nearer.
+
+        Zeros where the model does not know what its training texts were like.
+        """
+        if self.lead.typicality is None:
+            return np.zeros(len(levs))
+        return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
+
     def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
         without = float(self.score([levs[0]], [levs[1]])[0])
-        return PopulationUse(population.texts, without / float(np.log(10)))
-
-    def _lead_part(self, levs: Levs) -> FloatArray:
-        """The first member's part of LEVs (documents, lev_size)."""
-        return self.scorer.columns(levs)[0].astype(np.float64)
+        return PopulationUse(population.texts, without / _LOG_10)
 
     def _population_atypicality(self, levs: Sequence[Levs], population: Population | None) -> float:
-        """How much farther the texts are from the population than from genres.
+        """How much farther the texts are from the population than from the genres of training.
 
         A ratio; about 1 for a population of a known genre, below it for one of an unknown genre.
         """
-        lead = self.members[0]
-        if population is None or lead.styles is None:
+        styles = self.lead.styles
+        if population is None or styles is None:
             return 0.0
-        parts = self._lead_part(np.concatenate(levs))
-        mean, centre = parts.mean(axis=0), self.scorer.centres(population)[0]
+        texts = self.scorer.lead_columns(np.concatenate(levs))
+        mean, centre = texts.mean(axis=0), self.scorer.centres(population)[self.scorer.lead]
         assert centre is not None
-        guess = lead.styles.guess(parts) @ lead.styles.centres
-        own = float(np.linalg.norm(mean - guess))
-        return float(np.linalg.norm(mean - centre[0])) / max(own, 1e-300)
+        from_genre = float(np.linalg.norm(mean - styles.guess(texts) @ styles.centres))
+        return float(np.linalg.norm(mean - centre[0])) / max(from_genre, 1e-300)
 
-    def _likeness(self, levs: Sequence[Levs]) -> Likeness | None:
-        lead = self.members[0]
-        parts = self._lead_part(np.concatenate(levs))
-        if lead.styles is None or lead.typicality is None:
+    def _likeness(self, levs: Sequence[Levs], atypicality: FloatArray) -> Likeness | None:
+        styles = self.lead.styles
+        if styles is None or self.lead.typicality is None:
             return None
-        shares = lead.styles.guess(parts)
+        shares = styles.guess(self.scorer.lead_columns(np.concatenate(levs)))
         order = np.argsort(-shares, kind="stable")
         return Likeness(
-            {lead.styles.genres[at]: round(float(shares[at]), 3) for at in order},
-            float(lead.atypicality(parts).max()),
+            {styles.genres[at]: round(float(shares[at]), 3) for at in order},
+            float(atypicality.max()),
             self.genre_names,
         )
 
@@ -395,41 +405,32 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
 
     On a `device` other than the CPU it needs torch.
     """
-    files = ModelFiles(model_folder(model))
+    read = read_folder(ModelFiles(model_folder(model)))
     return Verifier(
-        read_models(files),
-        read_scales(files),
-        name=files.folder.resolve().name,
-        sha256=model_hash(files),
-        genre_names=read_genres(files),
+        read.models,
+        read.scales,
+        lead=read.lead,
+        name=read.name,
+        sha256=read.sha256,
+        genre_names=read.genre_names,
         threads=threads,
         device=device,
     )
 
 
-def _document(each: str | Document) -> Document:
-    return each if isinstance(each, Document) else Document(text=each)
-
-
 def _tokens(document: Document, tokenizer: Tokenizer) -> list[str]:
-    return _named(document, tokenizer.tokens, bool)
-
-
-def _named(
-    document: Document, tokenize: Callable[[str], Result], has_tokens: Callable[[Result], bool]
-) -> Result:
     """The tokens of a document; what is wrong with it is said by its name."""
     try:
-        found = tokenize(document.text)
+        tokens = tokenizer.tokens(document.text)
     except InputError as error:
         raise error.at(document.id) from None
-    if not has_tokens(found):
+    if not tokens:
         raise EmptyTextError("the text has no word in it", document.id)
-    return found
+    return tokens
 
 
 def _side(texts: Sequence[ComparedText], lead: Member) -> Side:
-    counts = [len(text.tokens(lead).tokens) for text in texts]
+    counts = [len(text.tokens_by[lead.tokenizer].tokens) for text in texts]
     documents = tuple(
         Material(exhibit.document.id, count, exhibit.sha256)
         for text, count in zip(texts, counts, strict=True)
@@ -439,9 +440,10 @@ def _side(texts: Sequence[ComparedText], lead: Member) -> Side:
 
 
 def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
+    """The texts of a side, by their own names or by that of the side, with numbers if several."""
     several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
     if not several:
         raise OptionError(f"there is no {name} text; expected at least one")
     if len(several) == 1:
         return [Exhibit.of(several[0], name)]
-    return [Exhibit.of(each, f"{name}-{number}") for number, each in enumerate(several, start=1)]
+    return [Exhibit.of(text, f"{name}-{number}") for number, text in enumerate(several, start=1)]

@@ -17,7 +17,8 @@ from adhominem import Document, Population, Verifier, load
 from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.texts import explain_texts
-from adhominem.models.folder import Model, read_models
+from adhominem.models.folder import read_models
+from adhominem.models.member import Model
 from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.windows import spread_starts
 

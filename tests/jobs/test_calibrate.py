@@ -22,9 +22,9 @@ from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.jobs import calibrate as module
 from adhominem.jobs.calibrate import _Data, _Part, calibrate_model
-from adhominem.models.authors import trained_on
-from adhominem.models.shipped import model_folder
-from adhominem.models.validation import Validation, read_validation
+from adhominem.models.calibration import Validation, read_validation
+from adhominem.models.folder import model_folder
+from adhominem.models.writing import trained_on
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.scale import Scores
 from adhominem.text.pan import Pair

@@ -20,8 +20,8 @@ from adhominem import find_sources, load, read_pairs, write_pair_set
 from adhominem.errors import ModelError
 from adhominem.jobs import calibrate as module
 from adhominem.jobs.calibrate import calibrate_model
-from adhominem.models.calibration import read_scales, tie_validation
-from adhominem.models.validation import read_validation
+from adhominem.models.calibration import read_validation
+from adhominem.models.folder import read_scales
 from adhominem.report.report import make_report
 
 TEXTS = [row["text"] for row in made_up_rows(2, 2, "i")]

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from adhominem import Population, find_sources, load, make_ensemble, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
-from adhominem.models import shipped
+from adhominem.models import folder as shipped
 from adhominem.models.folder import member_folders
-from adhominem.models.styles import read_styles
+from adhominem.models.member import read_styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.labels import Labels
 from adhominem.training.fit_styles import whole_authors

@@ -244,7 +244,7 @@ def test_copies_of_a_known_text_count_once(model: Path, tmp_path: Path) -> None:
 
 
 def test_an_ensemble_predicts(model: Path, tmp_path: Path, pairs: Path) -> None:
-    from adhominem.models.folder import write_ensemble
+    from adhominem.models.writing import write_ensemble
 
     for name in ("one", "two"):
         copytree(model, tmp_path / "both" / name)

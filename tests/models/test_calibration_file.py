@@ -9,11 +9,8 @@ import pytest
 from test_validation import made_up
 
 from adhominem.errors import ModelError
-from adhominem.models.calibration import (
-    CalibrationReport,
-    read_scales,
-    write_calibration,
-)
+from adhominem.models.calibration import CalibrationReport, write_calibration
+from adhominem.models.folder import read_scales
 from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
 
 PAIRS = made_up(40)

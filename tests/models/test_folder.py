@@ -19,7 +19,8 @@ from tokenizers import Tokenizer as FileTokenizer
 from adhominem import Tokenizer, TwoCovariance
 from adhominem.errors import ModelError
 from adhominem.models.card import ensemble_card
-from adhominem.models.folder import read_models, read_scores, write_ensemble
+from adhominem.models.folder import read_models, read_scores
+from adhominem.models.writing import write_ensemble
 from adhominem.training.siamese import SiameseModel
 
 

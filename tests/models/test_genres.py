@@ -6,8 +6,7 @@ import pytest
 
 from adhominem import load
 from adhominem.errors import ModelError
-from adhominem.models.genres import read_genres
-from adhominem.models.shipped import model_folder
+from adhominem.models.folder import model_folder, read_genres
 from adhominem.verify.verification import Likeness
 
 

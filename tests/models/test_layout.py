@@ -15,9 +15,8 @@ from conftest import rich_rows
 from adhominem import load
 from adhominem.errors import ModelError
 from adhominem.models.files import ModelFiles
-from adhominem.models.folder import hashed_files, member_folders, model_hash
+from adhominem.models.folder import hashed_files, member_folders, model_folder, model_hash
 from adhominem.models.layout import LAYOUT, ModelFile
-from adhominem.models.shipped import model_folder
 from adhominem.report.report import make_report
 
 TEXTS = [row["text"] for row in rich_rows("letters", 2, 2, "-layout-")]

@@ -19,7 +19,8 @@ from adhominem import load
 from adhominem.encoders.ngrams.counter import CHANNELS
 from adhominem.errors import ModelError
 from adhominem.models.folder import FORMAT, model_hash, read_models, read_scores
-from adhominem.models.ngram_model import NgramModel, write_ngram_model
+from adhominem.models.member import NgramModel
+from adhominem.models.writing import write_ngram_model
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-new-")]
 

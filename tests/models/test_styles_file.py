@@ -17,7 +17,8 @@ from test_folder import halve
 
 from adhominem.errors import ModelError
 from adhominem.models.layout import STYLES
-from adhominem.models.styles import read_styles, write_styles
+from adhominem.models.member import read_styles
+from adhominem.models.writing import write_styles
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 

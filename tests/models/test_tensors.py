@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from safetensors.numpy import load, save
 
-from adhominem.models.tensors import Header, check_shapes, read_tensors
+from adhominem.models.files import check_shapes, read_tensors
 
 TYPES = [np.bool_, np.int8, np.uint8, np.int16, np.int32, np.int64, np.float16, np.float32]
 Arrays = dict[str, npt.NDArray[Any]]

@@ -9,7 +9,9 @@ import numpy.typing as npt
 import pytest
 
 from adhominem.errors import ModelError
-from adhominem.models.typicality import Typicality, read_typicality, write_typicality
+from adhominem.models.member import read_typicality
+from adhominem.models.writing import write_typicality
+from adhominem.scoring.styles import Typicality
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from adhominem.errors import ModelError
-from adhominem.models.validation import Validation, read_validation, write_validation
+from adhominem.models.calibration import Validation, read_validation, write_validation
 
 KINDS = ("blogs", "letters", "tröt")
 NAME = (

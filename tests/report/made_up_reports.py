@@ -8,7 +8,7 @@ from typing import Any
 import made_up
 import numpy as np
 
-from adhominem.models.validation import Validation
+from adhominem.models.calibration import Validation
 from adhominem.report.blocks import Block, Bullets, Facts, Figure, Paragraph, Table
 from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
 from adhominem.report.report import (

@@ -24,7 +24,7 @@ from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.explain.resampling import bootstrap_interval
 from adhominem.explain.texts import explain_texts
 from adhominem.jobs.calibrate import calibrate_model
-from adhominem.models.validation import Validation, read_validation
+from adhominem.models.calibration import Validation, read_validation
 from adhominem.report.evidence import LOG_10, files_of, like_pairs, validation_facts
 from adhominem.report.html import report_page
 from adhominem.report.report import Report, file_dates, make_report, report_date

@@ -18,9 +18,7 @@ from adhominem import NgramConfig, load, train
 from adhominem.cli import main
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.errors import CheckpointError, OptionError
-from adhominem.models.ngram_model import NgramModel
-from adhominem.models.styles import read_styles
-from adhominem.models.typicality import read_typicality
+from adhominem.models.member import NgramModel, read_styles, read_typicality
 from adhominem.training import train_ngrams as module
 
 FILES = {

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from adhominem import Tokenizer, Vocabulary
-from adhominem.models.typicality import Typicality
 from adhominem.scoring.population import Population
+from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution, cautions_of, cautions_of_many
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from adhominem import Document, Verifier, load, read_pairs
 from adhominem.encoders.protocol import Encoder
 from adhominem.errors import EmptyTextError, ModelError, OptionError
-from adhominem.models.folder import write_ensemble
+from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.training.dev import DevSet
 from adhominem.training.siamese import SiameseModel

@@ -23,8 +23,8 @@ from adhominem import Calibration, Document, TwoCovariance, Verifier, load
 from adhominem.cli import main
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.models.folder import write_ensemble
-from adhominem.models.shipped import DEFAULT_MODEL
+from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import VerbalScale, ensemble_probability, probability_same_author
 from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.exhibits import Exhibit, read_exhibits

@@ -13,8 +13,9 @@ dictionary: neither torch nor scikit-learn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -110,17 +111,12 @@ class NgramTable:
     symbols: tuple[str, ...]  # unmasked types and shapes
     bigrams: IntArray  # (bigrams,): first symbol * (1 + unmasked) + second
     shaped_bigrams: IntArray  # (shaped_bigrams,): first * (1 + symbols) + second
-    _grams: Mapping[str, int] = field(init=False, repr=False)
-    _tokens: Mapping[str, int] = field(init=False, repr=False)
-    _symbols: Mapping[str, int] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        for name, strings in (
-            ("_grams", self.characters),
-            ("_tokens", self.tokens),
-            ("_symbols", self.symbols),
-        ):
-            object.__setattr__(self, name, {each: at for at, each in enumerate(strings)})
+    @cached_property
+    def _numbers(self) -> tuple[dict[str, int], ...]:
+        """The places of the characters, of the tokens and of the symbols."""
+        lists = (self.characters, self.tokens, self.symbols)
+        return tuple(dict(zip(strings, range(len(strings)), strict=True)) for strings in lists)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -146,14 +142,15 @@ class NgramTable:
 
     def of_type(self, token: str) -> TypeNgrams:
         """What this token type gives to each channel."""
-        found = [self._grams.get(gram, -1) for gram in spell(token, self.longest)]
-        at = self._tokens.get(token, -1)
+        grams, tokens, symbols = self._numbers
+        found = [grams.get(gram, -1) for gram in spell(token, self.longest)]
+        at = tokens.get(token, -1)
         unmasked = 0 <= at < self.unmasked
         return TypeNgrams(
             characters=np.array([gram for gram in found if gram >= 0], dtype=np.int64),
             token=at,
             masked=at + 1 if unmasked else 0,
-            shaped=self._symbols.get(token if unmasked else shape(token), -1) + 1,
+            shaped=symbols.get(token if unmasked else shape(token), -1) + 1,
         )
 
     def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:

@@ -1,0 +1,182 @@
+"""Writing a model's folder, whose files `models.layout` names. Nothing in them is a pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adhominem.config import Config, NgramConfig
+from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.models.files import Arrays, ModelFiles, reading
+from adhominem.models.folder import FORMAT
+from adhominem.models.layout import (
+    AUTHORS,
+    CARD,
+    CONFIG,
+    ENSEMBLE,
+    NETWORK,
+    NGRAM_LIST,
+    NGRAMS,
+    STYLES,
+    TOKENIZER,
+    TYPICALITY,
+    WEIGHTS,
+)
+from adhominem.models.member import BIGRAMS, STRINGS, Weights
+from adhominem.scoring.styles import Styles, Typicality
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
+from adhominem.text.token_pattern import TOKEN_PATTERN
+from adhominem.text.vocabulary import SPECIAL, Vocabulary
+
+
+def write_model(
+    folder: Path,
+    *,
+    config: Config,
+    vocabulary: Vocabulary,
+    weights: Weights,
+    scores: dict[str, Any],
+    card: str,
+    version: str,
+) -> None:
+    """Write a network into an existing folder."""
+    _write_arrays(folder / WEIGHTS.name, weights)
+    _write_json(folder / TOKENIZER.name, _tokenizer_json(vocabulary))
+    more = {"config": config.to_json(), "characters": list(vocabulary.characters)}
+    _describe(folder, NETWORK, more, scores, card, version)
+
+
+def write_ngram_model(
+    folder: Path,
+    *,
+    config: NgramConfig,
+    table: NgramTable,
+    weights: Arrays,
+    scores: dict[str, Any],
+    card: str,
+    version: str,
+) -> None:
+    """Write an n-gram model into an existing folder."""
+    strings = {name: list(getattr(table, name)) for name in STRINGS}
+    codes = {name: getattr(table, name).astype(np.int32) for name in BIGRAMS}
+    _write_arrays(folder / WEIGHTS.name, {**weights, **codes})
+    ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
+    _write_json(folder / NGRAM_LIST.name, ngrams, indent=None)
+    _describe(folder, NGRAMS, {"config": config.to_json()}, scores, card, version)
+
+
+def write_ensemble(
+    folder: Path, members: list[str], scores: dict[str, Any], card: str, version: str
+) -> None:
+    """Name the members of an ensemble, whose folders lie inside this one; the first one leads."""
+    more = {"members": members, "lead": members[0]}
+    _describe(folder, ENSEMBLE, more, scores, card, version)
+
+
+def _describe(
+    folder: Path,
+    architecture: str,
+    more: dict[str, Any],
+    scores: dict[str, Any],
+    card: str,
+    version: str,
+) -> None:
+    head = {"format": FORMAT, "architecture": architecture, "adhominem": version}
+    _write_json(folder / CONFIG.name, {**head, **more, "scores": scores})
+    (folder / CARD.name).write_text(card, "utf-8")
+
+
+def write_styles(folder: Path, styles: Styles) -> None:
+    """Put genres and two-covariance model into the model's folder."""
+    model = styles.two_covariance
+    arrays = {
+        "centres": styles.centres.astype(np.float32),
+        "usual": np.array([styles.usual], np.float32),
+    }
+    if styles.whitening is not None:
+        # Half the size: it only says how far texts are from what is known. Columns of length 1
+        # and their lengths apart, within the range of sixteen bits.
+        lengths = np.linalg.norm(styles.whitening, axis=0)
+        arrays["whitening"] = (styles.whitening / lengths).astype(np.float16)
+        arrays["whitening_lengths"] = lengths.astype(np.float32)
+    if isinstance(model, IsotropicTwoCovariance):
+        arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
+    elif isinstance(model, TwoCovariance):
+        for name in ("author_mean", "projection", "precision_ratio"):
+            arrays[name] = getattr(model, name).astype(np.float32)
+    _write_arrays(folder / STYLES.name, arrays, {"genres": "\n".join(styles.genres)})
+
+
+def write_typicality(folder: Path, typicality: Typicality) -> None:
+    """Put what the training texts are like into the model's folder."""
+    arrays = {
+        entry.name: np.atleast_1d(getattr(typicality, entry.name)).astype(np.float32)
+        for entry in fields(typicality)
+    }
+    _write_arrays(folder / TYPICALITY.name, arrays)
+
+
+def write_training_authors(folder: Path, names: list[str]) -> None:
+    """Who wrote the training texts, as hashes: enough to ask whether somebody was among them."""
+    hashes = sorted({_hash(name) for name in names if name})
+    (folder / AUTHORS.name).write_text("".join(f"{line}\n" for line in hashes), "utf-8")
+
+
+def trained_on(folder: Path, names: set[str]) -> set[str] | None:
+    """Which of these authors the model was trained on; None where it does not say.
+
+    Its Bayes factors are surer of these authors than of others, so calibration must keep off them.
+    A member's authors may stand in the folder of its ensemble, once for all members.
+    """
+    places = [folder, folder.parent] if ModelFiles(folder.parent).has(CONFIG) else [folder]
+    for place in places:
+        files = ModelFiles(place)
+        if files.has(AUTHORS):
+            with reading(place, AUTHORS.name):
+                known = set(files.read(AUTHORS).decode("utf-8").split())
+            return {name for name in names if _hash(name) in known}
+    return None
+
+
+def _hash(name: str) -> str:
+    return sha256(name.encode("utf-8")).hexdigest()[:16]
+
+
+def _write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str] | None = None) -> None:
+    from safetensors.numpy import save
+
+    # Not by `save_file`: its files are for their owner alone, whatever the umask.
+    path.write_bytes(save(arrays, metadata))
+
+
+def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> None:
+    path.write_text(json.dumps(data, ensure_ascii=False, indent=indent) + "\n", "utf-8")
+
+
+def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
+    """What `tokenizers.Tokenizer.from_file` reads; normalisation comes before it."""
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": TOKEN_PATTERN},
+            "behavior": "Removed",
+            "invert": True,
+        },
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {name: id for id, name in enumerate((*SPECIAL, *vocabulary.token_types))},
+            "unk_token": SPECIAL[1],
+        },
+    }
