@@ -88,6 +88,7 @@ def model_folder(model: str | Path) -> Path:
 def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     """Read a model, or an ensemble, with its scales."""
     files = ModelFiles.at(folder)
+    files.fetch({file.name: file.largest for file in _WHOLE})
     description = read_description(files)
     members = _members(files, description)
     models = [_read_model(member) for member in members]
@@ -129,7 +130,6 @@ def member_folders(folder: str | Path) -> list[Path]:
 def read_description(files: ModelFiles) -> dict[str, Any]:
     """What config.json says, if it is there and of a version that can be read."""
     folder = files.folder
-    files.fetch({file.name: file.largest for file in _WHOLE})
     if not files.has(CONFIG):
         if not folder.exists():
             raise ModelError(f"there is no model folder {folder}")

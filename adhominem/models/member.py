@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.config import Config, NgramConfig
-from adhominem.encoders.network.runtime import Encoded, NetworkEncoder, Runtime
+from adhominem.encoders.network.runtime import Encoded, NetworkEncoder, Runtime, weight_shapes
 from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.protocol import Encoder
@@ -100,11 +100,6 @@ class NgramModel:
     typicality: Typicality | None = None
     styles: Styles | None = None
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The frequent token types: by them another language is recognised."""
-        return Vocabulary(self.table.tokens, (), 1)
-
     def encoder(self) -> NgramEncoder:
         """The encoder, ready to run."""
         config = self.config
@@ -117,21 +112,20 @@ AnyModel = Model | NgramModel
 class Member:
     """One model: its tokenizer, its encoder, and what says how alike its LEVs are."""
 
-    def __init__(self, model: AnyModel, tokenizer: Tokenizer, threads: int, device: str) -> None:
+    def __init__(self, model: AnyModel, tokenizer: Tokenizer, encoder: Encoder) -> None:
         self.name = model.folder.name
-        self.tokenizer = tokenizer
-        self.vocabulary = model.vocabulary
+        self.tokenizer, self.encoder = tokenizer, encoder
         self.typicality, self.styles = model.typicality, model.styles
-        self.lev_size, self.knows_topics = model.config.lev_size, model.config.knows_topics
-        self.windows = model.config.data.windows if isinstance(model, Model) else None
         self.scorer = _scorer(model)
-        self.encoder: Encoder  # in NumPy; a network on a GPU by torch
         if isinstance(model, NgramModel):
-            self.encoder = model.encoder()
-        elif device == "cpu":
-            self.encoder = model.encoder(threads)
+            # By the frequent token types another language is recognised.
+            self.vocabulary = Vocabulary(model.table.tokens, (), 1)
+            self.lev_size, self.knows_topics, self.windows = model.config.lev_size, False, None
         else:
-            self.encoder = _device_runtime(model, device)
+            data = model.config.data
+            self.vocabulary, self.windows = model.vocabulary, data.windows
+            self.lev_size = model.config.encoder.lev_size
+            self.knows_topics = data.hidden_topics < 1
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
         """(documents, lev_size): the LEVs of documents with these tokens."""
@@ -164,6 +158,34 @@ class Member:
     def topic(self, document: Document) -> list[str]:
         """The tokens of a document's topic; none for a model that was trained without topics."""
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
+
+
+def make_members(models: Sequence[AnyModel], threads: int, device: str) -> list[Member]:
+    """Models ready to run; those that normalise texts alike share a tokenizer.
+
+    All runs in NumPy; networks on a GPU run by torch.
+    """
+    normalisers = [
+        model.config.normaliser if isinstance(model, NgramModel) else model.config.data.normaliser
+        for model in models
+    ]
+    tokenizers = {}
+    for normaliser in dict.fromkeys(normalisers):
+        tokenizers[normaliser] = Tokenizer(normaliser)
+    encoders: list[Encoder] = []
+    for model in models:
+        if isinstance(model, NgramModel):
+            config = model.config
+            longest = config.training.longest
+            encoders.append(NgramEncoder(model.table, model.weights, config.lev_size, longest))
+        elif device == "cpu":
+            encoders.append(model.encoder(threads))
+        else:
+            encoders.append(_device_runtime(model, device))
+    return [
+        Member(model, tokenizers[normaliser], encoder)
+        for model, normaliser, encoder in zip(models, normalisers, encoders, strict=True)
+    ]
 
 
 def _scorer(model: AnyModel) -> MemberScorer:
@@ -214,14 +236,15 @@ def read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
     with reading(files.folder, WEIGHTS.name):
         weights, _ = files.tensors(WEIGHTS)
         check_shapes(weights, _network_shapes(config, vocabulary))
+    lev_size = config.encoder.lev_size
     return Model(
         config,
         vocabulary,
         weights,
         description["scores"],
         files.folder,
-        read_typicality(files, config.lev_size),
-        read_styles(files, config.lev_size),
+        read_typicality(files, lev_size),
+        read_styles(files, lev_size),
     )
 
 
@@ -239,10 +262,13 @@ def _token_types(words: Any) -> tuple[str, ...]:
 
 def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
     """What the weights must be, for files that came together to belong together."""
-    network = config.encoder.weight_shapes(
-        len(SPECIAL) + len(vocabulary.token_types), len(SPECIAL) + len(vocabulary.characters)
+    network = weight_shapes(
+        config.encoder,
+        len(SPECIAL) + len(vocabulary.token_types),
+        len(SPECIAL) + len(vocabulary.characters),
     )
-    size = config.loss.projection_size or config.lev_size
+    lev_size = config.encoder.lev_size
+    size = config.loss.projection_size or lev_size
     mean, between, within = _TWO_COVARIANCE
     shapes: dict[str, tuple[int, ...]] = {
         **{f"network.{name}": shape for name, shape in network.items()},
@@ -251,7 +277,7 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
         within: (size, size),
     }
     if config.loss.projection_size:
-        shapes |= {"projection.weight": (size, config.lev_size), "projection.bias": (size,)}
+        shapes |= {"projection.weight": (size, lev_size), "projection.bias": (size,)}
     return {name: ("F32", shape) for name, shape in shapes.items()}
 
 
@@ -353,6 +379,11 @@ def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
         model: BayesFactorModel
         if "isotropic" in arrays:
             share, independent = arrays["isotropic"].tolist()
+            if not (0 < share < 1 and independent > 0):
+                raise ValueError(
+                    f"between_share {share}, independent {independent}; expected a share and a "
+                    "positive number"
+                )
             model = IsotropicTwoCovariance(lev_size, share, independent)
         else:
             model = TwoCovariance.from_diagonal(

@@ -37,6 +37,7 @@ class LogBayesFactors:
     unbounded: FloatArray  # calibrated, if the model is
     log_bayes_factor: FloatArray  # the same within the bounds: what is reported
     at_bound: BoolArray  # whether a bound, and not the score, decides what is reported
+    calibrated: bool
 
 
 @dataclass(frozen=True)
@@ -139,10 +140,10 @@ class Scorer:
         scale = self.scales.of(population)
         raw = scale.raw(scores)
         if scale.calibration is None:
-            return LogBayesFactors(raw, raw, raw, np.zeros(len(raw), dtype=bool))
+            return LogBayesFactors(raw, raw, raw, np.zeros(len(raw), dtype=bool), False)
         unbounded = scale.calibration.unbounded(raw)
         at_bound = scale.calibration.at_bound(raw)
-        return LogBayesFactors(raw, unbounded, scale.calibration(raw), at_bound)
+        return LogBayesFactors(raw, unbounded, scale.calibration(raw), at_bound, True)
 
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""

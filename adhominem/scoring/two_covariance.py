@@ -340,13 +340,6 @@ class IsotropicTwoCovariance:
     between_share: float  # of the variance that is between authors
     independent: float  # directions in which texts vary
 
-    def __post_init__(self) -> None:
-        if not (0 < self.between_share < 1 and self.independent > 0):
-            raise OptionError(
-                f"between_share {self.between_share}, independent {self.independent}; expected a "
-                "share and a positive number"
-            )
-
     @classmethod
     def of(cls, styles: npt.ArrayLike, authors: npt.ArrayLike) -> IsotropicTwoCovariance:
         """From texts (documents, lev_size) of unit length with known authors."""

@@ -67,6 +67,7 @@ def cautions_of(
     training texts.
     `copies` are those of some texts on the same side, which are not in `sides`.
     """
+    common, known = vocabulary.words[:_COMMON_WORDS], vocabulary.known
     found = [*_copied(copies), *_shared(sides)]
     if population is not None:
         found += _of_population(sides, population, population_atypicality)
@@ -77,7 +78,7 @@ def cautions_of(
         found += _short(side, its_tokens, typicality)
         for exhibit, words, how_atypical in zip(side, its_tokens, its_atypicality, strict=True):
             name = exhibit.document.id
-            if _other_language(words, vocabulary):
+            if _other_language(words, common):
                 found.append(
                     Caution(
                         "other_language",
@@ -86,7 +87,7 @@ def cautions_of(
                         decides=True,
                     )
                 )
-            elif unlike := _unlike(words, vocabulary, how_atypical, typicality):
+            elif unlike := _unlike(words, known, how_atypical, typicality):
                 found.append(
                     Caution(
                         "unlike_training",
@@ -245,7 +246,7 @@ def _short(
 
 def _unlike(
     tokens: Sequence[str],
-    vocabulary: Vocabulary,
+    known: frozenset[str],
     atypicality: float,
     typicality: Typicality | None,
 ) -> str:
@@ -253,18 +254,19 @@ def _unlike(
     if atypicality > 1:
         return f"{atypicality:.1f} times as far from their mean as nearly all of them"
     if typicality is not None:
-        unknown = sum(token not in vocabulary.known for token in tokens) / len(tokens)
+        unknown = sum(token not in known for token in tokens) / len(tokens)
         if unknown > typicality.unknown_limit:
             return f"{unknown:.0%} of it are rare words, more than in nearly all of them"
     return ""
 
 
-def _other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
+def _other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
+    """Whether a text hardly has any of the most common words, if these are known."""
     words = [token.lower() for token in tokens if token[:1].isalpha()]
-    common = set(vocabulary.words[:_COMMON_WORDS])
-    if len(words) < _FEWEST_WORDS or len(vocabulary.words) < _COMMON_WORDS:
+    if len(words) < _FEWEST_WORDS or len(common) < _COMMON_WORDS:
         return False
-    return sum(word in common for word in words) / len(words) < _FEWEST_COMMON
+    frequent = set(common)
+    return sum(word in frequent for word in words) / len(words) < _FEWEST_COMMON
 
 
 def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Caution]:

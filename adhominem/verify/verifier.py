@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
-from adhominem.models.member import AnyModel, Member
+from adhominem.models.member import AnyModel, Member, make_members
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.population import Population, each_once
@@ -70,16 +71,12 @@ class Verifier:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
         self.genre_names = dict(genre_names or {})
-        normalisers = dict.fromkeys(model.config.normaliser for model in models)
-        tokenizers = {normaliser: Tokenizer(normaliser) for normaliser in normalisers}
-        self.members = [
-            Member(model, tokenizers[model.config.normaliser], threads, device) for model in models
-        ]
-        self.tokenizers = list(tokenizers.values())  # members mostly share one
+        self.members = make_members(models, threads, device)
+        self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
         self.lead = self.members[lead]
         scales = scales or Scales()
-        scales.check(name, len(models), 0 if self.lead.styles is None else 1)
         self.scorer = Scorer(tuple(member.scorer for member in self.members), scales, lead)
+        scales.check(name, len(models), 0 if self.lead.styles is None else 1)
 
     @property
     def scales(self) -> Scales:
@@ -142,10 +139,8 @@ class Verifier:
 
         A text that a side has several times, under whatever names, counts once.
         """
-        sides = [
-            self._tokenized(exhibits_of(texts, name))
-            for texts, name in ((first, "first"), (second, "second"))
-        ]
+        given = [exhibits_of(first, "first"), exhibits_of(second, "second")]
+        sides = self._tokenized(given)
         rows = [*sides[0], *sides[1]]
         documents = [exhibits[0].document for exhibits, _ in rows]
         tokens = [tokens_by for _, tokens_by in rows]
@@ -174,22 +169,34 @@ class Verifier:
     ) -> Verification:
         """What a comparison comes to, in numbers and in words: see `verify`."""
         population, levs, lead = comparison.population, comparison.levs, self.lead
-        calibration = self.scales.of(population).calibration
-        factor = float(comparison.scored.log_bayes_factor[0])
+        scored = comparison.scored
+        factor = float(scored.log_bayes_factor[0])
         probability = float(probability_same_author(factor, prior_same_author))
-        atypicality = self.atypicality(np.concatenate(levs))
+        sentence = (scale or VerbalScale()).sentence(factor / _LOG_10)
+        texts = self.scorer.lead_columns(np.concatenate(levs))
+        atypicality, likeness = np.zeros(len(texts)), None
+        if lead.typicality is not None:
+            atypicality = lead.typicality.atypicality(texts)
+            if lead.styles is not None:
+                shares = lead.styles.guess(texts)
+                order = np.argsort(-shares, kind="stable")
+                likeness = Likeness(
+                    {lead.styles.genres[at]: round(float(shares[at]), 3) for at in order},
+                    float(atypicality.max()),
+                    self.genre_names,
+                )
         cautions = cautions_of(
             [[text.exhibit for text in side] for side in comparison.sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in comparison.sides],
             vocabulary=lead.vocabulary,
             atypicality=np.split(atypicality, [len(comparison.first)]),
             typicality=lead.typicality,
-            calibrated=calibration is not None,
-            at_bound=bool(comparison.scored.at_bound[0]),
+            calibrated=scored.calibrated,
+            at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
             population=population,
-            population_atypicality=self._population_atypicality(levs, population),
+            population_atypicality=self._population_atypicality(texts, population),
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for text in comparison.texts if text.copies],
         )
@@ -198,9 +205,8 @@ class Verifier:
         reason = decided.reason
         if prior_same_author != 0.5 and not obstacles:
             reason += f", with the prior {prior_same_author:g}"
-        if calibration is None and decided.decision is not Decision.UNDECIDED:
+        if not scored.calibrated and decided.decision is not Decision.UNDECIDED:
             reason += ", by a model that is not calibrated"
-        sentence = (scale or VerbalScale()).sentence(factor / _LOG_10)
         return Verification(
             log_bayes_factor=factor,
             log10_bayes_factor=factor / _LOG_10,
@@ -210,7 +216,7 @@ class Verifier:
             decision=decided.decision.value,
             reason=reason,
             population=None if population is None else self._population_use(population, levs),
-            likeness=self._likeness(levs, atypicality),
+            likeness=likeness,
             warnings=tuple(cautions),
             model=self.name,
             model_sha256=self.sha256,
@@ -262,7 +268,9 @@ class Verifier:
             if member.knows_topics:
                 topics = [member.topic(document) for document in documents]
             levs.append(member.encoder.encode(tokens[member.tokenizer], topics))
-        return self._checked(np.concatenate(levs, axis=1))
+        encoded = np.concatenate(levs, axis=1)
+        check_numbers(encoded, f"the model {self.name} gives LEVs")
+        return encoded
 
     def _attend(
         self, documents: Sequence[Document], tokens: Sequence[TokensBy]
@@ -275,28 +283,30 @@ class Verifier:
             attended.append(seen)
             read = [encoded.levs[0] for encoded in seen if encoded is not None]
             levs.append(np.array(read) if read else member.encode(documents, words))
-        return self._checked(np.concatenate(levs, axis=1)), list(zip(*attended, strict=True))
+        encoded = np.concatenate(levs, axis=1)
+        check_numbers(encoded, f"the model {self.name} gives LEVs")
+        return encoded, list(zip(*attended, strict=True))
 
-    def _tokenized(self, exhibits: Sequence[Exhibit]) -> list[tuple[list[Exhibit], TokensBy]]:
-        """The different texts of a side: all exhibits of each, and its tokens by tokenizer."""
-        texts: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
-        for exhibit in exhibits:
-            name = exhibit.document.id
-            tokens_by = {}
-            for tokenizer in self.tokenizers:
-                try:
-                    tokens_by[tokenizer] = tokenizer.tokenize(exhibit.document.text)
-                except InputError as error:
-                    raise error.at(name) from None
-            if not all(tokens.tokens for tokens in tokens_by.values()):
-                raise EmptyTextError("the text has no word in it", name)
-            key = tuple(tuple(tokens.tokens) for tokens in tokens_by.values())
-            texts.setdefault(key, ([], tokens_by))[0].append(exhibit)
-        return list(texts.values())
-
-    def _checked(self, levs: Levs) -> Levs:
-        check_numbers(levs, f"the model {self.name} gives LEVs")
-        return levs
+    def _tokenized(
+        self, sides: Sequence[Sequence[Exhibit]]
+    ) -> list[list[tuple[list[Exhibit], TokensBy]]]:
+        """The different texts of each side: all exhibits of each, and its tokens by tokenizer."""
+        tokenized = []
+        for side in sides:
+            texts: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
+            for exhibit in side:
+                name, tokens_by = exhibit.document.id, {}
+                for tokenizer in self.tokenizers:
+                    try:
+                        tokens_by[tokenizer] = tokenizer.tokenize(exhibit.document.text)
+                    except InputError as error:
+                        raise error.at(name) from None
+                    if not tokens_by[tokenizer].tokens:
+                        raise EmptyTextError("the text has no word in it", name)
+                words = map(tuple, map(attrgetter("tokens"), tokens_by.values()))
+                texts.setdefault(tuple(words), ([], tokens_by))[0].append(exhibit)
+            tokenized.append(list(texts.values()))
+        return tokenized
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
@@ -369,31 +379,19 @@ class Verifier:
         without = float(self.score([levs[0]], [levs[1]])[0])
         return PopulationUse(population.texts, without / _LOG_10)
 
-    def _population_atypicality(self, levs: Sequence[Levs], population: Population | None) -> float:
-        """How much farther the texts are from the population than from the genres of training.
+    def _population_atypicality(self, texts: FloatArray, population: Population | None) -> float:
+        """How much farther texts are from the population than from the genres of training.
 
-        A ratio; about 1 for a population of a known genre, below it for one of an unknown genre.
+        `texts` (documents, size) are the lead's LEVs. A ratio; about 1 for a population of a known
+        genre, below it for one of an unknown genre.
         """
         styles = self.lead.styles
         if population is None or styles is None:
             return 0.0
-        texts = self.scorer.lead_columns(np.concatenate(levs))
         mean, centre = texts.mean(axis=0), self.scorer.centres(population)[self.scorer.lead]
         assert centre is not None
         from_genre = float(np.linalg.norm(mean - styles.guess(texts) @ styles.centres))
         return float(np.linalg.norm(mean - centre[0])) / max(from_genre, 1e-300)
-
-    def _likeness(self, levs: Sequence[Levs], atypicality: FloatArray) -> Likeness | None:
-        styles = self.lead.styles
-        if styles is None or self.lead.typicality is None:
-            return None
-        shares = styles.guess(self.scorer.lead_columns(np.concatenate(levs)))
-        order = np.argsort(-shares, kind="stable")
-        return Likeness(
-            {styles.genres[at]: round(float(shares[at]), 3) for at in order},
-            float(atypicality.max()),
-            self.genre_names,
-        )
 
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
@@ -444,6 +442,9 @@ def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
     several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
     if not several:
         raise OptionError(f"there is no {name} text; expected at least one")
-    if len(several) == 1:
-        return [Exhibit.of(several[0], name)]
-    return [Exhibit.of(text, f"{name}-{number}") for number, text in enumerate(several, start=1)]
+    return [
+        text
+        if isinstance(text, Exhibit)
+        else Exhibit.of(text, name if len(several) == 1 else f"{name}-{number}")
+        for number, text in enumerate(several, start=1)
+    ]

@@ -131,9 +131,10 @@ def test_sizes_are_checked_before_the_data_are_read() -> None:
 def test_the_network_has_the_weights_that_its_options_say(small_run: SmallRun) -> None:
     from adhominem.encoders.network.network import Network
     from adhominem.encoders.network.options import EncoderOptions
+    from adhominem.encoders.network.runtime import weight_shapes
     from adhominem.text.vocabulary import SPECIAL
 
     for options in (small_run.config.encoder, EncoderOptions(window_lstm_size=7, lev_size=3)):
         network = Network(11, 13, options)
         shapes = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-        assert options.weight_shapes(len(SPECIAL) + 11, len(SPECIAL) + 13) == shapes
+        assert weight_shapes(options, len(SPECIAL) + 11, len(SPECIAL) + 13) == shapes

@@ -32,31 +32,3 @@ class EncoderOptions:
                 raise OptionError(f"{name} is {value}; expected 0 to below 1")
             if name.endswith(("size", "filters", "width")) and value < 1:
                 raise OptionError(f"{name} is {value}; expected 1 or more")
-
-    def weight_shapes(self, words: int, characters: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each of the network's weights, for so many words and characters."""
-        window, document = 2 * self.window_lstm_size, 2 * self.document_lstm_size
-        shapes: dict[str, tuple[int, ...]] = {
-            "word_vectors.weight": (words, self.word_vector_size),
-            "no_topic": (self.word_vector_size,),
-            "characters.embedding.weight": (characters, self.character_size),
-            "characters.convolution.weight": (
-                *(self.character_filters, self.character_size, self.character_filter_width),
-            ),
-            "characters.convolution.bias": (self.character_filters,),
-            "lev.weight": (self.lev_size, document),
-            "lev.bias": (self.lev_size,),
-        }
-        token = self.word_vector_size + self.character_filters
-        for name, taken, size in (("window", token, window), ("document", window, document)):
-            for end in ("", "_reverse"):
-                lstm = f"{name}_lstm.lstm.%s_l0{end}"
-                # Four gates of half the size; one more input says "padding".
-                shapes[lstm % "weight_ih"] = (2 * size, taken + 1)
-                shapes[lstm % "weight_hh"] = (2 * size, size // 2)
-                shapes |= {lstm % bias: (2 * size,) for bias in ("bias_ih", "bias_hh")}
-        for name, size in (("token_attention", window), ("window_attention", document)):
-            shapes[f"{name}.hidden.weight"] = (self.attention_size, size)
-            shapes[f"{name}.hidden.bias"] = (self.attention_size,)
-            shapes[f"{name}.score.weight"] = (1, self.attention_size)
-        return shapes

@@ -1,4 +1,10 @@
-"""The network at inference, in NumPy."""
+"""The trained network at inference: documents to LEVs in NumPy, without torch.
+
+The same computation as `encoders.network.network.Network` (a test compares them), arranged so that
+nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
+type and kept, and the windows of many documents go through the recurrence together, sorted by
+length, so that no step is spent on padding.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +18,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.protocol import Encoder, spliced
 from adhominem.text.vocabulary import PADDING, Vocabulary
 from adhominem.text.windows import WindowOptions, WindowTable, spread_windows
@@ -185,19 +192,17 @@ class TypeInputs:
             for table, old in zip(grown, self._tables, strict=True):
                 table[:first] = old[:first]
             self._tables = grown
-        words = self._word_vectors[self._vocabulary.token_ids(types)]  # (types, size)
-        inputs = (
-            product(np.concatenate([words, self._spellings(types)], axis=1), self._weight)
-            + self._bias
-        )
+        ids = self._vocabulary.token_ids(types)
+        spelled = self._spellings(self._vocabulary.character_ids(types))
+        seen = np.concatenate([self._word_vectors[ids], spelled], axis=1)  # (types, word + filters)
+        inputs = product(seen, self._weight) + self._bias
         for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
             table[first:last] = half
         self._characters += sum(map(len, types))
         self._known.update(zip(types, range(first, last), strict=True))
 
-    def _spellings(self, types: list[str]) -> Array:
-        """(types, filters): the character CNN; padding never wins the maximum."""
-        characters = self._vocabulary.character_ids(types)  # (types, characters)
+    def _spellings(self, characters: npt.NDArray[np.int32]) -> Array:
+        """(types, filters): the CNN of ids (types, characters); padding never is the maximum."""
         beside = self._width - 1
         padded = np.pad(characters, ((0, 0), (beside, beside)), constant_values=PADDING)
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
@@ -359,7 +364,7 @@ class Runtime:
         prefixes = self._types.prefixes(topics)
         tokens = rows[places]
         vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
-        attention = np.empty((len(tokens), 1 + self._windows.width), dtype=np.float32)
+        attention = np.empty((len(tokens), 1 + places.shape[1]), dtype=np.float32)
 
         def run(some: IntArray) -> None:
             """Some windows, the longest first."""
@@ -398,3 +403,34 @@ class Runtime:
         hidden = self._document_lstm.run(step_inputs, lengths, int(lengths.max()))
         documents, attention = self._window_attention.mean(hidden, lengths)
         return np.tanh(product(documents, self._lev_weight) + self._lev_bias), attention
+
+
+def weight_shapes(
+    options: EncoderOptions, words: int, characters: int
+) -> dict[str, tuple[int, ...]]:
+    """The shape of each of the network's weights, for so many words and characters."""
+    window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
+    shapes: dict[str, tuple[int, ...]] = {
+        "word_vectors.weight": (words, options.word_vector_size),
+        "no_topic": (options.word_vector_size,),
+        "characters.embedding.weight": (characters, options.character_size),
+        "characters.convolution.weight": (
+            *(options.character_filters, options.character_size, options.character_filter_width),
+        ),
+        "characters.convolution.bias": (options.character_filters,),
+        "lev.weight": (options.lev_size, document),
+        "lev.bias": (options.lev_size,),
+    }
+    token = options.word_vector_size + options.character_filters
+    for name, taken, size in (("window", token, window), ("document", window, document)):
+        for end in ("", "_reverse"):
+            lstm = f"{name}_lstm.lstm.%s_l0{end}"
+            # Four gates of half the size; one more input says "padding".
+            shapes[lstm % "weight_ih"] = (2 * size, taken + 1)
+            shapes[lstm % "weight_hh"] = (2 * size, size // 2)
+            shapes |= {lstm % bias: (2 * size,) for bias in ("bias_ih", "bias_hh")}
+    for name, size in (("token_attention", window), ("window_attention", document)):
+        shapes[f"{name}.hidden.weight"] = (options.attention_size, size)
+        shapes[f"{name}.hidden.bias"] = (options.attention_size,)
+        shapes[f"{name}.score.weight"] = (1, options.attention_size)
+    return shapes
