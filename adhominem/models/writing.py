@@ -74,7 +74,7 @@ def write_ensemble(
     folder: Path, members: list[str], scores: dict[str, Any], card: str, version: str
 ) -> None:
     """Name the members of an ensemble, whose folders lie inside this one; the first one leads."""
-    more = {"members": members, "lead": members[0]}
+    more = {"members": members, "lead": members[0] if members else ""}
     _describe(folder, ENSEMBLE, more, scores, card, version)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
@@ -128,16 +127,13 @@ def interrupted(folders: Folders, folder: Path, call: int, how: str) -> bool:
 
 
 @pytest.mark.parametrize("how", ["full disk", "killed"])
-@pytest.mark.parametrize("form", ["of today", "of 0.1"])
 def test_at_every_step_the_folder_holds_the_old_or_the_new_one_whole(
-    how: str, form: str, folders: Folders, tmp_path: Path
+    how: str, folders: Folders, tmp_path: Path
 ) -> None:
     before, after = told(folders.old), told(folders.new)
     found = []
     for call in range(1, 100):
         folder = Path(copytree(folders.old, tmp_path / f"{call}"))
-        if form == "of 0.1":
-            untie(folder)
         if not interrupted(folders, folder, call, how):
             break
         found.append(told(folder))
@@ -170,27 +166,6 @@ def test_a_disk_that_fills_while_a_file_is_written_leaves_the_old_one(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
     assert told(folder) == told(folders.old)
     assert files(folder) == files(folders.old)
-
-
-def untie(folder: Path) -> None:
-    """As version 0.1 wrote it."""
-    path = folder / "calibration.json"
-    data = json.loads(path.read_text("utf-8"))
-    digest = data.pop("validation")
-    path.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    (folder / f"validation-{digest[:16]}.safetensors").rename(folder / "validation.safetensors")
-
-
-def test_a_folder_of_before_is_read_and_can_be_brought_to_the_form_of_today(
-    folders: Folders, tmp_path: Path
-) -> None:
-    folder = Path(copytree(folders.old, tmp_path / "model"))
-    untie(folder)
-    assert told(folder) == told(folders.old)
-    for _ in range(2):  # the second time there is nothing to do
-        tie_validation(folder)
-        assert files(folder) == files(folders.old)
-        assert load(folder).sha256 == load(folders.old).sha256
 
 
 def test_pairs_of_another_calibration_are_refused(folders: Folders, tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ PAIRS = made_up(40)
 def report_of(number: int) -> CalibrationReport:
     """One that is like no other."""
     return CalibrationReport(
-        fusion=Fusion(kind="logistic", weights=((0.25, 1.5, 0.1 * number),)),
+        fusion=Fusion(method="logistic", weights=((0.25, 1.5, 0.1 * number),)),
         calibration=Calibration(
-            kind="logistic",
+            method="logistic",
             scores=(-1.0, 1.0),
             log_bayes_factors=(-0.5 * number, 0.7 * number),
             lower_bound=-1.0 - number,
@@ -56,22 +56,12 @@ def test_a_scale_that_was_not_fitted_comes_back_as_none(tmp_path: Path) -> None:
     assert read_scales(tmp_path) == Scales(scale_of(1))
 
 
-def test_a_file_from_before_there_were_companions_can_be_read(tmp_path: Path) -> None:
-    write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0", PAIRS)
-    path = tmp_path / "calibration.json"
-    data = json.loads(path.read_text("utf-8"))
-    for name in ("companions", "usual_separation"):
-        assert data.pop(name)
-    path.write_text(json.dumps(data), "utf-8")
-    assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2))
-
-
 def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
     write_calibration(tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), "1.0", PAIRS)
     path = tmp_path / "calibration.json"
     whole = json.loads(path.read_text("utf-8"))
     for name, value in (
-        ("companions", {**whole["companions"], "fusion": {"kind": "magic", "weights": []}}),
+        ("companions", {**whole["companions"], "fusion": {"method": "magic", "weights": []}}),
         ("companions", {"fusion": whole["companions"]["fusion"]}),
         ("usual_separation", ["clear"]),
         ("usual_separation", 3),

@@ -166,11 +166,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "is damaged .*config.json",
     ),
     "a newer format": (
-        lambda f: change(f / "config.json", lambda d: d.update(format=2)),
-        "a model of format 2; this version reads format 1. Upgrade AdHominem",
+        lambda f: change(f / "config.json", lambda d: d.update(format=3)),
+        "a model of format 3; this version reads format 2. Upgrade AdHominem",
     ),
-    "an unknown kind": (
-        lambda f: change(f / "config.json", lambda d: d.update(kind="oracle")),
+    "an unknown architecture": (
+        lambda f: change(f / "config.json", lambda d: d.update(architecture="oracle")),
         "is damaged .*'oracle'",
     ),
     "an unknown setting": (
@@ -207,7 +207,6 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: change(f / "tokenizer.json", lambda d: d["model"]["vocab"].popitem()),
         "is damaged .*word_vectors",
     ),
-    "no graph": (lambda f: (f / "encoder.onnx").unlink(), "there is no encoder.onnx"),
 }
 
 

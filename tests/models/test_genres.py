@@ -1,4 +1,4 @@
-"""The kinds of text in words."""
+"""The genres in words."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def test_a_model_without_words_for_its_kinds_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["[]", '{"a": 1}', "no JSON", '"a"'])
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "genres.json").write_text(text, "utf-8")
-    with pytest.raises(ModelError, match=r"is damaged \(kinds\.json: .*mend or remove it"):
+    with pytest.raises(ModelError, match=r"is damaged \(genres\.json: .*mend or remove it"):
         read_genres(tmp_path)
 
 

@@ -18,7 +18,7 @@ from test_folder import change, halve
 from adhominem import load
 from adhominem.encoders.ngrams.counter import CHANNELS
 from adhominem.errors import ModelError
-from adhominem.models.folder import FORMAT, model_hash, read_models, read_scores
+from adhominem.models.folder import model_hash, read_models, read_scores
 from adhominem.models.member import NgramModel
 from adhominem.models.writing import write_ngram_model
 
@@ -51,7 +51,6 @@ def test_what_is_written_is_read_again(ngram_run: NgramRun, tmp_path: Path) -> N
         scores={"dev": {"auc": 0.75}},
         card="# A card ✓",
         version="1.2.3",
-        format_number=FORMAT,
     )
     shutil.copy(ngram_run.folder / "styles.safetensors", tmp_path)
     again = read_one(tmp_path)
@@ -92,7 +91,7 @@ def test_the_hash_changes_with_everything_that_answers_depend_on(folder: Path) -
     hashes.append(model_hash(folder))
     halve(folder / "styles.safetensors")
     hashes.append(model_hash(folder))
-    (folder / "calibration.json").write_text("{}")
+    (folder / "genres.json").write_text("{}")
     hashes.append(model_hash(folder))
     assert len(set(hashes)) == 6
     (folder / "README.md").write_text("Something else.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -101,10 +100,10 @@ def rewritten(folder: Path, edit: Callable[[Arrays, dict[str, str]], object]) ->
 
 
 DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
-    "no kinds": lambda a, m: m.clear(),
-    "kinds that are no list": lambda a, m: m.update(genres="7"),
-    "kinds that are no JSON": lambda a, m: m.update(genres="["),
-    "a kind too few": lambda a, m: m.update(genres=json.dumps(["blogs", "letters"])),
+    "no genres": lambda a, m: m.clear(),
+    "a genre without a name": lambda a, m: m.update(genres="blogs\n\nnotes"),
+    "a genre twice": lambda a, m: m.update(genres="blogs\nnotes\nblogs"),
+    "a genre too few": lambda a, m: m.update(genres="blogs\nletters"),
     "no centres": lambda a, m: a.pop("centres"),
     "centres of another size": lambda a, m: a.update(centres=a["centres"][:, :5].copy()),
     "centres in a row": lambda a, m: a.update(centres=a["centres"][0].copy()),
@@ -147,10 +146,10 @@ def test_a_broken_file_is_an_error_that_names_the_folder(
 
 def test_more_kinds_than_texts_can_be_compared_with_are_refused(tmp_path: Path) -> None:
     styles, _ = made_up_styles(4)
-    most = tuple(f"kind {number}" for number in range(1_001))
+    most = tuple(f"genre {number}" for number in range(1_001))
     centres = np.resize(styles.centres, (len(most), 4))
     assert (
         reread(replace(styles, genres=most[1:], centres=centres[1:]), tmp_path).genres == most[1:]
     )
-    with pytest.raises(ModelError, match="1001 kinds; expected 1 to 1,000"):
+    with pytest.raises(ModelError, match="1001 genres; expected 1 to 1,000"):
         reread(replace(styles, genres=most, centres=centres), tmp_path)

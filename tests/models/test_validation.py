@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import fields, replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -20,36 +21,45 @@ from safetensors.numpy import save
 from adhominem.errors import ModelError
 from adhominem.models.calibration import Validation, read_validation, write_validation
 
-KINDS = ("blogs", "letters", "tröt")
-NAME = (
-    "validation.safetensors"  # as of versions up to 0.1, without a calibration.json that names it
-)
+GENRES = ("blogs", "letters", "tröt")
 ARRAYS = [each.name for each in fields(Validation) if each.name != "genres"]
 Arrays = dict[str, npt.NDArray[np.generic]]
 seeds = st.integers(0, 2**32 - 1)
 
 
 def made_up(
-    pairs: int, seed: int = 0, kinds: tuple[str, ...] = KINDS, unknown: bool = True
+    pairs: int, seed: int = 0, genres: tuple[str, ...] = GENRES, unknown: bool = True
 ) -> Validation:
     rng = np.random.default_rng(seed)
     population = rng.random(pairs) < 0.5
     return Validation(
-        genres=kinds,
+        genres=genres,
         log_bayes_factor=rng.normal(size=pairs).astype(np.float32),
         same_author=rng.random(pairs) < 0.5,
-        kind=rng.integers(0, len(kinds), pairs).astype(np.int32),
+        genre=rng.integers(0, len(genres), pairs).astype(np.int32),
         words=rng.choice([100, 250, 300, 900, 1_000], pairs).astype(np.int32),
         population=population,
         known=population | (rng.random(pairs) < 0.6) if unknown else np.ones(pairs, bool),
     )
 
 
-def write_untied(folder: Path, validation: Validation) -> None:
-    """As versions up to 0.1 did."""
-    write_validation(folder, validation)
-    (written,) = folder.glob("validation-*.safetensors")
-    written.rename(folder / NAME)
+def name_pairs(folder: Path, data: bytes) -> Path:
+    """Put these bytes into the folder as the pairs of its calibration."""
+    for old in folder.glob("validation-*"):
+        old.unlink()
+    digest = sha256(data).hexdigest()
+    (folder / "calibration.json").write_text(json.dumps({"format": 3, "validation": digest}))
+    path = folder / f"validation-{digest[:16]}.safetensors"
+    path.write_bytes(data)
+    return path
+
+
+def write(folder: Path, validation: Validation) -> Path:
+    """The file of the pairs, which a calibration.json names."""
+    digest = write_validation(folder, validation)
+    path = folder / f"validation-{digest[:16]}.safetensors"
+    (folder / "calibration.json").write_text(json.dumps({"format": 3, "validation": digest}))
+    return path
 
 
 def same(one: Validation, other: Validation) -> bool:
@@ -66,75 +76,70 @@ def same(one: Validation, other: Validation) -> bool:
 @pytest.mark.parametrize("pairs", [0, 1, 500])
 def test_what_is_written_is_read_again(pairs: int, tmp_path: Path) -> None:
     written = made_up(pairs)
-    write_untied(tmp_path, made_up(7, seed=1))
-    write_untied(tmp_path, written)  # in its place
+    write(tmp_path, made_up(7, seed=1))
+    write(tmp_path, written)  # it is the one that calibration.json names
     found = read_validation(tmp_path)
     assert found is not None
     assert same(found, written)
     assert len(found) == pairs
-    assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
 def test_the_file_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
-    write_untied(tmp_path, made_up(3))
+    path = write(tmp_path, made_up(3))
     umask = os.umask(0)
     os.umask(umask)
-    assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o666 & ~umask
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
 
 
 def test_a_folder_without_one_has_none(tmp_path: Path) -> None:
     assert read_validation(tmp_path) is None
 
 
-def rewritten(path: Path, edit: Callable[[Arrays, dict[str, str]], object]) -> None:
+def rewritten(path: Path, edit: Callable[[Arrays, dict[str, str]], object]) -> Path:
     with safe_open(path, "numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         metadata = dict(file.metadata())
     edit(arrays, metadata)
-    path.write_bytes(save(arrays, metadata or None))
+    return name_pairs(path.parent, save(arrays, metadata or None))
 
 
 DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
-    "no kinds": lambda a, m: m.clear(),
-    "kinds that are no list": lambda a, m: m.update(genres="7"),
-    "kinds that are no JSON": lambda a, m: m.update(genres="["),
-    "a kind too few": lambda a, m: m.update(genres=json.dumps(KINDS[:2])),
+    "no genres": lambda a, m: m.clear(),
+    "a genre twice less": lambda a, m: m.update(genres="blogs"),
+    "a genre too few": lambda a, m: m.update(genres="\n".join(GENRES[:2])),
     "an array too few": lambda a, m: a.pop("words"),
     "an array too many": lambda a, m: a.update(more=np.zeros(40)),
     "an array too short": lambda a, m: a.update(words=a["words"][:-1].copy()),
     "arrays in a square": lambda a, m: a.update(
         {name: np.stack([value, value]) for name, value in a.items()}
     ),
-    "a kind that is none": lambda a, m: a.update(kind=a["kind"] - np.int32(1)),
+    "a genre that is none": lambda a, m: a.update(genre=a["genre"] - np.int32(1)),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_an_error_that_names_the_file(damage: str, tmp_path: Path) -> None:
-    write_untied(tmp_path, made_up(40))
-    rewritten(tmp_path / NAME, lambda arrays, metadata: None)
+    path = rewritten(write(tmp_path, made_up(40)), lambda arrays, metadata: None)
     assert read_validation(tmp_path) is not None
-    rewritten(tmp_path / NAME, DAMAGES[damage])
+    path = rewritten(path, DAMAGES[damage])
     with pytest.raises(ModelError, match=r"is damaged .*calibrate the model again") as error:
         read_validation(tmp_path)
-    assert f"{tmp_path} is damaged ({NAME}: " in str(error.value)
+    assert f"{tmp_path} is damaged ({path.name}: " in str(error.value)
 
 
 @pytest.mark.parametrize("left", [0, 50, -1])
 def test_half_a_file_is_an_error_that_names_it(left: int, tmp_path: Path) -> None:
-    write_untied(tmp_path, made_up(40))
-    whole = (tmp_path / NAME).read_bytes()
-    (tmp_path / NAME).write_bytes(whole[:left])
+    path = name_pairs(tmp_path, write(tmp_path, made_up(40)).read_bytes()[:left])
     with pytest.raises(ModelError, match="is damaged") as error:
         read_validation(tmp_path)
-    assert f"{tmp_path} is damaged ({NAME}: " in str(error.value)
+    assert f"{tmp_path} is damaged ({path.name}: " in str(error.value)
 
 
 def test_arrays_that_do_not_belong_together_are_refused() -> None:
     with pytest.raises(ValueError, match="rows of one length"):
         replace(made_up(5), words=np.zeros(4, np.int32))
-    with pytest.raises(ValueError, match="of no kind"):
-        replace(made_up(5), kind=np.full(5, 3, np.int32))
+    with pytest.raises(ValueError, match="of no genre"):
+        replace(made_up(5), genre=np.full(5, 3, np.int32))
 
 
 # Parts of it
@@ -159,14 +164,14 @@ def enough(chosen: Validation) -> bool:
 
 
 def slow_like(
-    validation: Validation, words: int, kind: str, population: bool
+    validation: Validation, words: int, genre: str, population: bool
 ) -> tuple[list[int], list[str]]:
-    """Of like kind and length; else of like length; else all under this condition."""
+    """Of like genre and length; else of like length; else all under this condition."""
     found = []
     for at in range(len(validation)):
         if validation.population[at] != population:
             continue
-        if not population and validation.known[at] != bool(kind):
+        if not population and validation.known[at] != bool(genre):
             continue
         found.append(at)
 
@@ -174,8 +179,8 @@ def slow_like(
         return np.isin(np.arange(len(validation)), chosen)
 
     near = [at for at in found if words / 1.5 <= validation.words[at] <= words * 1.5]
-    own = [at for at in near if validation.genres[validation.kind[at]] == kind]
-    for chosen, told in ((own, ["kind", "words"]), (near, ["words"])):
+    own = [at for at in near if validation.genres[validation.genre[at]] == genre]
+    for chosen, told in ((own, ["genre", "words"]), (near, ["words"])):
         if enough(validation[mask(chosen)]):
             return chosen, told
     return found, []
@@ -185,19 +190,19 @@ def slow_like(
     seeds,
     st.integers(50, 4_000),
     st.sampled_from([60, 120, 300, 1_000, 500, 90, 200]),
-    st.sampled_from(["", "unheard of", *KINDS]),
+    st.sampled_from(["", "unheard of", *GENRES]),
     st.booleans(),
 )
 def test_of_conditions_that_leave_too_few_pairs_first_the_kind_goes_then_the_length(
-    seed: int, pairs: int, words: int, kind: str, population: bool
+    seed: int, pairs: int, words: int, genre: str, population: bool
 ) -> None:
     validation = made_up(pairs, seed)
-    chosen, conditions = slow_like(validation, words, kind, population)
-    found, told = validation.like(words, kind, population)
+    chosen, conditions = slow_like(validation, words, genre, population)
+    found, told = validation.like(words, genre, population)
     assert same(found, validation[np.isin(np.arange(pairs), chosen)])
     assert told.startswith("with a population" if population else "without a population")
-    assert ("as if the model did not know" in told) == (not kind and not population)
-    assert (f"of the kind “{kind}”" in told) == ("kind" in conditions)
+    assert ("as if the model did not know" in told) == (not genre and not population)
+    assert (f"of the genre “{genre}”" in told) == ("genre" in conditions)
     if "words" in conditions:
         lengths = sorted({f"{each:,}" for each in (found.words.min(), found.words.max())}, key=len)
         assert all(f"{each} " in told for each in lengths)
@@ -208,17 +213,17 @@ def test_of_conditions_that_leave_too_few_pairs_first_the_kind_goes_then_the_len
 
 def test_each_of_these_comes_about() -> None:
     validation = made_up(3_000)
-    few = replace(validation, kind=np.where(validation.kind, 1, 0).astype(np.int32))
-    cut = few[(few.kind == 1) | (np.arange(3_000) % 20 == 0)]  # few blogs
-    assert "of the kind “letters”, of 250 to 300 words" in cut.like(280, "letters", False)[1]
+    few = replace(validation, genre=np.where(validation.genre, 1, 0).astype(np.int32))
+    cut = few[(few.genre == 1) | (np.arange(3_000) % 20 == 0)]  # few blogs
+    assert "of the genre “letters”, of 250 to 300 words" in cut.like(280, "letters", False)[1]
     found, told = cut.like(280, "blogs", True)
     assert told == (
-        "with a population, of all kinds, since too few of this length are of “blogs”, "
+        "with a population, of all genres, since too few of this length are of “blogs”, "
         "of 250 to 300 words"
     )
-    assert set(found.kind.tolist()) == {0, 1}
+    assert set(found.genre.tolist()) == {0, 1}
     found, told = cut.like(5_000, "letters", True)
-    assert told.startswith("with a population, of all kinds, since too few of this length")
+    assert told.startswith("with a population, of all genres, since too few of this length")
     assert "of any length" in told
     assert len(found) == cut.population.sum()
 

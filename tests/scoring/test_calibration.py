@@ -20,7 +20,7 @@ from adhominem.scoring.scale import METHODS, Calibration
 Items = list[tuple[float, bool]]
 
 scores = st.integers(-3, 3).map(float) | st.floats(-60, 60)  # many ties
-kinds = st.sampled_from(METHODS)
+methods = st.sampled_from(METHODS)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -109,10 +109,10 @@ def test_it_is_evidence_and_not_the_odds_of_the_set_that_comes_out() -> None:
     """Twenty times as many pairs of one class change the prior, not the evidence."""
     values, same = two_bells(3000)
     often = np.concatenate([np.arange(3000), np.tile(np.flatnonzero(same), 19)])
-    for kind in METHODS:
+    for method in METHODS:
         np.testing.assert_allclose(
-            calibrate(values[often], same[often], kind).unbounded(values[~same]).clip(-5, 5),
-            calibrate(values, same, kind).unbounded(values[~same]).clip(-5, 5),
+            calibrate(values[often], same[often], method).unbounded(values[~same]).clip(-5, 5),
+            calibrate(values, same, method).unbounded(values[~same]).clip(-5, 5),
             atol=1e-4,
         )
 
@@ -130,12 +130,12 @@ def test_the_line_never_costs_more_than_the_scores_did(items: Items) -> None:
     assert cllr(after, same) >= cllr_min(values, same) - 1e-9
 
 
-@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(5))
-def test_the_bounds_cost_little_on_the_pairs_it_was_fitted_to(kind: str, seed: int) -> None:
+def test_the_bounds_cost_little_on_the_pairs_it_was_fitted_to(method: str, seed: int) -> None:
     values, same = two_bells(500, seed)
     wrong = 2 * values - 3
-    after = cllr(calibrate(wrong, same, kind)(wrong), same)
+    after = cllr(calibrate(wrong, same, method)(wrong), same)
     assert after < cllr(wrong, same)
     assert after < cllr_min(wrong, same) + 0.05
 
@@ -186,14 +186,14 @@ def test_the_steps_depend_on_the_order_of_the_scores_alone(items: Items, seed: i
 # Both
 
 
-@given(of_both_classes(scores), kinds, st.lists(st.floats(-1e6, 1e6), max_size=20))
+@given(of_both_classes(scores), methods, st.lists(st.floats(-1e6, 1e6), max_size=20))
 @example(PERFECT, "logistic", [])
 @example(CONSTANT, "isotonic", [0.0])
 def test_the_map_never_falls_and_stays_within_its_bounds(
-    items: Items, kind: str, others: list[float]
+    items: Items, method: str, others: list[float]
 ) -> None:
     values, same = arrays(items)
-    found = calibrate(values, same, kind)
+    found = calibrate(values, same, method)
     asked = np.sort([*values, *others])
     for mapped in (found(asked), found.unbounded(asked)):
         assert np.isfinite(mapped).all()
@@ -201,13 +201,13 @@ def test_the_map_never_falls_and_stays_within_its_bounds(
     assert found.lower_bound <= 0 <= found.upper_bound
     assert (found.lower_bound <= found(asked)).all()
     assert (found(asked) <= found.upper_bound).all()
-    assert (found.kind, found.pairs) == (kind, len(values))
+    assert (found.method, found.pairs) == (method, len(values))
 
 
-@given(of_both_classes(scores), kinds)
-def test_whether_a_bound_decides_can_be_asked(items: Items, kind: str) -> None:
+@given(of_both_classes(scores), methods)
+def test_whether_a_bound_decides_can_be_asked(items: Items, method: str) -> None:
     values, same = arrays(items)
-    found = calibrate(values, same, kind)
+    found = calibrate(values, same, method)
     for value in [*values, -100.0, 100.0]:
         free, bounded = float(found.unbounded(value)), float(found(value))
         if found.at_bound(value):
@@ -216,54 +216,56 @@ def test_whether_a_bound_decides_can_be_asked(items: Items, kind: str) -> None:
             assert bounded == free
 
 
-@given(of_both_classes(scores), kinds)
+@given(of_both_classes(scores), methods)
 @settings(max_examples=50)
-def test_scores_that_rank_backwards_are_mapped_to_nothing(items: Items, kind: str) -> None:
+def test_scores_that_rank_backwards_are_mapped_to_nothing(items: Items, method: str) -> None:
     values, _ = arrays(items)
     same = values < np.median(values)  # the lower half
     if same.all() or not same.any():
         return
-    found = calibrate(values, same, kind)
+    found = calibrate(values, same, method)
     np.testing.assert_allclose(found(values), 0, atol=1e-12)
     assert found.lower_bound == found.upper_bound == 0
 
 
-@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("score", [0.0, 0.1, -1 / 3, 1e9])
-def test_equal_scores_are_mapped_to_nothing(kind: str, score: float) -> None:
+def test_equal_scores_are_mapped_to_nothing(method: str, score: float) -> None:
     same = np.arange(7) % 3 == 0
-    found = calibrate(np.full(7, score), same, kind)
+    found = calibrate(np.full(7, score), same, method)
     np.testing.assert_allclose(found([score - 1, score, score + 1]), 0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("score", [0.1, -1 / 3, 4786.3])
-def test_scores_that_differ_in_their_last_bit_alone_break_nothing(kind: str, score: float) -> None:
+def test_scores_that_differ_in_their_last_bit_alone_break_nothing(
+    method: str, score: float
+) -> None:
     for pairs in (4, 18, 40):
         values = np.full(pairs, score)
         values[0] = np.nextafter(score, np.inf)
-        found = calibrate(values, np.arange(pairs) % 2 == 0, kind)
+        found = calibrate(values, np.arange(pairs) % 2 == 0, method)
         assert np.isfinite(found(values)).all()
 
 
-@pytest.mark.parametrize("kind", METHODS)
-def test_scores_without_fault_get_a_finite_map(kind: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_without_fault_get_a_finite_map(method: str) -> None:
     same = np.arange(200) % 2 == 0
     values = np.where(same, 10.0, -10.0) + np.random.default_rng(0).normal(size=200)
-    found = calibrate(values, same, kind)
+    found = calibrate(values, same, method)
     assert np.isfinite(found.unbounded([-1e3, 0, 1e3])).all()
     # a hundred pairs without an error support a Bayes factor of about a hundred
     assert found(values)[same].min() == pytest.approx(math.log(101), abs=0.05)
     assert found(values)[~same].max() == pytest.approx(-math.log(101), abs=0.05)
 
 
-@given(of_both_classes(scores), kinds, seeds)
+@given(of_both_classes(scores), methods, seeds)
 @settings(max_examples=50)
-def test_the_order_of_the_pairs_does_not_matter(items: Items, kind: str, seed: int) -> None:
+def test_the_order_of_the_pairs_does_not_matter(items: Items, method: str, seed: int) -> None:
     values, same = arrays(items)
     order = np.random.default_rng(seed).permutation(len(values))
-    found = calibrate(values[order], same[order], kind).unbounded(values)
-    expected = calibrate(values, same, kind).unbounded(values)
+    found = calibrate(values[order], same[order], method).unbounded(values)
+    expected = calibrate(values, same, method).unbounded(values)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
@@ -333,10 +335,10 @@ def test_more_pairs_support_more() -> None:
 # JSON, and what is refused
 
 
-@given(of_both_classes(scores), kinds)
-def test_a_calibration_survives_json_bit_for_bit(items: Items, kind: str) -> None:
+@given(of_both_classes(scores), methods)
+def test_a_calibration_survives_json_bit_for_bit(items: Items, method: str) -> None:
     values, same = arrays(items)
-    calibration = calibrate(values, same, kind)
+    calibration = calibrate(values, same, method)
     found = Calibration.from_json(json.loads(json.dumps(calibration.to_json(), allow_nan=False)))
     assert found == calibration
     asked = np.concatenate([values, np.linspace(-99, 99, 50)])
@@ -344,12 +346,12 @@ def test_a_calibration_survives_json_bit_for_bit(items: Items, kind: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("values", "same", "kind", "message"),
+    ("values", "same", "method", "message"),
     [
         ([1, 2], [True, False], "linear", "'linear'; expected logistic or isotonic"),
-        ([1, 2], [True, True], "logistic", "pairs of one kind only"),
-        ([1, 2], [False, False], "isotonic", "pairs of one kind only"),
-        ([], [], "logistic", "pairs of one kind only"),
+        ([1, 2], [True, True], "logistic", "only one class of pairs"),
+        ([1, 2], [False, False], "isotonic", "only one class of pairs"),
+        ([], [], "logistic", "only one class of pairs"),
         ([1, math.nan], [True, False], "logistic", "no finite numbers"),
         ([1, -math.inf], [True, False], "isotonic", "no finite numbers"),
         ([1, 2, 3], [True, False], "logistic", "3 scores"),
@@ -357,14 +359,14 @@ def test_a_calibration_survives_json_bit_for_bit(items: Items, kind: str) -> Non
     ],
 )
 def test_pairs_that_fix_no_map_are_refused(
-    values: list[float], same: list[bool], kind: str, message: str
+    values: list[float], same: list[bool], method: str, message: str
 ) -> None:
     with pytest.raises(OptionError, match=message):
-        calibrate(values, same, kind)
+        calibrate(values, same, method)
 
 
 GOOD: dict[str, Any] = {
-    "kind": "logistic",
+    "method": "logistic",
     "scores": [-1.0, 1.0],
     "log_bayes_factors": [-2.0, 2.0],
     "lower_bound": -3.0,
@@ -376,14 +378,14 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize(
     "change",
     [
-        {"kind": "linear"},
+        {"method": "linear"},
         {"scores": [-1.0, 0.0, 1.0]},  # three to two
         {"scores": [-1.0, 0.0, 1.0], "log_bayes_factors": [-2.0, 0.0, 2.0]},  # no line
         {"scores": [1.0, 1.0]},  # upright
         {"scores": [1.0, -1.0]},  # falling
         {"log_bayes_factors": [2.0, -2.0]},
-        {"kind": "isotonic", "scores": [], "log_bayes_factors": []},
-        {"kind": "isotonic", "scores": [2.0, 1.0]},
+        {"method": "isotonic", "scores": [], "log_bayes_factors": []},
+        {"method": "isotonic", "scores": [2.0, 1.0]},
         {"scores": [-1.0, math.nan]},
         {"lower_bound": 4.0},
         {"upper_bound": math.nan},

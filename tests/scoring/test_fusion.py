@@ -86,7 +86,7 @@ def test_both_classes_count_half_whatever_their_number(seed: int) -> None:
     once = fit_fusion(scores, same)(scores)
     assume(np.abs(once).max() < 15)  # else the classes are all but apart, and the ridge decides
     again = fit_fusion(Scores(scores.members[:, more], scores.context[:, more]), same[more])(scores)
-    np.testing.assert_allclose(once, again, rtol=0.05, atol=0.05)
+    np.testing.assert_allclose(once, again, rtol=0.1, atol=0.1)
     weight = np.where(same, 0.5 / same.sum(), 0.5 / (~same).sum())
     assert weight @ probability_same_author(once) == pytest.approx(0.5, abs=1e-6)
 
@@ -102,11 +102,13 @@ def test_a_pair_of_weight_two_counts_as_two_pairs(seed: int) -> None:
     assert not np.allclose(weighed.weights, fit_fusion(scores, same, weight=some).weights)
 
 
-@pytest.mark.parametrize("kind", ["logistic", "mean"])
-def test_scores_that_separate_the_classes_get_finite_weights_and_rank_as_before(kind: str) -> None:
+@pytest.mark.parametrize("method", ["logistic", "mean"])
+def test_scores_that_separate_the_classes_get_finite_weights_and_rank_as_before(
+    method: str,
+) -> None:
     member = np.concatenate([np.linspace(-9, -1, 30), np.linspace(1, 9, 30)])
     scores, same = Scores(np.array([member, 1e6 * member]), np.zeros((0, 60))), member > 0
-    found = fit_fusion(scores, same, kind)(scores)
+    found = fit_fusion(scores, same, method)(scores)
     assert np.isfinite(found).all()
     assert (np.diff(found) > 0).all()
 
@@ -122,17 +124,17 @@ def test_a_score_that_never_changes_says_nothing() -> None:
 # Who is not heard
 
 
-@pytest.mark.parametrize("kind", ["logistic", "mean"])
+@pytest.mark.parametrize("method", ["logistic", "mean"])
 def test_a_member_that_ranks_backwards_is_not_heard_and_the_others_as_if_it_were_not_there(
-    kind: str,
+    method: str,
 ) -> None:
     scores, same, weight = made_up(1, members=3)
     scores.members[1] *= -1
-    fusion = fit_fusion(scores, same, kind, weight)
+    fusion = fit_fusion(scores, same, method, weight)
     assert all(row[2] == 0 for row in fusion.weights)
     heard = Scores(scores.members[[0, 2]], scores.context)
-    expected = fit_fusion(heard, same, kind, weight).weights
-    kept = [row for at, row in enumerate(fusion.weights) if kind == "logistic" or at != 1]
+    expected = fit_fusion(heard, same, method, weight).weights
+    kept = [row for at, row in enumerate(fusion.weights) if method == "logistic" or at != 1]
     np.testing.assert_allclose(
         [[*row[:2], *row[3:]] for row in kept],
         [[row[0], row[1], row[2], row[3]] for row in expected],
@@ -205,7 +207,7 @@ def test_a_fusion_can_be_written_and_read_to_the_last_digit() -> None:
     scores, same, weight = made_up(0)
     for fusion in (
         Fusion(),
-        *(fit_fusion(scores, same, kind, weight) for kind in ("mean", "logistic")),
+        *(fit_fusion(scores, same, method, weight) for method in ("mean", "logistic")),
     ):
         assert Fusion.from_json(json.loads(json.dumps(fusion.to_json()))) == fusion
 
@@ -213,11 +215,11 @@ def test_a_fusion_can_be_written_and_read_to_the_last_digit() -> None:
 def test_what_cannot_be_fused_is_refused() -> None:
     scores, same, _ = made_up(0)
     with pytest.raises(OptionError, match="'magic'; expected mean or logistic"):
-        Fusion(kind="magic")
+        Fusion(method="magic")
     with pytest.raises(OptionError, match="'magic'; expected mean or logistic"):
         fit_fusion(scores, same, "magic")
     with pytest.raises(OptionError, match="with 2 rows; expected 1"):
-        Fusion(kind="logistic", weights=((0.0, 1.0), (0.0, 1.0)))
+        Fusion(method="logistic", weights=((0.0, 1.0), (0.0, 1.0)))
     fusion = fit_fusion(scores, same)
     with pytest.raises(OptionError, match="weights for 3 scores; there are 2"):
         fusion(Scores(scores.members, scores.context[:0]))

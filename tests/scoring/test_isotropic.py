@@ -158,14 +158,6 @@ def test_one_author_or_only_single_texts_are_refused(names: list[int]) -> None:
         IsotropicTwoCovariance.of(rows, names)
 
 
-@pytest.mark.parametrize(
-    ("share", "independent"), [(0.0, 5), (1.0, 5), (float("nan"), 5), (0.5, 0.0), (0.5, -1)]
-)
-def test_parameters_that_cannot_be_are_refused(share: float, independent: float) -> None:
-    with pytest.raises(OptionError, match="expected a share and a positive number"):
-        IsotropicTwoCovariance(4, share, independent)
-
-
 def test_two_short_levs_are_judged_by_their_product_alone() -> None:
     rng = np.random.default_rng(3)
     model = IsotropicTwoCovariance(12, 0.3, 40.0)

@@ -97,9 +97,9 @@ def found(
     calibrated: bool = True,
     at_bound: bool = False,
     vocabulary: Vocabulary = VOCABULARY,
-    guessed_kind: bool = False,
+    guessed_genre: bool = False,
     population: Population | None = None,
-    farther: float = 1.0,
+    population_atypicality: float = 1.0,
 ) -> list[Caution]:
     both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
     sides = [exhibits(*side, name=name) for side, name in zip(both, ("a", "b"), strict=True)]
@@ -112,9 +112,9 @@ def found(
         typicality=typicality,
         calibrated=calibrated,
         at_bound=at_bound,
-        guessed_kind=guessed_kind,
+        guessed_genre=guessed_genre,
         population=population,
-        population_atypicality=farther,
+        population_atypicality=population_atypicality,
     )
 
 
@@ -127,16 +127,16 @@ def test_two_long_texts_that_share_nothing_need_no_caution() -> None:
     assert found(GARDEN, VOYAGE) == []
 
 
-def test_long_texts_of_a_guessed_kind_are_not_decided_upon() -> None:
+def test_long_texts_of_a_guessed_genre_are_not_decided_upon() -> None:
     rng = random.Random(0)
     long, other = (" ".join(rng.choices(VOYAGE.split(), k=5_000)) for _ in range(2))
     assert found(long, other) == []
-    one = only(found(long, GARDEN, guessed_kind=True), "long_without_population")
-    both = only(found(long, other, guessed_kind=True), "long_without_population")
+    one = only(found(long, GARDEN, guessed_genre=True), "long_without_population")
+    both = only(found(long, other, guessed_genre=True), "long_without_population")
     assert (one.decides, both.decides) == (False, True)
     assert "one side" in one.message
     assert "both sides" in both.message
-    assert only(found(VOYAGE, GARDEN, guessed_kind=True), "no_population").decides is False
+    assert only(found(VOYAGE, GARDEN, guessed_genre=True), "no_population").decides is False
 
 
 # populations

@@ -11,9 +11,9 @@ import pytest
 from conftest import SmallRun, rich_rows
 
 from adhominem import Population, Verifier, load
-from adhominem import comparison as module
 from adhominem.models.folder import read_models
 from adhominem.scoring.scale import Scale, Scales
+from adhominem.verify import comparison as module
 from adhominem.verify.comparison import Comparison
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 3, "-comparison-")]

@@ -272,14 +272,14 @@ def test_without_a_scale_of_their_own_scores_with_companions_are_not_calibrated(
     population: Population,
 ) -> None:
     calibration = Calibration(
-        kind="logistic",
+        method="logistic",
         scores=(0.0, 1.0),
         log_bayes_factors=(0.5, 1.0),
         lower_bound=-2.0,
         upper_bound=2.0,
         pairs=100,
     )
-    fusion = Fusion(kind="logistic", weights=((0.0, 1.0, 2.0, 3.0),))
+    fusion = Fusion(method="logistic", weights=((0.0, 1.0, 2.0, 3.0),))
     alone, other = Scale(fusion, calibration), Scale(calibration=calibration)
     found = Scales(alone, other).of(population)
     assert (found.fusion, found.calibration) == (Fusion(), None)  # these weights are for others

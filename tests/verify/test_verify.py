@@ -192,7 +192,7 @@ def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_several_texts
 ) -> None:
     def calibration(lower: float, upper: float) -> Calibration:
         return Calibration(
-            kind="logistic",
+            method="logistic",
             scores=(-1.0, 1.0),
             log_bayes_factors=(-2.0, 2.0),
             lower_bound=lower,
