@@ -1,34 +1,7 @@
-"""JSON that every program reads: NaN, which JSON does not know, as null, infinity as a string.
-
-And the way back for JSON that may be anybody's.
-"""
+"""JSON that every program reads: now in `records`."""
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Any
+from adhominem.records import parsed_json, strict_json
 
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character; two of them may be one
-_CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
-
-
-def strict_json(value: object, indent: int | None = None) -> str:
-    """A value as strict JSON, its letters as they are."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    if "NaN" in text or "Infinity" in text:  # be it in a string: then nothing changes
-        plain = json.loads(text, parse_constant=_CONSTANTS.__getitem__)
-        text = json.dumps(plain, ensure_ascii=False, indent=indent)
-    return text
-
-
-def parsed_json(data: bytes | str) -> Any:
-    """What JSON in UTF-8 says; whatever is wrong with it is a ValueError."""
-    try:
-        text = data if isinstance(data, str) else data.decode("utf-8")
-        found = json.loads(text)
-        if _HALF.search(text):  # no page and no file could hold it
-            json.dumps(found, ensure_ascii=False).encode("utf-8")
-        return found
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+__all__ = ["parsed_json", "strict_json"]
