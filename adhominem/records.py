@@ -181,7 +181,7 @@ def _read(hint: Any, value: Any, path: str) -> Any:
     if origin is Annotated:
         read = _read(inner[0], value, path)
         for limit in inner[1:]:
-            _expect(limit.allows(read), value, str(limit), path)
+            _expect(limit.allows(read), read, str(limit), path)
         return read
     if origin in (UnionType, Union):  # X | None
         if value is None:

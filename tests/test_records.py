@@ -243,7 +243,7 @@ def test_a_document_has_the_schema_of_what_it_is_made_from() -> None:
         ({"size": 2**24 + 1}, "size is 16777217; expected 1 to 16,777,216"),
         ({"share": 1.1}, r"share is 1\.1; expected 0 to 1"),
         ({"share": math.nan}, "share is nan; expected a finite number"),
-        ({"dropout": 1}, r"dropout is 1; expected 0 to below 1"),
+        ({"dropout": 1}, r"dropout is 1\.0; expected 0 to below 1"),
         ({"rate": 0.0}, r"rate is 0\.0; expected above 0"),
         ({"seed": -1}, "seed is -1; expected 0 or more"),
         ({"form": "circle"}, "form is 'circle'; expected 'line' or ''"),
