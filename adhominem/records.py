@@ -1,7 +1,7 @@
 """Records: the one way between dataclasses and JSON, and the limits of what a field may hold.
 
     to_json(record)         a dataclass as plain dictionaries, lists, numbers and strings
-    document(record)        the same for users: with the version of its schema
+    with_schema(record)     the same for users: with the version of its schema
     strict_json(value)      plain values as JSON that every program reads
     parsed_json(text)       JSON that may be anybody's as plain values
     from_json(cls, data)    plain values as a dataclass, each checked against its type hint
@@ -23,7 +23,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 from adhominem.errors import OptionError, RecordError
 
-SCHEMA = 1  # of a document that does not say otherwise
+SCHEMA = 1  # of JSON for users, unless it says otherwise
 UNWRITTEN = MappingProxyType({"json": False})  # metadata of a field that stays out of the JSON
 Record = TypeVar("Record")
 _CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
@@ -126,7 +126,7 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def document(record: Any, schema: int = SCHEMA) -> dict[str, Any]:
+def with_schema(record: Any, schema: int = SCHEMA) -> dict[str, Any]:
     """A record or a dictionary as the JSON that users get: its `schema` says which keys it has.
 
     The number grows when a key goes or changes its meaning. A dictionary that has one keeps it.
@@ -158,21 +158,21 @@ def parsed_json(data: bytes | str) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def from_json(cls: type[Record], data: Any, path: str = "") -> Record:
+def from_json(cls: type[Record], data: Any, path: str = "", *, schema: int | None = None) -> Record:
     """The dataclass that `to_json` wrote as `data`, with every value checked by its type hint.
+
+    With a `schema`, what `with_schema` wrote: any other version is refused.
 
     A field that is not there takes its default. Anything else that does not fit raises a
     RecordError, which is an OptionError and a ValueError, with the path to it: "config.lev_size".
     """
-    record: Record = _read(cls, data, path or cls.__name__)
+    path = path or cls.__name__
+    if schema is not None:
+        if not isinstance(data, dict) or data.get("schema") != schema:
+            raise RecordError(f"{path} is not of schema {schema}")
+        data = {name: value for name, value in data.items() if name != "schema"}
+    record: Record = _read(cls, data, path)
     return record
-
-
-def from_document(cls: type[Record], data: Any, schema: int = SCHEMA) -> Record:
-    """The dataclass that `document` wrote as `data`; another schema raises a RecordError."""
-    if not isinstance(data, dict) or data.get("schema") != schema:
-        raise RecordError(f"expected a {cls.__name__.lower()} of schema {schema}")
-    return from_json(cls, {name: value for name, value in data.items() if name != "schema"})
 
 
 def _read(hint: Any, value: Any, path: str) -> Any:

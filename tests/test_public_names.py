@@ -17,7 +17,6 @@ PACKAGE = Path(adhominem.__file__).parent
 ROOMS = (
     "errors",
     "records",
-    "strict_json",
     "processes",
     "harmless",
     "text",

@@ -23,12 +23,11 @@ from adhominem.records import (
     ShareBelow1,
     Size,
     Within,
-    document,
-    from_document,
     from_json,
     parsed_json,
     strict_json,
     to_json,
+    with_schema,
 )
 
 values: st.SearchStrategy[Any] = st.recursive(
@@ -156,7 +155,7 @@ drawings = st.builds(
 @given(drawings)
 def test_a_record_survives_json(drawing: Drawing) -> None:
     assert from_json(Drawing, parsed_json(strict_json(to_json(drawing)))) == drawing
-    assert from_document(Drawing, parsed_json(strict_json(document(drawing)))) == drawing
+    assert from_json(Drawing, parsed_json(strict_json(with_schema(drawing))), schema=1) == drawing
 
 
 def test_what_is_not_there_takes_its_default_and_whole_numbers_are_floats() -> None:
@@ -207,8 +206,8 @@ def test_what_does_not_fit_is_named_by_its_path(change: dict[str, Any], message:
 def test_data_that_is_no_such_record_is_refused(data: Any) -> None:
     with pytest.raises(RecordError, match="drawing"):
         from_json(Drawing, data, "drawing")
-    with pytest.raises(RecordError, match="expected a drawing of schema 1"):
-        from_document(Drawing, data)
+    with pytest.raises(RecordError, match="Drawing is not of schema 1"):
+        from_json(Drawing, data, schema=1)
 
 
 @given(values)
@@ -222,12 +221,12 @@ def test_any_json_is_a_record_or_a_record_error(value: Any) -> None:
         assert len(problem) < 1_000
 
 
-def test_a_document_has_the_schema_of_what_it_is_made_from() -> None:
-    assert document(Point(1.0)) == {"schema": 1, "x": 1.0, "label": "here"}
-    assert document({"points": (Point(1.0),)}, 3)["schema"] == 3
-    assert document({"schema": 2}) == {"schema": 2}
-    with pytest.raises(RecordError, match="expected a point of schema 2"):
-        from_document(Point, document(Point(1.0)), 2)
+def test_json_for_users_says_its_schema() -> None:
+    assert with_schema(Point(1.0)) == {"schema": 1, "x": 1.0, "label": "here"}
+    assert with_schema({"points": (Point(1.0),)}, 3)["schema"] == 3
+    assert with_schema({"schema": 2}) == {"schema": 2}
+    with pytest.raises(RecordError, match="Point is not of schema 2"):
+        from_json(Point, with_schema(Point(1.0)), schema=2)
 
 
 # Options

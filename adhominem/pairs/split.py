@@ -23,7 +23,7 @@ import numpy.typing as npt
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
 from adhominem.pairs.epochs import draw_epoch
-from adhominem.records import Options, Seed, Share, Within
+from adhominem.records import Options, Seed, Share, Within, with_schema
 from adhominem.text.document import Document
 from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.readers import Source, check_names
@@ -173,7 +173,7 @@ def split(
         )
         _copy(sources, folder, parts, on_bytes)
         with write_whole(folder / "manifest.json") as file:
-            json.dump(asdict(report), file, indent=2, ensure_ascii=False)
+            json.dump(with_schema(report), file, indent=2, ensure_ascii=False)
             file.write("\n")
     return report
 
