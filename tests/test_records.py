@@ -158,6 +158,13 @@ def test_a_record_survives_json(drawing: Drawing) -> None:
     assert from_json(Drawing, parsed_json(strict_json(with_schema(drawing))), schema=1) == drawing
 
 
+def test_tuples_and_dataclasses_become_lists_and_dictionaries() -> None:
+    assert to_json(((1, "a"), {"b": (Point(2.0),)})) == [
+        [1, "a"],
+        {"b": [{"x": 2.0, "label": "here"}]},
+    ]
+
+
 def test_what_is_not_there_takes_its_default_and_whole_numbers_are_floats() -> None:
     drawing = from_json(Drawing, DRAWING)
     assert drawing == Drawing(points=(Point(1.0),), corner=(1, "a"), shades={"grey": 0.5})
