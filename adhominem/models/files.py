@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
 from adhominem.models.layout import LAYOUT, ModelFile
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 from adhominem.text.files import open_regular, read_files
 
 # What damaged contents raise while they are read.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 from adhominem.text.files import read_regular
 from adhominem.text.inputs import note_input
 

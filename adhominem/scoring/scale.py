@@ -8,13 +8,14 @@ its bounds there are too few pairs to support anything stronger, so nothing stro
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
+from adhominem.records import Within, from_json, to_json
 from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.population import Population
 
@@ -24,6 +25,7 @@ BoolArray = npt.NDArray[np.bool_]
 FUSIONS = ("mean", "logistic")
 METHODS = ("logistic", "isotonic")
 _LARGEST = 1e30  # weight of a fusion, or number in a calibration: no fit comes near
+_Bound = Annotated[float, Within(-_LARGEST, _LARGEST)]  # in a file; infinite while one is fitted
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,13 @@ class Fusion:
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
-        return asdict(self)
+        written: dict[str, Any] = to_json(self)
+        return written
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Fusion:
-        """The fusion that `to_json` wrote."""
-        rows = tuple(tuple(map(float, row)) for row in data["weights"])
-        return cls(method=str(data["method"]), weights=rows)
+    def from_json(cls, data: Any) -> Fusion:
+        """The fusion that `to_json` wrote; anything else raises a RecordError."""
+        return from_json(cls, data, "fusion")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +109,9 @@ class Calibration:
     method: str
     scores: tuple[float, ...]
     log_bayes_factors: tuple[float, ...]
-    lower_bound: float  # of the log Bayes factor
-    upper_bound: float
-    pairs: int  # that it was fitted to
+    lower_bound: _Bound  # of the log Bayes factor
+    upper_bound: _Bound
+    pairs: Annotated[int, Within(0)]  # that it was fitted to
 
     def __post_init__(self) -> None:
         knots, factors = np.array(self.scores), np.array(self.log_bayes_factors)
@@ -160,18 +162,13 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
-        return asdict(self)
+        written: dict[str, Any] = to_json(self)
+        return written
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Calibration:
-        """The calibration that `to_json` wrote."""
-        points = {name: tuple(map(float, data[name])) for name in ("scores", "log_bayes_factors")}
-        bounds = {name: float(data[name]) for name in ("lower_bound", "upper_bound")}
-        if not all(abs(bound) < _LARGEST for bound in bounds.values()):
-            raise OptionError(f"the bounds are {bounds}; expected numbers")
-        if type(data["pairs"]) is not int or data["pairs"] < 0:
-            raise OptionError("pairs is no number of pairs")
-        return cls(method=data["method"], pairs=data["pairs"], **points, **bounds)  # type: ignore[arg-type]
+    def from_json(cls, data: Any) -> Calibration:
+        """The calibration that `to_json` wrote; anything else raises a RecordError."""
+        return from_json(cls, data, "calibration")
 
 
 @dataclass(frozen=True)

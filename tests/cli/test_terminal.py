@@ -97,7 +97,7 @@ def test_json_holds_no_commands_and_is_json_in_every_encoding(
     output.flush()
     shown = raw.getvalue().decode(encoding)
     assert_harmless(shown)
-    assert json.loads(shown) == {**result, "half": "\udce9"}
+    assert json.loads(shown) == {"schema": 1, **result, "half": "\udce9"}
     assert ("☃" in shown) == (encoding == "utf-8")
 
 

@@ -43,7 +43,8 @@ def both(
     told = run(
         "ensemble", *members, "-o", folder, "--corpus", ngram_run.data.corpus_folder, "--json"
     )
-    assert json.loads(told) == {"model": str(folder), "members": ["model", "ngrams"]}
+    members = ["model", "ngrams"]
+    assert json.loads(told) == {"schema": 1, "model": str(folder), "members": members}
     return folder
 
 

@@ -103,7 +103,7 @@ def test_the_same_texts_model_and_population_give_the_same_report(case: Worked) 
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("The same")
     told = json.loads(case.run("--json").stdout)
-    assert told == {"same": True, "differences": [], "own_scale": False}
+    assert told == {"schema": 1, "same": True, "differences": [], "own_scale": False}
 
 
 def test_it_may_be_computed_anew_on_a_device(case: Worked, monkeypatch: pytest.MonkeyPatch) -> None:

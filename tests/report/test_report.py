@@ -310,7 +310,7 @@ def test_a_report_as_json_reads_back_as_it_was_without_the_texts(each: Report) -
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 2},
+        {"schema": 2},
         {"log10_bayes_factor": "1.2"},
         {"log10_bayes_factor": None},
         {"log10_bayes_factor": float("nan")},
@@ -330,7 +330,7 @@ def test_a_report_as_json_reads_back_as_it_was_without_the_texts(each: Report) -
 def test_data_that_are_no_report_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises((ValueError, OptionError)):
         Report.from_json({**report().to_json(), **change})
-    with pytest.raises(ValueError, match="expected the data of a report"):
+    with pytest.raises(ValueError, match="report is not of schema 1"):
         Report.from_json([change])
 
 
