@@ -110,12 +110,10 @@ class LossOptions(Options):
     projection_size: SizeOrNone = 0
     projection_dropout: ShareBelow1 = 0.2
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.same_threshold >= self.different_threshold:
-            raise OptionError("expected same_threshold < different_threshold")
-        if self.kernel_different_threshold >= self.kernel_same_threshold:
-            raise OptionError("expected kernel_different_threshold < kernel_same_threshold")
+    ordered = (
+        ("same_threshold", "<", "different_threshold"),
+        ("kernel_different_threshold", "<", "kernel_same_threshold"),
+    )
 
     @property
     def by_cosine(self) -> bool:
@@ -169,12 +167,7 @@ class NgramTrainingOptions(Options):
     dev_every: Size = 200  # steps between two looks at dev
     seed: Seed = 0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.shortest > self.longest:
-            raise OptionError(
-                f"shortest is {self.shortest}, longest {self.longest}; expected no more than that"
-            )
+    ordered = (("shortest", "<=", "longest"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,14 +222,6 @@ class NgramConfig(Settings):
     def knows_topics(self) -> bool:
         """Never: n-grams have no contextual prefix."""
         return False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ngrams.unmasked > self.ngrams.tokens:
-            raise OptionError(
-                f"{self.ngrams.unmasked} unmasked types of {self.ngrams.tokens} tokens; expected "
-                "no more"
-            )
 
 
 PRESETS = {

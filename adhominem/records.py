@@ -19,7 +19,7 @@ from functools import cache
 from math import inf, isfinite
 from reprlib import Repr
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from adhominem.errors import OptionError, RecordError
 
@@ -72,6 +72,20 @@ class OneOf:
         return " or ".join(map(repr, self.choices))
 
 
+class SomeOf:
+    """Some of these strings; whatever their order, they are read in this one, each once."""
+
+    def __init__(self, *choices: str) -> None:
+        self.choices = choices
+
+    def allows(self, value: Any) -> bool:
+        """Whether all are among them."""
+        return set(value) <= set(self.choices)
+
+    def __str__(self) -> str:
+        return f"some of {', '.join(map(repr, self.choices))}"
+
+
 @dataclass(frozen=True)
 class Longest:
     """A string of so many characters, or a tuple of so many entries, at most."""
@@ -100,8 +114,11 @@ NotNegative = Annotated[float, Within(0)]
 class Options:
     """The base of options, which are dataclasses: OptionError if a field breaks type or limits.
 
-    What JSON has instead of a float or a tuple, an int or a list, becomes one.
+    What JSON has instead of a float or a tuple, an int or a list, becomes one. `ordered` names
+    fields that limit each other: `("shortest", "<=", "longest")`.
     """
+
+    ordered: ClassVar[tuple[tuple[str, str, str], ...]] = ()
 
     def __post_init__(self) -> None:
         cls: Any = type(self)
@@ -110,6 +127,12 @@ class Options:
                 object.__setattr__(self, name, _read(hint, getattr(self, name), name))
             except RecordError as error:
                 raise OptionError(str(error)) from None
+        for name, sign, limit in self.ordered:
+            value, most = getattr(self, name), getattr(self, limit)
+            if value > most or (sign == "<" and value == most):
+                raise OptionError(
+                    f"{name} is {value}, {limit} {most}; expected {name} {sign} {limit}"
+                )
 
 
 # Writing
@@ -181,7 +204,9 @@ def _read(hint: Any, value: Any, path: str) -> Any:
     if origin is Annotated:
         read = _read(inner[0], value, path)
         for limit in inner[1:]:
-            _expect(limit.allows(read), read, str(limit), path)
+            _expect(limit.allows(read), read, limit, path)
+            if isinstance(limit, SomeOf):
+                read = tuple(choice for choice in limit.choices if choice in read)
         return read
     if origin in (UnionType, Union):  # X | None
         if value is None:
@@ -231,7 +256,7 @@ def _read_plain(hint: Any, value: Any, path: str) -> Any:
     return value
 
 
-def _expect(fits: bool, value: Any, expected: str, path: str) -> None:
+def _expect(fits: bool, value: Any, expected: object, path: str) -> None:
     if not fits:
         raise RecordError(f"{path} is {_SHORT.repr(value)}; expected {expected}")
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.layout import LAYOUT, ModelFile
+from adhominem.models.layout import ModelFile
 from adhominem.records import parsed_json
 from adhominem.text.files import open_regular, read_files
 
@@ -124,7 +124,13 @@ class ModelFiles:
             shutil.copyfileobj(opened, copied)
 
     def members(self, names: object, most: int) -> list[ModelFiles]:
-        """The files of the members of an ensemble, whose folders must lie in this one; fetched."""
+        """The files of the members of an ensemble."""
+        return [
+            ModelFiles(self.folder / name, self._root) for name in self.check_members(names, most)
+        ]
+
+    def check_members(self, names: object, most: int) -> list[str]:
+        """The names of the members of an ensemble, whose folders must lie in this one."""
         if not isinstance(names, list) or not 0 < len(names) <= most:
             raise ValueError(f"no list of 1 to {most} members")
         place = os.path.realpath(self.folder)
@@ -137,9 +143,7 @@ class ModelFiles:
                 raise ValueError(f"the member {name} is a link")
         if len(set(names)) < len(names):
             raise ValueError("a member is named twice")
-        needed = [file for file in LAYOUT if file.hashed and not file.of_whole]
-        self.fetch({f"{name}/{file.name}": file.largest for name in names for file in needed})
-        return [ModelFiles(self.folder / name, self) for name in names]
+        return names
 
 
 def is_plain(name: str) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import sha256
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from adhominem.errors import ModelError
-from adhominem.models.files import ModelFiles, damaged, reading
+from adhominem.config import Config, NgramConfig
+from adhominem.errors import ModelError, OptionError
+from adhominem.models.files import ModelFiles, damaged, reading, reason
 from adhominem.models.layout import (
     CALIBRATION,
     CONFIG,
@@ -27,8 +27,9 @@ from adhominem.models.layout import (
     VALIDATION,
     ModelFile,
 )
-from adhominem.models.member import AnyModel, read_network, read_ngram_model
-from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
+from adhominem.models.member import AnyModel, read_model
+from adhominem.records import from_json
+from adhominem.scoring.scale import Scales
 
 DEFAULT_MODEL = "general-en"
 FORMAT = 2  # of config.json
@@ -37,6 +38,7 @@ RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
 _WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
+_OF_MEMBERS = tuple(file for file in LAYOUT if file.hashed and not file.of_whole)
 _WORDS = (
     'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
     "mend or remove it"
@@ -88,28 +90,45 @@ def model_folder(model: str | Path) -> Path:
 def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     """Read a model, or an ensemble, with its scales."""
     files = ModelFiles.at(folder)
-    files.fetch({file.name: file.largest for file in _WHOLE})
-    description = read_description(files)
-    members = _members(files, description)
-    models = [_read_model(member) for member in members]
+    description = _fetch(files)
+    models = read_models(files)
     lead = 0
-    if members != [files]:
+    if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
             lead = description["members"].index(description["lead"])
-    return ModelFolder(
-        files.folder.resolve().name,
-        models,
-        lead,
-        read_scales(files),
-        read_genres(files),
-        model_hash(files),
-    )
+    scales, genre_names = read_scales(files), read_genres(files)
+    name = files.folder.resolve().name
+    return ModelFolder(name, models, lead, scales, genre_names, model_hash(files))
+
+
+def _fetch(files: ModelFiles) -> dict[str, Any]:
+    """Read all files that a model's answers depend on; what config.json says."""
+    files.fetch({file.name: file.largest for file in _WHOLE})
+    description = read_description(files)
+    pairs = validation_file(files)
+    more = {} if pairs is None else {pairs[0]: VALIDATION.largest}
+    if description.get("architecture") == ENSEMBLE:
+        with reading(files.folder, CONFIG.name):
+            names = files.check_members(description["members"], _MOST_MEMBERS)
+        more |= {f"{name}/{file.name}": file.largest for name in names for file in _OF_MEMBERS}
+    files.fetch(more)
+    return description
 
 
 def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     """The model of a folder, or all members of an ensemble."""
     files = ModelFiles.at(folder)
-    return [_read_model(member) for member in _members(files, read_description(files))]
+    members = _members(files, read_description(files))
+    descriptions = [_single(member) for member in members]
+    configs: list[Config | NgramConfig] = []
+    for member, description in zip(members, descriptions, strict=True):
+        form: type[Config | NgramConfig]
+        form = Config if description["architecture"] == NETWORK else NgramConfig
+        try:
+            configs.append(from_json(form, description["config"], "config"))
+        except (LookupError, OptionError) as error:
+            raise damaged(member.folder, f"{CONFIG.name}: {reason(error)}") from None
+    return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
 
 
 def read_scores(folder: str | Path) -> dict[str, Any]:
@@ -155,7 +174,8 @@ def _members(files: ModelFiles, description: dict[str, Any]) -> list[ModelFiles]
         return files.members(description["members"], _MOST_MEMBERS)
 
 
-def _read_model(files: ModelFiles) -> AnyModel:
+def _single(files: ModelFiles) -> dict[str, Any]:
+    """What config.json says of a single model, whose files are all there."""
     folder, description = files.folder, read_description(files)
     architecture = description.get("architecture")
     if architecture == ENSEMBLE:
@@ -169,8 +189,7 @@ def _read_model(files: ModelFiles) -> AnyModel:
             raise damaged(folder, f"there is no {file.name} in it")
     if not isinstance(description.get("scores"), dict):
         raise damaged(folder, f"{CONFIG.name}: there are no scores")
-    read = read_network if architecture == NETWORK else read_ngram_model
-    return read(files, description)
+    return description
 
 
 def model_hash(folder: str | Path | ModelFiles) -> str:
@@ -229,24 +248,18 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
     if data is None:
         return None
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
-        usual = tuple(map(float, data["usual_separation"]))
-        if not all(isfinite(separation) and separation > 0 for separation in usual):
-            raise ValueError(f"usual_separation is {usual}; expected positive numbers")
-        scales: list[Scale | None] = []
-        for name in ("alone", "population", "companions"):
-            scale = data[name]
-            if scale is None and name != "alone":
-                scales.append(None)
-                continue
-            fusion = Fusion.from_json(scale["fusion"])
-            scales.append(Scale(fusion, Calibration.from_json(scale["calibration"])))
-        alone, population, companions = scales
-        assert alone is not None
-        return Scales(alone, population, companions, usual)
+        scales = {name: _scale(data[name]) for name in ("alone", "population", "companions")}
+        scales["usual_separation"] = data["usual_separation"]
+        return from_json(Scales, scales, "calibration")
 
 
-def validation_name(files: ModelFiles) -> str | None:
-    """The file of the pairs that belong to the calibration of a model; None without any.
+def _scale(data: Any) -> Any:
+    """Of what is said of a scale, that which it is applied by."""
+    return data and {name: data[name] for name in ("fusion", "calibration")}
+
+
+def validation_file(files: ModelFiles) -> tuple[str, str] | None:
+    """The name and the hash of the pairs that belong to a model's calibration; None without any.
 
     calibration.json has their hash, and the file has it in its name: the pairs of a new calibration
     lie beside the old ones until that is in its place.
@@ -258,7 +271,15 @@ def validation_name(files: ModelFiles) -> str | None:
         digest = data["validation"]
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
             raise ValueError("validation is no SHA-256")
-    name = VALIDATION.name.replace("*", digest[:16])
+    return VALIDATION.name.replace("*", digest[:16]), digest
+
+
+def validation_name(files: ModelFiles) -> str | None:
+    """The file of the pairs that belong to a model's calibration, if it has them."""
+    named = validation_file(files)
+    if named is None:
+        return None
+    name, digest = named
     with reading(files.folder, name, RECALIBRATE):
         if files.sha256(VALIDATION, name) != digest:
             raise ValueError("these are not the pairs that calibration.json was fitted to")

@@ -218,10 +218,17 @@ def _device_runtime(model: Model, device: str) -> Encoder:
     )
 
 
-def read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
-    """The network of a folder."""
+def read_model(
+    files: ModelFiles, description: dict[str, Any], config: Config | NgramConfig
+) -> AnyModel:
+    """The single model of a folder; `description` and `config` are what its config.json says."""
+    if isinstance(config, Config):
+        return _read_network(files, description, config)
+    return _read_ngrams(files, description, config)
+
+
+def _read_network(files: ModelFiles, description: dict[str, Any], config: Config) -> Model:
     with reading(files.folder, CONFIG.name):
-        config = Config.from_json(description["config"])
         characters = description["characters"]
         if not isinstance(characters, list) or not all(
             isinstance(character, str) and len(character) == 1 for character in characters
@@ -281,10 +288,7 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
     return {name: ("F32", shape) for name, shape in shapes.items()}
 
 
-def read_ngram_model(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
-    """The n-gram model of a folder."""
-    with reading(files.folder, CONFIG.name):
-        config = NgramConfig.from_json(description["config"])
+def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramConfig) -> NgramModel:
     with reading(files.folder, NGRAM_LIST.name):
         lists = files.json(NGRAM_LIST)
         strings = {name: _strings(lists, name) for name in STRINGS}

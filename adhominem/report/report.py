@@ -31,7 +31,6 @@ from adhominem.report.evidence import (
     validation_facts,
 )
 from adhominem.scoring.decision import VerbalScale
-from adhominem.scoring.scale import Calibration
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Calibration
 from adhominem.text.exhibits import Exhibit

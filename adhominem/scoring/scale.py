@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.records import Within, from_json, to_json
+from adhominem.records import Positive, Within, from_json, to_json
 from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.population import Population
 
@@ -65,7 +65,8 @@ class Fusion:
     method: str = "mean"
     weights: tuple[tuple[float, ...], ...] = ()
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """An OptionError if these are no weights."""
         if self.method not in FUSIONS:
             raise OptionError(f"the fusion is {self.method!r}; expected {' or '.join(FUSIONS)}")
         if self.method == "logistic" and len(self.weights) != 1:
@@ -96,7 +97,9 @@ class Fusion:
     @classmethod
     def from_json(cls, data: Any) -> Fusion:
         """The fusion that `to_json` wrote; anything else raises a RecordError."""
-        return from_json(cls, data, "fusion")
+        fusion = from_json(cls, data, "fusion")
+        fusion.check()
+        return fusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +116,8 @@ class Calibration:
     upper_bound: _Bound
     pairs: Annotated[int, Within(0)]  # that it was fitted to
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """An OptionError if this is no map."""
         knots, factors = np.array(self.scores), np.array(self.log_bayes_factors)
         if self.method not in METHODS:
             raise OptionError(
@@ -168,7 +172,9 @@ class Calibration:
     @classmethod
     def from_json(cls, data: Any) -> Calibration:
         """The calibration that `to_json` wrote; anything else raises a RecordError."""
-        return from_json(cls, data, "calibration")
+        calibration = from_json(cls, data, "calibration")
+        calibration.check()
+        return calibration
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,14 @@ class Scales:
     alone: Scale = field(default_factory=Scale)
     population: Scale | None = None
     companions: Scale | None = None
-    usual_separation: tuple[float, ...] = ()  # of each member: see `scoring.companions`
+    usual_separation: tuple[Positive, ...] = ()  # of each member: see `scoring.companions`
+
+    def __post_init__(self) -> None:
+        for scale in (self.alone, self.population, self.companions):
+            if scale is not None:
+                scale.fusion.check()
+                if scale.calibration is not None:
+                    scale.calibration.check()
 
     def of(self, population: Population | None) -> Scale:
         """The scale for a comparison with this population, or without one.

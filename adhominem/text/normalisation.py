@@ -22,7 +22,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.records import Longest, OneOf, Options
+from adhominem.records import Longest, Options, SomeOf
 
 # Replace text[start:end] by the third.
 Edit = tuple[int, int, str]
@@ -228,11 +228,7 @@ class AlignedText:
 class Normaliser(Options):
     """The chosen steps, always in the order of `STEPS`; saved with the model by name."""
 
-    steps: Annotated[tuple[Annotated[str, OneOf(*STEPS)], ...], Longest(1_000)] = tuple(STEPS)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "steps", tuple(name for name in STEPS if name in self.steps))
+    steps: Annotated[tuple[str, ...], Longest(1_000), SomeOf(*STEPS)] = tuple(STEPS)
 
     def _passes(self) -> Iterator[Edits]:
         return (edits for name in self.steps for edits in STEPS[name])

@@ -50,6 +50,8 @@ class NgramOptions(Options):
     unmasked: Annotated[int, Within(1, 8_192)] = 400  # token types that bigrams show
     shapes: Annotated[int, Within(1, 8_192)] = 1_000  # unmasked types and shapes together
 
+    ordered = (("unmasked", "<=", "tokens"),)
+
 
 def shape(token: str) -> str:
     """The shape of a token: what is left of it when its topic is hidden.
