@@ -9,7 +9,6 @@ from fastapi.responses import Response
 
 from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
 from adhominem.strict_json import strict_json
-from adhominem.web.limits import Limits
 
 
 class RequestError(AdHominemError):
@@ -35,12 +34,12 @@ class BrokenOffError(AdHominemError):
 
 
 def too_large(message: str) -> RequestError:
-    """More than the limits allow."""
+    """The error for more than the limits allow."""
     return RequestError(413, "TooLarge", message)
 
 
 def busy() -> RequestError:
-    """More requests than can wait."""
+    """The error for more requests than can wait."""
     return RequestError(
         503,
         "Busy",
@@ -50,7 +49,7 @@ def busy() -> RequestError:
 
 
 def too_slow(seconds: float) -> RequestError:
-    """An answer that did not come in time."""
+    """The error for an answer that did not come in time."""
     return RequestError(
         504,
         "TimeLimit",
@@ -59,20 +58,8 @@ def too_slow(seconds: float) -> RequestError:
     )
 
 
-def too_slowly_sent(limits: Limits) -> RequestError:
-    """A request whose headers or whose end did not come in time."""
-    return RequestError(
-        408,
-        "SlowRequest",
-        f"the request came too slowly; expected its headers within {limits.header_seconds:g} s, "
-        f"its body with {limits.bytes_a_second:,} bytes/s, and all of it within "
-        f"{limits.seconds:g} s; send it again, with fewer or shorter texts, or start the server "
-        "with a larger --timeout",
-    )
-
-
 def as_request_error(error: BaseException) -> RequestError:
-    """Any error as an answer; of one that nobody raised on purpose, nothing is told."""
+    """Any error as an answer; of one that nobody raised on purpose, only its type is told."""
     if isinstance(error, RequestError):
         return error
     name = error.name if isinstance(error, BrokenOffError) else type(error).__name__
@@ -86,7 +73,7 @@ def as_request_error(error: BaseException) -> RequestError:
 
 
 def error_json(error: RequestError) -> dict[str, Any]:
-    """The one form of all errors."""
+    """The one form of all errors in JSON."""
     return {"error": {"type": error.name, "message": str(error)}}
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 import traceback
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,8 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import adhominem
 from adhominem.web.access import Access
 from adhominem.web.failures import RequestError, as_request_error, error_response, too_large
-from adhominem.web.limits import Limits
-from adhominem.web.places import Places, client_of
+from adhominem.web.limits import Limits, Places, client_of
 
 logger = logging.getLogger("adhominem.web")
 
@@ -41,11 +42,12 @@ SECURITY_HEADERS = {
     "Cache-Control": "no-store",
 }
 HEALTH = "/health"
+_ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
 _PACKAGE = Path(adhominem.__file__).parent
 
 
 class Guard:
-    """The outermost layer."""
+    """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, *, access: Access, limits: Limits) -> None:
         self._app, self._access, self._limits = app, access, limits
@@ -55,6 +57,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = _in_origin_form(scope)
         began = time.perf_counter()
         status = 0
 
@@ -94,11 +97,12 @@ class Guard:
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RequestError(415, "WrongEncoding", "the body is packed; send it as it is")
         client = client_of(scope)
-        if not _has_body(headers):
+        said_size = _said_size(headers)
+        if not said_size and "transfer-encoding" not in headers:
             with self._places.work(client):
                 await self._app(scope, _replay(b"", receive), send)
             return
-        self._check_size(_said_size(headers))
+        self._check_size(said_size)
         async with self._places.receive(client) as receiving:
             body = bytearray()
             try:
@@ -125,8 +129,18 @@ class Guard:
             )
 
 
-def _has_body(headers: Headers) -> bool:
-    return "transfer-encoding" in headers or _said_size(headers) > 0
+def _in_origin_form(scope: Scope) -> Scope:
+    """A request for `http://host/path` as one for `/path` with this host, whatever Host says.
+
+    A program that takes the server for a proxy asks so, and by RFC 9112 every server serves it.
+    """
+    match = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
+    if match is None:
+        return scope
+    host, raw_path = match[1], match[2] or b"/"
+    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    path = unquote(raw_path.decode("ascii"))
+    return {**scope, "path": path, "raw_path": raw_path, "headers": [(b"host", host), *headers]}
 
 
 def _said_size(headers: Headers) -> int:
@@ -145,7 +159,7 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body that was read already, and then what else comes: the end of the connection."""
+    """A `receive` of the body that was read already, and then of what else comes: the end."""
     sent = False
 
     async def again() -> Message:
@@ -173,7 +187,6 @@ async def _refuse(error: RequestError, scope: Scope, receive: Receive, send: Sen
 def place_of(error: BaseException) -> str:
     """An error's type and where in our code it was raised: its message may hold a text."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
-    at = own[-1] if own else frames[-1] if frames else None
-    place = f" at {Path(at.filename).name}:{at.lineno}" if at else ""
-    return f"{type(error).__name__}{place}"
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    places = [f" at {Path(frame.filename).name}:{frame.lineno}" for frame in ours or frames]
+    return f"{type(error).__name__}{places[-1] if places else ''}"

@@ -121,9 +121,10 @@ class Comparison(_Strict):
             delta=self.delta,
         )
 
-    def population_exhibits(self) -> list[Exhibit]:
-        """The request's own population; none if it has none."""
-        return _side(self.population, "population") if self.population else []
+    def population_documents(self) -> list[Document]:
+        """The texts of the request's own population; none if it has none."""
+        texts = _side(self.population, "population") if self.population else []
+        return [exhibit.document for exhibit in texts]
 
 
 class Texts(_Strict):

@@ -449,6 +449,14 @@ class TestAccess:
         assert refusal(answer, 401)[0] == "WrongToken"
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
+    def test_people_are_not_told_what_is_meant_for_programs(self, strict: TestClient) -> None:
+        for accept, for_programs in (("text/html", 0), ("application/x-ndjson", 0), ("*/*", 1)):
+            headers = {"Authorization": "Bearer wrong", "Accept": accept}
+            answer = strict.post("/", headers=headers, **form(first_text=GARDEN))
+            assert answer.status_code == 401
+            assert answer.text.count("Authorization: Bearer TOKEN") == for_programs
+            assert "token" in answer.text
+
     def test_a_token_may_come_as_a_password_everywhere(self, strict: TestClient) -> None:
         headers = {"Authorization": basic("s3cret")}
         assert strict.get("/api/models", headers=headers).status_code == 200
@@ -658,7 +666,7 @@ class TestForm:
         page = client.post("/", headers={"Accept": "text/html"}, **sent)
         assert page.status_code == 422
         assert "Please look again" in page.text
-        assert BICYCLE[:60].replace("'", "&#x27;") in page.text  # what was pasted is not lost
+        assert BICYCLE[:60].replace("'", "&#39;") in page.text  # what was pasted is not lost
 
     def test_a_file_that_unpacks_to_very_much_falls_alone(self, client: TestClient) -> None:
         bomb = docx("word " * 100 + "\n" * 20)

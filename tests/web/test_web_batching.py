@@ -23,8 +23,7 @@ from adhominem.web import batching
 from adhominem.web.app import create_app
 from adhominem.web.batching import Job, WithLevs, Worker, cost
 from adhominem.web.failures import BrokenOffError, RequestError
-from adhominem.web.limits import Limits
-from adhominem.web.places import client_asking
+from adhominem.web.limits import Limits, client_asking
 from adhominem.web.service import Service, _answer
 
 

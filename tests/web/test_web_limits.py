@@ -7,9 +7,7 @@ import asyncio
 import pytest
 
 from adhominem.web.failures import RequestError
-from adhominem.web.fair_queue import FairQueue
-from adhominem.web.limits import Limits
-from adhominem.web.places import Pace, Places, client_of
+from adhominem.web.limits import FairQueue, Limits, Pace, Places, client_of
 
 
 @pytest.mark.parametrize(
