@@ -88,7 +88,7 @@ class Job(Generic[Result]):
 
     @property
     def is_long(self) -> bool:
-        """Whether it takes several rounds, or most of one."""
+        """Whether the job takes several rounds, or most of one."""
         return self.left > _AT_ONCE // _LITTLE
 
     def take(self, most: int, at_least: int) -> Sequence[Document]:
@@ -157,7 +157,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it takes requests."""
+        """Whether the worker takes jobs."""
         with self._changed:
             self._revive()
             return not self._stopping
@@ -181,9 +181,9 @@ class Worker:
             waiting = [other for other in self._jobs if not other.answer.done()]
             of_client = [other for other in waiting if job.client and other.client == job.client]
             if len(of_client) >= self._limits.waiting_of_client:
-                waiting = _without_last(of_client, job, waiting)
+                waiting.remove(_refuse_last([job, *of_client]))
             elif len(waiting) >= self._limits.waiting:
-                waiting = _without_last(waiting, job, waiting)
+                waiting.remove(_refuse_last([job, *waiting]))
             self._jobs = [*waiting, job]
             self._changed.notify()
         return job.answer
@@ -228,7 +228,7 @@ class Worker:
         return bool(jobs)
 
     def _next(self) -> list[Job[Any]]:
-        """The jobs that are due first, and one of the long ones; waits for one. [] at the end."""
+        """Wait for jobs: those that are due first, and one of the long ones. [] at the end."""
         with self._changed:
             self._jobs = [job for job in self._jobs if not job.answer.done()]
             while not self._jobs and not self._stopping:
@@ -259,12 +259,10 @@ class Worker:
                 job.end(self._verifier)
 
 
-def _without_last(
-    among: Sequence[Job[Any]], new: Job[Any], waiting: Sequence[Job[Any]]
-) -> list[Job[Any]]:
-    """Those that wait, less the one that is due last, which is refused; be it the new one."""
-    last = max(among, key=lambda job: job.due)
-    if last.due <= new.due:
+def _refuse_last(jobs: Sequence[Job[Any]]) -> Job[Any]:
+    """The job that is due last, which is refused; the first is new, and refused by an error."""
+    last = max(jobs, key=lambda job: job.due)
+    if last is jobs[0]:
         raise busy()
     last.fail(busy())
-    return [job for job in waiting if job is not last]
+    return last

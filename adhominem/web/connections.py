@@ -202,7 +202,10 @@ class Connection(H11Protocol):
 
 
 def _make_room(among: Iterable[Connection]) -> bool:
-    """Whoever has waited longest goes: an honest newcomer sends its headers at once."""
+    """End the connection that has waited longest; whether there was one.
+
+    An honest newcomer sends its headers at once.
+    """
     waiting = [connection for connection in among if connection.waiting_since is not None]
     if waiting:
         min(waiting, key=lambda connection: connection.waiting_since or 0.0).make_way()
@@ -210,7 +213,7 @@ def _make_room(among: Iterable[Connection]) -> bool:
 
 
 def _open_files(limits: Limits) -> int:
-    """How many files this process may have open, after asking for enough."""
+    """How many files this process may have open; the limit is raised first, if it can be."""
     try:
         import resource
     except ImportError:

@@ -11,12 +11,12 @@ import logging
 import re
 import time
 import traceback
-from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import unquote
 
 from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import adhominem
@@ -106,12 +106,14 @@ class Guard:
         async with self._places.receive(client) as receiving:
             body = bytearray()
             try:
-                async for chunk in _chunks(receive):
+                async for chunk in Request(scope, receive).stream():
                     self._check_size(len(body) + len(chunk))
                     self._places.hold(receiving, len(chunk))
                     body += chunk
-            except BaseException:
+            except BaseException as error:
                 self._places.let_go(receiving)
+                if isinstance(error, ClientDisconnect):
+                    raise RequestError(400, "Disconnected", "the request breaks off") from None
                 raise
         try:
             with self._places.work(client):
@@ -146,16 +148,6 @@ def _in_origin_form(scope: Scope) -> Scope:
 def _said_size(headers: Headers) -> int:
     said = headers.get("content-length", "0")
     return int(said) if said.isdecimal() and len(said) <= 20 else 0
-
-
-async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise RequestError(400, "Disconnected", "the request breaks off")
-        more = message.get("more_body", False)
-        yield message.get("body", b"")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -178,10 +178,8 @@ class Places:
 
     def let_go(self, receiving: Receiving) -> None:
         """Count the bytes of a body no longer: they are not kept."""
-        self._held[receiving.client] -= receiving.counted
+        self._held -= Counter({receiving.client: receiving.counted})  # without those that have 0
         receiving.counted = 0
-        if not self._held[receiving.client]:
-            del self._held[receiving.client]
 
     @contextmanager
     def work(self, client: str) -> Iterator[None]:
@@ -195,9 +193,7 @@ class Places:
             yield
         finally:
             client_asking.reset(known)
-            self._working[client] -= 1
-            if not self._working[client]:
-                del self._working[client]
+            self._working -= Counter({client: 1})
 
     def _receiving_from(self, client: str) -> list[Receiving]:
         return [other for other in self._receiving if other.client == client]

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adhominem.explain.explanation import Explanation
 from adhominem.explain.texts import explain_texts
@@ -43,6 +43,15 @@ class Case:
     def documents(self) -> list[Document]:
         """The texts of both sides."""
         return [exhibit.document for exhibit in (*self.first, *self.second)]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How to compare, as the library's functions take it."""
+        return {
+            "population": self.population,
+            "prior_same_author": self.prior_same_author,
+            "delta": self.delta,
+        }
 
 
 @dataclass(frozen=True)
@@ -113,31 +122,18 @@ class Service:
     async def verify(self, case: Case, on_progress: Progress = no_progress) -> Verification:
         """What `Verifier.verify` says of a case."""
         self._check(case.documents, self.limits.characters, "the texts")
-
-        def finish(verifier: WithLevs, on_progress: Progress) -> Verification:
-            return verifier.verify(
-                case.first,
-                case.second,
-                population=case.population,
-                prior_same_author=case.prior_same_author,
-                delta=case.delta,
-            )
-
-        return await self._encoded(case.documents, finish, on_progress)
+        return await self._encoded(
+            case.documents,
+            lambda verifier, _: verifier.verify(case.first, case.second, **case.settings),
+            on_progress,
+        )
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
         """What `explain_texts` says of a case."""
 
         def finish(verifier: WithLevs, on_progress: Progress) -> Explanation:
-            return explain_texts(
-                verifier,
-                case.first,
-                case.second,
-                population=case.population,
-                prior_same_author=case.prior_same_author,
-                delta=case.delta,
-                on_progress=on_progress,
-            )
+            sides = case.first, case.second
+            return explain_texts(verifier, *sides, **case.settings, on_progress=on_progress)
 
         return await self._explained(case, finish, on_progress)
 
@@ -152,10 +148,7 @@ class Service:
                 case.first,
                 case.second,
                 population=case.population,
-                population_source=heading.population_source,
-                prior_same_author=heading.prior_same_author,
-                case=heading.case,
-                examiner=heading.examiner,
+                **vars(heading),
                 model=self._model,
                 on_progress=on_progress,
             )

@@ -69,7 +69,7 @@ def service(model: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
     real, rng = Verifier.encode, random.Random(0)
 
     def encode(self: Verifier, documents: Sequence[Any], **options: Any) -> Any:
-        if any(PANIC in getattr(each, "text", each) for each in documents):
+        if any(PANIC in getattr(document, "text", document) for document in documents):
             raise rng.choice(ENDINGS)
         return real(self, documents, **options)
 
@@ -252,8 +252,8 @@ def shots(rng: random.Random, tried: Counter[str]) -> bytes:
         return request(noise(rng), f"/{SECRET}", token=token, more=any_headers(rng))
     if kind == 7:
         return noise(rng) + rng.choice([b"", b"\r\n\r\n"])
-    asked = {"first": f"{PANIC} {SECRET}", "second": GARDEN}
-    return request(json.dumps(asked).encode(), rng.choice(["/api/verify", "/api/explain"]))
+    body = {"first": f"{PANIC} {SECRET}", "second": GARDEN}
+    return request(json.dumps(body).encode(), rng.choice(["/api/verify", "/api/explain"]))
 
 
 # --- what must hold -------------------------------------------------------------------------------
@@ -313,9 +313,9 @@ def test_it_goes_on_answers_the_honest_and_tells_nothing(
     assert grown < 200e6
     captured = capfd.readouterr()
     logged = [
-        each.getMessage()
-        for each in caplog.records
-        if each.name.startswith(("adhominem", "uvicorn", "asyncio"))
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith(("adhominem", "uvicorn", "asyncio"))
     ]
     everything = "\n".join([*logged, captured.out, captured.err])
     for secret in (SECRET, PANIC, GARDEN[:30], BICYCLE[:30], TOKEN):
@@ -364,8 +364,8 @@ def test_who_sends_slowly_or_half_keeps_nobody_out(
                 assert told["log_bayes_factor"] == pytest.approx(expected, abs=1e-3)
         finally:
             stop.set()
-        for each in holding:
-            each.result(60)
+        for future in holding:
+            future.result(60)
     _still_well(service, address, expected, threads)
     attack.tried("requests", opened["requests"])
 
