@@ -34,13 +34,9 @@ _ABOUT = """Were two texts written by the same person, and how strong is the evi
 
 The answers are those of `adhominem verify --json`. Texts are neither stored nor logged."""
 # FastAPI can tell a collector of telemetry of errors, with their messages: they may quote a text.
-_NO_TELEMETRY: Any = {
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-    "auto_configure": False,
-}
+_NO_TELEMETRY: Any = dict.fromkeys(
+    ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
+)
 
 
 def create_app(service: Service, access: Access | None = None) -> FastAPI:

@@ -34,26 +34,22 @@ class Connections:
         self.limits = limits
         self._most = min(limits.connections, max(16, _open_files(limits) - _KEPT_FILES))
         self._open: dict[str, set[Connection]] = {}
-        self._count = 0
 
     def add(self, connection: Connection) -> bool:
         """Take a connection in; whether there is room for it, be it made."""
-        of_client = self._open.setdefault(connection.from_client, set())
+        of_client = self._open.get(connection.from_client, set())
         room = True
         if len(of_client) >= self.limits.connections_of_client:
             room = _make_room(of_client)
-        elif self._count >= self._most:
+        elif sum(map(len, self._open.values())) >= self._most:
             room = _make_room(itertools.chain.from_iterable(self._open.values()))
-        of_client.add(connection)
-        self._count += 1
+        self._open.setdefault(connection.from_client, set()).add(connection)
         return room
 
     def discard(self, connection: Connection) -> None:
         """Forget a connection that has ended."""
         of_client = self._open.get(connection.from_client, set())
-        if connection in of_client:
-            of_client.remove(connection)
-            self._count -= 1
+        of_client.discard(connection)
         if not of_client:
             self._open.pop(connection.from_client, None)
 

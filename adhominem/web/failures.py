@@ -1,14 +1,21 @@
-"""Errors as answers: which status an error has, and what is said of it."""
+"""Errors as answers: which status an error has, and what is said of it; and what is logged."""
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from fastapi.responses import Response
 
+import adhominem
 from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
 from adhominem.strict_json import strict_json
+
+logger = logging.getLogger("adhominem.web")
+_PACKAGE = Path(adhominem.__file__).parent
 
 
 class RequestError(AdHominemError):
@@ -48,16 +55,6 @@ def busy() -> RequestError:
     )
 
 
-def too_slow(seconds: float) -> RequestError:
-    """The error for an answer that did not come in time."""
-    return RequestError(
-        504,
-        "TimeLimit",
-        f"the answer took longer than {seconds:g} s, and was given up; send fewer or shorter "
-        "texts, or start the server with a larger --timeout",
-    )
-
-
 def as_request_error(error: BaseException) -> RequestError:
     """Any error as an answer; of one that nobody raised on purpose, only its type is told."""
     if isinstance(error, RequestError):
@@ -70,6 +67,14 @@ def as_request_error(error: BaseException) -> RequestError:
     return RequestError(
         500, "InternalError", f"the server failed ({name}); this is a fault of AdHominem"
     )
+
+
+def place_of(error: BaseException) -> str:
+    """An error's type and where in our code it was raised: its message may hold a text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    places = [f" at {Path(frame.filename).name}:{frame.lineno}" for frame in ours or frames]
+    return f"{type(error).__name__}{places[-1] if places else ''}"
 
 
 def error_json(error: RequestError) -> dict[str, Any]:

@@ -23,9 +23,8 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web.access import LINES, Access
 from adhominem.web.batching import Progress
-from adhominem.web.failures import as_request_error, error_json, json_bytes
+from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
 from adhominem.web.form_fields import NO_PRIOR, FormFields, parse_form, read_fields
-from adhominem.web.guard import logger, place_of
 from adhominem.web.pages import explained, form_page, verdict
 from adhominem.web.service import Case, Heading, Service
 from adhominem.web.uploads import FileReader

@@ -7,11 +7,8 @@ body, not the query, not the path, not an error's message.
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import time
-import traceback
-from pathlib import Path
 from urllib.parse import unquote
 
 from fastapi.responses import Response
@@ -19,12 +16,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-import adhominem
 from adhominem.web.access import Access
-from adhominem.web.failures import RequestError, as_request_error, error_response, too_large
+from adhominem.web.failures import (
+    RequestError,
+    as_request_error,
+    error_response,
+    logger,
+    place_of,
+    too_large,
+)
 from adhominem.web.limits import Limits, Places, client_of
-
-logger = logging.getLogger("adhominem.web")
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -43,7 +44,6 @@ SECURITY_HEADERS = {
 }
 HEALTH = "/health"
 _ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
-_PACKAGE = Path(adhominem.__file__).parent
 
 
 class Guard:
@@ -174,11 +174,3 @@ async def _refuse(error: RequestError, scope: Scope, receive: Receive, send: Sen
 
         response = error_page(error)
     await response(scope, receive, send)
-
-
-def place_of(error: BaseException) -> str:
-    """An error's type and where in our code it was raised: its message may hold a text."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
-    places = [f" at {Path(frame.filename).name}:{frame.lineno}" for frame in ours or frames]
-    return f"{type(error).__name__}{places[-1] if places else ''}"

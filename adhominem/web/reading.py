@@ -37,7 +37,10 @@ def read_files(names: list[str], sizes: list[int], data: BinaryIO) -> dict[str, 
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                texts += [_row(exhibit) for exhibit in _read(data.read(size), path, name, notes)]
+                for exhibit in _read(data.read(size), path, name, notes):
+                    document = exhibit.document
+                    row = {"text": document.text, "name": document.id, "topic": document.topic}
+                    texts.append({**row, "sha256": exhibit.sha256})
         except MissingExtraError as error:
             return _failure(type(error).__name__, str(error))
         except TooLargeError as error:
@@ -64,16 +67,6 @@ def _read(data: bytes, path: Path, name: str, notes: list[str]) -> Iterator[Exhi
     for document in documents_in(data, path, skipped=skipped):
         yield Exhibit.of(Document(text=document.text, id=document.id, topic=document.topic), name)
     notes += [_named(str(error), path, name) for error in skipped]
-
-
-def _row(exhibit: Exhibit) -> dict[str, str]:
-    document = exhibit.document
-    return {
-        "text": document.text,
-        "name": document.id,
-        "topic": document.topic,
-        "sha256": exhibit.sha256,
-    }
 
 
 def _named(message: str, path: Path, name: str) -> str:

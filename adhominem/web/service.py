@@ -20,7 +20,7 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Levs, Verifier, load
 from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost, no_progress
-from adhominem.web.failures import RequestError, too_large, too_slow
+from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
@@ -117,7 +117,12 @@ class Service:
             async with asyncio.timeout(self.limits.seconds):
                 yield
         except TimeoutError:
-            raise too_slow(self.limits.seconds) from None
+            raise RequestError(
+                504,
+                "TimeLimit",
+                f"the answer took longer than {self.limits.seconds:g} s, and was given up; send "
+                "fewer or shorter texts, or start the server with a larger --timeout",
+            ) from None
 
     async def verify(self, case: Case, on_progress: Progress = no_progress) -> Verification:
         """What `Verifier.verify` says of a case."""

@@ -27,8 +27,8 @@ from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
 from adhominem.web import api, failures
 from adhominem.web.access import Access, is_loopback
 from adhominem.web.app import create_app
-from adhominem.web.failures import RequestError, as_request_error, json_bytes
-from adhominem.web.guard import SECURITY_HEADERS, Guard, place_of
+from adhominem.web.failures import RequestError, as_request_error, json_bytes, place_of
+from adhominem.web.guard import SECURITY_HEADERS, Guard
 from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Upload
@@ -688,6 +688,12 @@ class TestForm:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
         assert done.returncode == 1
         assert b"MemoryError" in done.stderr
+
+    def test_files_with_more_text_than_is_compared_are_refused(self) -> None:
+        limits = Limits(characters=10, population_characters=10)
+        with pytest.raises(RequestError, match="hold more text than is compared") as refused:
+            asyncio.run(FileReader(limits).read([Upload("long.txt", GARDEN.encode())]))
+        assert refused.value.status == 413
 
     def test_nothing_of_an_upload_touches_the_disk(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

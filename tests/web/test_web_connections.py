@@ -255,6 +255,23 @@ def test_a_request_may_be_for_a_whole_address(
         assert connection.recv(12).decode() == f"HTTP/1.1 {status}"
 
 
+def test_a_client_whose_only_connection_makes_room_is_counted_still() -> None:
+    opened = connections.Connections(Limits(requests=4, per_client=4))
+
+    class Fake:
+        def __init__(self, from_client: str, waiting_since: float | None) -> None:
+            self.from_client, self.waiting_since = from_client, waiting_since
+
+        def make_way(self) -> None:
+            opened.discard(self)  # type: ignore[arg-type]
+
+    busy = [Fake(f"client {number}", None) for number in range(15)]
+    waiting, newcomer, refused = Fake("a", 1.0), Fake("a", None), Fake("a", 2.0)
+    room = [opened.add(fake) for fake in (*busy, waiting, newcomer, refused)]  # type: ignore[arg-type]
+    assert room == [True] * 17 + [False]
+    assert opened._open["a"] == {newcomer, refused}
+
+
 def test_tiny_chunks_are_cut_off(model: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_MOST_PARSING", 0.2)
     head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
