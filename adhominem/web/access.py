@@ -16,6 +16,8 @@ from starlette.datastructures import Headers
 from adhominem.errors import OptionError
 from adhominem.web.failures import RequestError
 
+LINES = "application/x-ndjson"  # what the page's script accepts
+_PAGE = "text/html"  # what a browser accepts
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 _FOR_PROGRAMS = "Bearer"
@@ -31,7 +33,7 @@ class Access:
 
     @classmethod
     def of(cls, host: str, token: str = "", names: Sequence[str] = ()) -> Access:
-        """For a server that listens on `host`; `names` are further names of it.
+        """The rules of a server that listens on `host`; `names` are further names of it.
 
         On loopback, only pages of this machine may ask: any page in the user's browser could send
         requests here under a name of its own, which it has made to lead to this machine.
@@ -71,16 +73,23 @@ class Access:
 
     def check_token(self, headers: Headers) -> None:
         """Refuse a wrong token, in the same time however much of it is right."""
-        if self.token and not compare_digest(token_of(headers).encode(), self.token.encode()):
-            # The page's script asks for lines, and has a field for the token.
-            by_form = "text/html" in headers.get("accept", "")
-            raise RequestError(
-                401,
-                "WrongToken",
-                "the server wants a token: send it as 'Authorization: Bearer TOKEN', or as the "
-                "password, with any name, where a browser asks for one",
-                {"WWW-Authenticate": _FOR_BROWSERS if by_form else _FOR_PROGRAMS},
+        if not self.token or compare_digest(token_of(headers).encode(), self.token.encode()):
+            return
+        # The script has a field for the token; without it, the browser asks for a password.
+        accepted = headers.get("accept", "")
+        message = (
+            "the server wants a token: send it as 'Authorization: Bearer TOKEN', or as the "
+            "password of Basic authentication, with any name"
+        )
+        if LINES in accepted:
+            message = "this is not the token of this server; whoever runs it can tell you the token"
+        elif _PAGE in accepted:
+            message = (
+                "the server wants a token, which whoever runs it can tell you; go back, send the "
+                "form again, and enter the token as the password, with any name"
             )
+        challenge = _FOR_BROWSERS if _PAGE in accepted else _FOR_PROGRAMS
+        raise RequestError(401, "WrongToken", message, {"WWW-Authenticate": challenge})
 
 
 def token_of(headers: Headers) -> str:
@@ -98,7 +107,7 @@ def token_of(headers: Headers) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens there."""
+    """Whether only this machine can reach a server that listens on `host`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -112,7 +121,7 @@ def _opens(headers: Headers, method: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    """Without the port; nothing if it is no name and port alone, as browsers send it."""
+    """A host without its port; "" if it is not a name and port alone, as browsers send it."""
     if not _HOST.fullmatch(host):
         return ""
     try:

@@ -16,7 +16,6 @@ from adhominem.errors import AdHominemError
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.access import Access
 from adhominem.web.api import api_router
-from adhominem.web.assets import STATIC, example, read_asset
 from adhominem.web.failures import (
     RequestError,
     as_request_error,
@@ -24,8 +23,9 @@ from adhominem.web.failures import (
     json_response,
 )
 from adhominem.web.form import Comparer
+from adhominem.web.form_fields import FormFields
 from adhominem.web.guard import Guard
-from adhominem.web.pages import Filled, docs_page
+from adhominem.web.pages import STATIC, docs_page, example, read_static
 from adhominem.web.service import Service
 
 _MOST_PROBLEMS = 3  # of a request, named in one message
@@ -34,13 +34,9 @@ _ABOUT = """Were two texts written by the same person, and how strong is the evi
 
 The answers are those of `adhominem verify --json`. Texts are neither stored nor logged."""
 # FastAPI can tell a collector of telemetry of errors, with their messages: they may quote a text.
-_NO_TELEMETRY: Any = {
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-    "auto_configure": False,
-}
+_NO_TELEMETRY: Any = dict.fromkeys(
+    ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
+)
 
 
 def create_app(service: Service, access: Access | None = None) -> FastAPI:
@@ -63,8 +59,8 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
         telemetry=_NO_TELEMETRY,  # of the versions that have it
     )
     app.add_middleware(Guard, access=access, limits=service.limits)
-    app.add_exception_handler(RequestValidationError, _refuse_request)
-    app.add_exception_handler(HTTPException, _refuse_http)
+    app.add_exception_handler(RequestValidationError, _refuse)
+    app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(AdHominemError, _refuse)
     app.include_router(api_router(service))
     _add_pages(app, Comparer(service, access))
@@ -72,13 +68,14 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
 
 
 def _add_pages(app: FastAPI, comparer: Comparer) -> None:
-    made = {"heat_map.css": (STYLE, "text/css"), "heat_map.js": (SCRIPT, "text/javascript")}
-    made |= {name: (read_asset(name), media_type) for name, media_type in STATIC.items()}
+    static_files = {name: (read_static(name), media_type) for name, media_type in STATIC.items()}
+    static_files["heat_map.css"] = STYLE, "text/css"
+    static_files["heat_map.js"] = SCRIPT, "text/javascript"
 
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
         first, second = example(request.query_params.get("example", ""))
-        return comparer.show(Filled(first=first, second=second))
+        return comparer.show(FormFields(pasted={"first": [first], "second": [second]}))
 
     @app.post("/", include_in_schema=False)
     async def compare(request: Request) -> Response:
@@ -86,57 +83,48 @@ def _add_pages(app: FastAPI, comparer: Comparer) -> None:
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:
-        if name not in made:
+        if name not in static_files:
             raise HTTPException(404)
-        text, media_type = made[name]
+        text, media_type = static_files[name]
         return Response(text, media_type=media_type)
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> HTMLResponse:
-        return docs_page(app.openapi(), _address(request))
+        # The server's address as it stands in the client's browser, be there a proxy.
+        secure = request.headers.get("x-forwarded-proto") == "https"  # for show alone
+        host = request.headers.get("host") or "{}:{}".format(*request.scope["server"])
+        return docs_page(app.openapi(), f"{'https' if secure else 'http'}://{host}")
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
         return json_response(app.openapi())
 
 
-def _address(request: Request) -> str:
-    """Where the client has found the server: what stands in its browser, be there a proxy."""
-    secure = request.headers.get("x-forwarded-proto") == "https"  # as proxies say; for show alone
-    host = request.headers.get("host") or "{}:{}".format(*request.scope["server"])
-    return f"{'https' if secure else 'http'}://{host}"
-
-
 async def _refuse(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError):
+        error = _validation_error(error)
+    elif isinstance(error, HTTPException):
+        names = {404: "NotFound", 405: "MethodNotAllowed", 413: "TooLarge"}
+        name = names.get(error.status_code, "WrongRequest")
+        message = str(error.detail).lower()
+        error = RequestError(error.status_code, name, message, error.headers)
     return error_response(as_request_error(error))
 
 
-async def _refuse_request(request: Request, error: Exception) -> Response:
-    """Where in the request, and what; never what stands there, which may be a text."""
-    assert isinstance(error, RequestValidationError)
+def _validation_error(error: RequestValidationError) -> RequestError:
+    """Where in the request something is wrong, and what; never what stands there, maybe a text."""
     problems = error.errors()
-    if any(each["type"] == "json_invalid" for each in problems):
-        return error_response(RequestError(400, "BrokenJson", "the body is not JSON"))
-    said = [
-        f"{'.'.join(_short(part) for part in each['loc'] if part != 'body') or 'the body'}: "
-        f"{each['msg']}"
-        for each in problems[:_MOST_PROBLEMS]
-    ]
-    more = len(problems) - len(said)
-    message = "; ".join(said) + (f"; and {more} more" if more else "")
-    return error_response(RequestError(422, "WrongRequest", message))
+    if any(problem["type"] == "json_invalid" for problem in problems):
+        return RequestError(400, "BrokenJson", "the body is not JSON")
+    told = []
+    for problem in problems[:_MOST_PROBLEMS]:
+        place = ".".join(_short(str(part)) for part in problem["loc"] if part != "body")
+        told.append(f"{place or 'the body'}: {problem['msg']}")
+    if more := len(problems) - len(told):
+        told.append(f"and {more} more")
+    return RequestError(422, "WrongRequest", "; ".join(told))
 
 
-def _short(part: int | str) -> str:
-    """Of a place in a request, which is an unknown field's name, too: not a text put there."""
-    name = str(part)
+def _short(name: str) -> str:
+    """The beginning of a field's name: of an unknown field, it may be a text put there."""
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-
-
-async def _refuse_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    names = {404: "NotFound", 405: "MethodNotAllowed", 413: "TooLarge"}
-    name = names.get(error.status_code, "WrongRequest")
-    return error_response(
-        RequestError(error.status_code, name, str(error.detail).lower(), error.headers)
-    )

@@ -11,10 +11,11 @@ Nothing that a request does ends the thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
@@ -24,10 +25,8 @@ from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, Lev, encoder
 from adhominem.text.document import Document
 from adhominem.verify.verifier import Levs, TokensBy, Verifier
-from adhominem.web.failures import BrokenOffError, busy
-from adhominem.web.guard import logger, place_of
-from adhominem.web.limits import Limits
-from adhominem.web.places import client_asking
+from adhominem.web.failures import BrokenOffError, busy, logger, place_of
+from adhominem.web.limits import Limits, client_asking
 
 Result = TypeVar("Result")
 Progress = Callable[[float], None]
@@ -39,9 +38,9 @@ _A_SECOND = 200_000  # characters of work, about: by how much later the larger o
 
 
 class WithLevs(Verifier):
-    """A verifier that knows the LEVs of some texts already."""
+    """A verifier that knows the LEVs of the texts of a request already."""
 
-    def __init__(self, verifier: Verifier, known: dict[Document, Lev]) -> None:
+    def __init__(self, verifier: Verifier, known: Mapping[str | Document, Lev]) -> None:
         vars(self).update(vars(verifier))
         self._known = known
 
@@ -53,11 +52,13 @@ class WithLevs(Verifier):
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Levs:
         """(documents, lev_size): the LEVs that are known, or all of them encoded anew."""
-        known = [self._known.get(each) for each in documents if isinstance(each, Document)]
-        found = [lev for lev in known if lev is not None]
-        if len(found) < len(documents) or not found:
+        if not documents or not all(text in self._known for text in documents):
             return super().encode(documents, tokens=tokens, on_documents=on_documents)
-        return np.array(found)
+        return np.array([self._known[text] for text in documents])
+
+
+def no_progress(share: float) -> None:
+    """Tell nobody how much of the work is done."""
 
 
 def cost(document: Document) -> int:
@@ -71,11 +72,11 @@ class Job(Generic[Result]):
 
     documents: Sequence[Document]
     finish: Callable[[WithLevs, Progress], Result]
-    on_progress: Progress = lambda share: None
+    on_progress: Progress = no_progress
     work: int = 0  # characters that are worked through at the end
     client: str = ""
     answer: Future[Result] = field(default_factory=Future)
-    levs: dict[Document, Lev] = field(default_factory=dict)
+    levs: dict[str | Document, Lev] = field(default_factory=dict)
     encoded: int = 0
     left: int = field(init=False)  # characters to encode
     due: float = field(init=False)
@@ -86,11 +87,11 @@ class Job(Generic[Result]):
 
     @property
     def is_long(self) -> bool:
-        """Whether it takes several rounds, or most of one."""
+        """Whether the job takes several rounds, or most of one."""
         return self.left > _AT_ONCE // _LITTLE
 
     def take(self, most: int, at_least: int) -> Sequence[Document]:
-        """The next texts, of so much work."""
+        """The next texts to encode: work of `most` characters, or `at_least` so many texts."""
         taken = 0
         for count, document in enumerate(self.documents[self.encoded :]):
             taken += cost(document)
@@ -99,7 +100,7 @@ class Job(Generic[Result]):
         return self.documents[self.encoded :]
 
     def keep(self, documents: Sequence[Document], levs: Sequence[Lev | InputError]) -> None:
-        """The LEVs of texts that were taken; one that has none ends the job."""
+        """Keep the LEVs of texts that were taken; one that has none ends the job."""
         for document, lev in zip(documents, levs, strict=True):
             if isinstance(lev, InputError):
                 return self.fail(lev)
@@ -113,7 +114,7 @@ class Job(Generic[Result]):
                 self.fail(error)
 
     def end(self, verifier: Verifier) -> None:
-        """Do what is left; whoever gave up waiting stops it where it shows its progress."""
+        """Finish the job; whoever gave up waiting stops it where it shows its progress."""
 
         def on_progress(share: float) -> None:
             if self.answer.done():
@@ -129,7 +130,7 @@ class Job(Generic[Result]):
                 self.answer.set_result(result)
 
     def fail(self, error: BaseException) -> None:
-        """The job's answer is an error, of a sort that can be handed on."""
+        """Answer the job with an error, of a sort that can be handed on."""
         if self.answer.done():
             return
         if not isinstance(error, Exception) or isinstance(error, StopIteration | CancelledError):
@@ -155,7 +156,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it takes requests."""
+        """Whether the worker takes jobs."""
         with self._changed:
             self._revive()
             return not self._stopping
@@ -164,10 +165,10 @@ class Worker:
         self,
         documents: Sequence[Document],
         finish: Callable[[WithLevs, Progress], Result],
-        on_progress: Progress = lambda share: None,
+        on_progress: Progress = no_progress,
         work: int = 0,
     ) -> Future[Result]:
-        """The answer to come; cancel it to give up. Where too many wait, one is refused.
+        """The answer to come to a job; cancel it to give up. Where too many wait, one is refused.
 
         `work` is that of `finish`, in characters that it goes through.
         """
@@ -179,9 +180,9 @@ class Worker:
             waiting = [other for other in self._jobs if not other.answer.done()]
             of_client = [other for other in waiting if job.client and other.client == job.client]
             if len(of_client) >= self._limits.waiting_of_client:
-                waiting = _without_last(of_client, job, waiting)
+                waiting.remove(_refuse_last([job, *of_client]))
             elif len(waiting) >= self._limits.waiting:
-                waiting = _without_last(waiting, job, waiting)
+                waiting.remove(_refuse_last([job, *waiting]))
             self._jobs = [*waiting, job]
             self._changed.notify()
         return job.answer
@@ -200,7 +201,7 @@ class Worker:
         self._thread.start()
 
     def _revive(self) -> None:
-        """A thread that has ended all the same is started anew, without what ended it."""
+        """Start a thread anew that has ended all the same, without what ended it."""
         if not self._thread.is_alive() and not self._stopping:
             for job in self._round_of:
                 job.fail(BrokenOffError(RuntimeError()))
@@ -226,7 +227,7 @@ class Worker:
         return bool(jobs)
 
     def _next(self) -> list[Job[Any]]:
-        """The jobs that are due first, and one of the long ones; waits for one. [] at the end."""
+        """Wait for jobs: those that are due first, and one of the long ones. [] at the end."""
         with self._changed:
             self._jobs = [job for job in self._jobs if not job.answer.done()]
             while not self._jobs and not self._stopping:
@@ -249,20 +250,18 @@ class Worker:
                 most, at_least = _AT_ONCE // (_LITTLE if taken else 2), 1
             taken.append(job.take(most, at_least))
             left -= sum(map(cost, taken[-1]))
-        levs = iter(encode([document for some in taken for document in some]))
-        for job, some in zip(jobs, taken, strict=True):
-            job.keep(some, [next(levs) for _ in some])
+        levs = iter(encode(list(chain.from_iterable(taken))))
+        for job, documents in zip(jobs, taken, strict=True):
+            job.keep(documents, list(islice(levs, len(documents))))
         for job in jobs:
             if job.encoded == len(job.documents) and not job.answer.done():
                 job.end(self._verifier)
 
 
-def _without_last(
-    among: Sequence[Job[Any]], new: Job[Any], waiting: Sequence[Job[Any]]
-) -> list[Job[Any]]:
-    """Those that wait, less the one that is due last, which is refused; be it the new one."""
-    last = max(among, key=lambda job: job.due)
-    if last.due <= new.due:
+def _refuse_last(jobs: Sequence[Job[Any]]) -> Job[Any]:
+    """The job that is due last, which is refused; the first is new, and refused by an error."""
+    last = max(jobs, key=lambda job: job.due)
+    if last is jobs[0]:
         raise busy()
     last.fail(busy())
-    return [job for job in waiting if job is not last]
+    return last

@@ -8,6 +8,7 @@ that has waited longest without a request makes it. What is refused here looks l
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 import time
 from collections.abc import Iterable
@@ -16,10 +17,9 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from adhominem.web.failures import RequestError, busy, error_json, json_bytes, too_slowly_sent
+from adhominem.web.failures import RequestError, busy, error_json, json_bytes
 from adhominem.web.guard import SECURITY_HEADERS
-from adhominem.web.limits import Limits
-from adhominem.web.places import Pace, client_of
+from adhominem.web.limits import Limits, Pace, client_of, too_slowly_sent
 
 _AT_ONCE = 1 << 14  # bytes that are parsed in one go: h11 takes its time with tiny chunks
 _MOST_PARSING = 1.0  # seconds of one request's headers and chunks; 16 MiB as they come take 0.1
@@ -28,32 +28,28 @@ _KEPT_FILES = 100  # file descriptors that are not for connections
 
 
 class Connections:
-    """All that are open, by client."""
+    """All connections that are open, by client."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._most = min(limits.connections, max(16, _open_files(limits) - _KEPT_FILES))
         self._open: dict[str, set[Connection]] = {}
-        self._count = 0
 
     def add(self, connection: Connection) -> bool:
-        """Take it in; whether there is room, be it made."""
-        of_client = self._open.setdefault(connection.from_client, set())
+        """Take a connection in; whether there is room for it, be it made."""
+        of_client = self._open.get(connection.from_client, set())
         room = True
         if len(of_client) >= self.limits.connections_of_client:
             room = _make_room(of_client)
-        elif self._count >= self._most:
-            room = _make_room(each for some in self._open.values() for each in some)
-        of_client.add(connection)
-        self._count += 1
+        elif sum(map(len, self._open.values())) >= self._most:
+            room = _make_room(itertools.chain.from_iterable(self._open.values()))
+        self._open.setdefault(connection.from_client, set()).add(connection)
         return room
 
     def discard(self, connection: Connection) -> None:
-        """It has ended."""
+        """Forget a connection that has ended."""
         of_client = self._open.get(connection.from_client, set())
-        if connection in of_client:
-            of_client.remove(connection)
-            self._count -= 1
+        of_client.discard(connection)
         if not of_client:
             self._open.pop(connection.from_client, None)
 
@@ -126,7 +122,7 @@ class Connection(H11Protocol):
             self._stop_timer()
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot be parsed; called where h11's error is being handled."""
+        """Refuse what cannot be parsed; called where h11's error is being handled."""
         error = sys.exc_info()[1]
         status = getattr(error, "error_status_hint", 400)
         self._refuse(
@@ -134,7 +130,7 @@ class Connection(H11Protocol):
         )
 
     def make_way(self) -> None:
-        """For another."""
+        """End this connection, so that there is room for another."""
         self._all.discard(self)
         self.transport.abort()
 
@@ -181,7 +177,7 @@ class Connection(H11Protocol):
             self.transport.abort()
 
     def _refuse(self, error: RequestError) -> None:
-        """An answer to what is no request yet, and the end."""
+        """Answer what is no request yet, and end the connection."""
         if self.transport.is_closing():
             return
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun
@@ -202,16 +198,18 @@ class Connection(H11Protocol):
 
 
 def _make_room(among: Iterable[Connection]) -> bool:
-    """Whoever has waited longest goes: an honest newcomer sends its headers at once."""
-    waiting = [(each.waiting_since, each) for each in among if each.waiting_since is not None]
-    if not waiting:
-        return False
-    min(waiting, key=lambda pair: pair[0])[1].make_way()
-    return True
+    """End the connection that has waited longest; whether there was one.
+
+    An honest newcomer sends its headers at once.
+    """
+    waiting = [connection for connection in among if connection.waiting_since is not None]
+    if waiting:
+        min(waiting, key=lambda connection: connection.waiting_since or 0.0).make_way()
+    return bool(waiting)
 
 
 def _open_files(limits: Limits) -> int:
-    """How many files this process may have open, after asking for enough."""
+    """How many files this process may have open; the limit is raised first, if it can be."""
     try:
         import resource
     except ImportError:

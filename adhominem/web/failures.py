@@ -1,15 +1,21 @@
-"""Errors as answers: which status an error has, and what is said of it."""
+"""Errors as answers: which status an error has, and what is said of it; and what is logged."""
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from fastapi.responses import Response
 
+import adhominem
 from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
 from adhominem.records import strict_json
-from adhominem.web.limits import Limits
+
+logger = logging.getLogger("adhominem.web")
+_PACKAGE = Path(adhominem.__file__).parent
 
 
 class RequestError(AdHominemError):
@@ -35,12 +41,12 @@ class BrokenOffError(AdHominemError):
 
 
 def too_large(message: str) -> RequestError:
-    """More than the limits allow."""
+    """The error for more than the limits allow."""
     return RequestError(413, "TooLarge", message)
 
 
 def busy() -> RequestError:
-    """More requests than can wait."""
+    """The error for more requests than can wait."""
     return RequestError(
         503,
         "Busy",
@@ -49,30 +55,8 @@ def busy() -> RequestError:
     )
 
 
-def too_slow(seconds: float) -> RequestError:
-    """An answer that did not come in time."""
-    return RequestError(
-        504,
-        "TimeLimit",
-        f"the answer took longer than {seconds:g} s, and was given up; send fewer or shorter "
-        "texts, or start the server with a larger --timeout",
-    )
-
-
-def too_slowly_sent(limits: Limits) -> RequestError:
-    """A request whose headers or whose end did not come in time."""
-    return RequestError(
-        408,
-        "SlowRequest",
-        f"the request came too slowly; expected its headers within {limits.header_seconds:g} s, "
-        f"its body with {limits.bytes_a_second:,} bytes/s, and all of it within "
-        f"{limits.seconds:g} s; send it again, with fewer or shorter texts, or start the server "
-        "with a larger --timeout",
-    )
-
-
 def as_request_error(error: BaseException) -> RequestError:
-    """Any error as an answer; of one that nobody raised on purpose, nothing is told."""
+    """Any error as an answer; of one that nobody raised on purpose, only its type is told."""
     if isinstance(error, RequestError):
         return error
     name = error.name if isinstance(error, BrokenOffError) else type(error).__name__
@@ -85,8 +69,16 @@ def as_request_error(error: BaseException) -> RequestError:
     )
 
 
+def place_of(error: BaseException) -> str:
+    """An error's type and where in our code it was raised: its message may hold a text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    places = [f" at {Path(frame.filename).name}:{frame.lineno}" for frame in ours or frames]
+    return f"{type(error).__name__}{places[-1] if places else ''}"
+
+
 def error_json(error: RequestError) -> dict[str, Any]:
-    """The one form of all errors."""
+    """The one form of all errors in JSON."""
     return {"error": {"type": error.name, "message": str(error)}}
 
 

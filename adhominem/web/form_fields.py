@@ -1,60 +1,64 @@
-"""The fields of the page's form."""
+"""The page's form as it is sent: `multipart/form-data` by RFC 7578, of a body in memory.
+
+All text in it is UTF-8, whatever charset it is said to have. What cannot be understood is refused,
+and not left out: a part may be evidence. A body is cut at its boundary by searches that are as fast
+as memory, and at most so often as it may have parts.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
+from urllib.parse import unquote
 
-from adhominem.web.failures import RequestError
-from adhominem.web.multipart import Part
-from adhominem.web.pages import Filled
-from adhominem.web.uploads import Upload, uploads_of
+from adhominem.web.failures import RequestError, too_large
+from adhominem.web.uploads import Upload
 
+SIDES = ("first", "second")
+NO_PRIOR = "0.5"  # what the form begins with: nobody has stated it
 _FILES = ("first_file", "second_file", "population")
 _TEXTS = ("first_text", "second_text")
 _ONCE = (
     *("first_topic", "second_topic", "prior", "server_population"),
     *("explain", "report", "case", "examiner"),
 )
-_LONGEST_NAME = 40  # characters of a field's name that are shown
+_LONGEST_FIELD_NAME = 40  # characters that are shown
+_LONGEST_FILE_NAME = 200
+_LONGEST_BOUNDARY = 70  # by RFC 2046
+_LONGEST_HEADERS = 8 << 10  # bytes of a part's headers
+_BOUNDARY = re.compile(r'boundary=(?:"([^"]*)"|([^\s";]*))', re.IGNORECASE)
+# Browsers and curl quote, .NET does not; older Python programs send names abroad as filename*.
+_PARAMETER = re.compile(rb';[ \t]*([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))[ \t]*')
+_EXTENDED = re.compile(r"utf-8'[^']*'(.*)", re.IGNORECASE)
+_UNPACKED = (b"binary", b"8bit", b"7bit")
+_ESCAPED = re.compile(r'\\(["\\])')
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormFields:
-    """A form as it was sent."""
+    """What the form holds, as it was sent or is to be shown."""
 
-    pasted: dict[str, list[str]]  # by side
-    files: dict[str, list[Upload]]
-    topics: dict[str, str]
-    prior: str
-    population: list[Upload]
-    server_population: bool
-    explain: bool
-    report: bool  # alone: the rest was told before
-    case: str  # what the report is headed with
-    examiner: str
+    pasted: dict[str, list[str]] = field(default_factory=dict)  # by side
+    files: dict[str, list[Upload]] = field(default_factory=dict)  # by side; never shown again
+    topics: dict[str, str] = field(default_factory=dict)  # by side
+    prior: str = NO_PRIOR
+    population: Sequence[Upload] = ()
+    server_population: bool = False
+    explain: bool = True
+    report: bool = False  # alone: the rest was told before
+    case: str = ""  # what the report is headed with
+    examiner: str = ""
 
     @property
     def labels(self) -> list[str]:
-        """What is no text."""
+        """All that is typed and is not a text."""
         return [*self.topics.values(), self.prior, self.case, self.examiner]
 
     @property
-    def filled(self) -> Filled:
-        """The form as it is shown again; files have to be chosen anew."""
-        return Filled(
-            first="\n\n".join(self.pasted["first"]),
-            second="\n\n".join(self.pasted["second"]),
-            first_topic=self.topics["first"],
-            second_topic=self.topics["second"],
-            prior=self.prior,
-            explain=self.explain,
-        )
-
-    @property
     def prior_same_author(self) -> float:
-        """The prior as a number."""
+        """The prior as a number; an error if it is none."""
         try:
             prior = float(self.prior.replace(",", "."))
         except ValueError:
@@ -66,37 +70,133 @@ class FormFields:
         return prior
 
 
-def read_asked(form: Sequence[Part]) -> FormFields:
+@dataclass(frozen=True)
+class Part:
+    """A field or a file of a form."""
+
+    name: str
+    filename: str | None  # None: a field
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The value of a field."""
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise _unreadable("expected UTF-8") from None
+
+
+def read_fields(parts: Sequence[Part]) -> FormFields:
     """What the fields of the form hold; one that is not known is refused: it may be evidence."""
-    names = [part.name for part in form]
-    for part in form:
+    names = [part.name for part in parts]
+    for part in parts:
         is_file = part.name in _FILES
         if not is_file and (part.name not in (*_TEXTS, *_ONCE) or part.filename is not None):
-            raise _wrong(f"the field '{part.name[:_LONGEST_NAME]}' is not known, or not for files")
+            name = part.name[:_LONGEST_FIELD_NAME]
+            raise _wrong(f"the field '{name}' is not known, or not for files")
         if part.name in _ONCE and names.count(part.name) > 1:
             raise _wrong(f"the field '{part.name}' comes twice")
 
-    def strings(field: str) -> list[str]:
-        return [part.text for part in form if part.name == field]
+    def strings(name: str) -> list[str]:
+        return [part.text for part in parts if part.name == name]
 
-    sides = ("first", "second")
+    def line(name: str) -> str:
+        return "".join(strings(name)).strip()
+
+    def uploads(name: str) -> list[Upload]:
+        return [  # of a field that was left empty, none
+            Upload((part.filename or "a file without a name")[-_LONGEST_FILE_NAME:], part.data)
+            for part in parts
+            if part.name == name and (part.filename or part.data)
+        ]
+
     return FormFields(
         # A form sends \r\n for each line end that somebody typed.
         pasted={
             side: [text.replace("\r\n", "\n") for text in strings(f"{side}_text") if text.strip()]
-            for side in sides
+            for side in SIDES
         },
-        files={side: uploads_of(form, f"{side}_file") for side in sides},
-        topics={side: " ".join(strings(f"{side}_topic")).strip() for side in sides},
-        prior="".join(strings("prior")).strip() or Filled.prior,
-        population=uploads_of(form, "population"),
-        server_population="yes" in strings("server_population"),
-        explain="yes" in strings("explain"),
-        report="yes" in strings("report"),
-        case=" ".join(strings("case")).strip(),
-        examiner=" ".join(strings("examiner")).strip(),
+        files={side: uploads(f"{side}_file") for side in SIDES},
+        topics={side: line(f"{side}_topic") for side in SIDES},
+        prior=line("prior") or NO_PRIOR,
+        population=uploads("population"),
+        server_population=line("server_population") == "yes",
+        explain=line("explain") == "yes",
+        report=line("report") == "yes",
+        case=line("case"),
+        examiner=line("examiner"),
     )
+
+
+def parse_form(body: bytes, content_type: str, most_parts: int) -> list[Part]:
+    """The parts of a form, in order."""
+    boundary = _boundary_of(content_type)
+    # The first boundary has no line before it, which is made up here.
+    pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, most_parts + 2)
+    if len(pieces) > most_parts + 2:
+        raise too_large(f"the form has too many parts; expected at most {most_parts:,}")
+    parts: list[Part] = []
+    for piece in pieces[1:]:
+        if piece.startswith(b"--"):
+            return parts
+        parts.append(_part(piece))
+    raise _unreadable("it has no end")
+
+
+def _boundary_of(content_type: str) -> bytes:
+    """What stands between the parts of a body."""
+    if not content_type.lower().startswith("multipart/form-data"):
+        raise RequestError(415, "WrongForm", "expected a form as multipart/form-data")
+    match = _BOUNDARY.search(content_type)
+    boundary = (match[1] or match[2] or "") if match else ""
+    if not 0 < len(boundary) <= _LONGEST_BOUNDARY:
+        raise _unreadable(f"expected a boundary of 1 to {_LONGEST_BOUNDARY} characters")
+    return boundary.encode("latin-1")
+
+
+def _part(piece: bytes) -> Part:
+    line_end = piece.find(b"\r\n", 0, _LONGEST_HEADERS)
+    end = piece.find(b"\r\n\r\n", 0, _LONGEST_HEADERS)
+    if line_end < 0 or piece[:line_end].strip(b" \t") or end < 0:
+        raise _unreadable("a part has no headers, or very long ones")
+    headers = {}
+    for line in piece[line_end + 2 : end].split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        headers[name.strip().lower()] = value.strip()
+    if headers.get(b"content-transfer-encoding", b"binary").lower() not in _UNPACKED:
+        raise _unreadable("a part is packed; send it as it is")
+    given = _parameters(headers.get(b"content-disposition", b""))
+    if "name" not in given:
+        raise _unreadable("a part has no name")
+    filename = given.get("filename")
+    if "filename*" in given:
+        extended = _EXTENDED.fullmatch(given["filename*"])
+        if not extended:
+            raise _unreadable("the name of a file is not in UTF-8")
+        filename = unquote(extended[1])
+    return Part(given["name"], filename, piece[end + 4 :])
+
+
+def _parameters(disposition: bytes) -> dict[str, str]:
+    """All parameters behind `form-data` in a Content-Disposition header."""
+    parameters, at = {}, len(b"form-data")
+    if disposition[:at].lower() != b"form-data":
+        raise _unreadable("a part has no name")
+    while at < len(disposition):
+        match = _PARAMETER.match(disposition, at)
+        if match is None:
+            raise _unreadable("the name of a part is not written as it should be")
+        at = match.end()
+        name, quoted, plain = match.groups()
+        value = (plain or quoted).decode("utf-8", "replace")
+        parameters[name.decode("ascii").lower()] = value if plain else _ESCAPED.sub(r"\1", value)
+    return parameters
 
 
 def _wrong(what: str) -> RequestError:
     return RequestError(422, "WrongForm", what)
+
+
+def _unreadable(what: str) -> RequestError:
+    return RequestError(400, "WrongForm", f"the form cannot be read: {what}")

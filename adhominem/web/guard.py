@@ -7,23 +7,25 @@ body, not the query, not the path, not an error's message.
 from __future__ import annotations
 
 import asyncio
-import logging
+import re
 import time
-import traceback
-from collections.abc import AsyncIterator
-from pathlib import Path
+from urllib.parse import unquote
 
 from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-import adhominem
 from adhominem.web.access import Access
-from adhominem.web.failures import RequestError, as_request_error, error_response, too_large
-from adhominem.web.limits import Limits
-from adhominem.web.places import Places, client_of
-
-logger = logging.getLogger("adhominem.web")
+from adhominem.web.failures import (
+    RequestError,
+    as_request_error,
+    error_response,
+    logger,
+    place_of,
+    too_large,
+)
+from adhominem.web.limits import Limits, Places, client_of
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -41,11 +43,11 @@ SECURITY_HEADERS = {
     "Cache-Control": "no-store",
 }
 HEALTH = "/health"
-_PACKAGE = Path(adhominem.__file__).parent
+_ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
 
 
 class Guard:
-    """The outermost layer."""
+    """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, *, access: Access, limits: Limits) -> None:
         self._app, self._access, self._limits = app, access, limits
@@ -55,6 +57,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = _in_origin_form(scope)
         began = time.perf_counter()
         status = 0
 
@@ -94,20 +97,23 @@ class Guard:
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RequestError(415, "WrongEncoding", "the body is packed; send it as it is")
         client = client_of(scope)
-        if not _has_body(headers):
+        said_size = _said_size(headers)
+        if not said_size and "transfer-encoding" not in headers:
             with self._places.work(client):
                 await self._app(scope, _replay(b"", receive), send)
             return
-        self._check_size(_said_size(headers))
+        self._check_size(said_size)
         async with self._places.receive(client) as receiving:
             body = bytearray()
             try:
-                async for chunk in _chunks(receive):
+                async for chunk in Request(scope, receive).stream():
                     self._check_size(len(body) + len(chunk))
                     self._places.hold(receiving, len(chunk))
                     body += chunk
-            except BaseException:
+            except BaseException as error:
                 self._places.let_go(receiving)
+                if isinstance(error, ClientDisconnect):
+                    raise RequestError(400, "Disconnected", "the request breaks off") from None
                 raise
         try:
             with self._places.work(client):
@@ -125,8 +131,18 @@ class Guard:
             )
 
 
-def _has_body(headers: Headers) -> bool:
-    return "transfer-encoding" in headers or _said_size(headers) > 0
+def _in_origin_form(scope: Scope) -> Scope:
+    """A request for `http://host/path` as one for `/path` with this host, whatever Host says.
+
+    A program that takes the server for a proxy asks so, and by RFC 9112 every server serves it.
+    """
+    match = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
+    if match is None:
+        return scope
+    host, raw_path = match[1], match[2] or b"/"
+    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    path = unquote(raw_path.decode("ascii"))
+    return {**scope, "path": path, "raw_path": raw_path, "headers": [(b"host", host), *headers]}
 
 
 def _said_size(headers: Headers) -> int:
@@ -134,18 +150,8 @@ def _said_size(headers: Headers) -> int:
     return int(said) if said.isdecimal() and len(said) <= 20 else 0
 
 
-async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise RequestError(400, "Disconnected", "the request breaks off")
-        more = message.get("more_body", False)
-        yield message.get("body", b"")
-
-
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body that was read already, and then what else comes: the end of the connection."""
+    """A `receive` of the body that was read already, and then of what else comes: the end."""
     sent = False
 
     async def again() -> Message:
@@ -168,12 +174,3 @@ async def _refuse(error: RequestError, scope: Scope, receive: Receive, send: Sen
 
         response = error_page(error)
     await response(scope, receive, send)
-
-
-def place_of(error: BaseException) -> str:
-    """An error's type and where in our code it was raised: its message may hold a text."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
-    at = own[-1] if own else frames[-1] if frames else None
-    place = f" at {Path(at.filename).name}:{at.lineno}" if at else ""
-    return f"{type(error).__name__}{place}"

@@ -1,10 +1,29 @@
-"""How much one request may ask for, one client, and all of them together."""
+"""How much one request may ask for, one client, and all together; who gets a place where few are.
+
+A body that comes slowly holds its place only as long as nobody else wants it, and never longer
+than its pace allows. A request that has come in whole has a place of another sort: those who send
+slowly cannot keep out those who do not.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import math
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
+
+from starlette.types import Scope
 
 from adhominem.errors import OptionError
+from adhominem.web.failures import RequestError, busy
+
+client_asking: ContextVar[str] = ContextVar("client_asking", default="")  # whose request it is
+
+_SMALL = 1 << 16  # bytes of a request that are not counted: there is always room for them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,20 +53,234 @@ class Limits:
 
     @property
     def held_bytes(self) -> int:
-        """Of all requests that are being answered."""
+        """Bytes of all requests that are being answered."""
         return 8 * self.bytes
 
     @property
     def waiting_of_client(self) -> int:
-        """Of the places in a queue, those that one address may take."""
+        """Places in a queue that one address may take."""
         return max(1, self.waiting * 3 // 4)
 
     @property
     def connections(self) -> int:
-        """That are open. More than requests: those that wait can always make room."""
+        """Open connections. More than requests: those that wait can always make room."""
         return 4 * self.requests
 
     @property
     def connections_of_client(self) -> int:
-        """Of one address."""
+        """Open connections of one address."""
         return 4 * self.per_client
+
+
+def too_slowly_sent(limits: Limits) -> RequestError:
+    """The error for a request whose headers or whose end did not come in time."""
+    return RequestError(
+        408,
+        "SlowRequest",
+        f"the request came too slowly; expected its headers within {limits.header_seconds:g} s, "
+        f"its body with {limits.bytes_a_second:,} bytes/s, and all of it within "
+        f"{limits.seconds:g} s; send it again, with fewer or shorter texts, or start the server "
+        "with a larger --timeout",
+    )
+
+
+def client_of(scope: Scope) -> str:
+    """Who is counted as one: an address, or the network that a household or a machine has."""
+    host = str((scope.get("client") or ("",))[0])
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not isinstance(address, IPv6Address):
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ip_network(f"{address.packed.hex(':', 2)}/64", strict=False))
+
+
+class Pace:
+    """A deadline that what comes puts off, as far as the lowest rate allows."""
+
+    def __init__(self, limits: Limits, now: float) -> None:
+        self._limits = limits
+        self._last = now + limits.seconds
+        self.deadline = min(now + limits.stall_seconds, self._last)
+
+    def hear(self, size: int, now: float) -> None:
+        """Put the deadline off, since so many bytes have come."""
+        put_off = self.deadline + size / self._limits.bytes_a_second
+        self.deadline = min(put_off, now + self._limits.stall_seconds, self._last)
+
+
+@dataclass(eq=False)
+class Receiving:
+    """A request whose body is coming in."""
+
+    client: str
+    pace: Pace
+    timeout: asyncio.Timeout
+    counted: int = 0  # bytes that are held
+    put_out: bool = False  # another gets its place
+
+
+class Places:
+    """The places of a server, for bodies that come in and for requests that are answered."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._receiving: set[Receiving] = set()
+        self._working: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()  # bytes
+
+    @asynccontextmanager
+    async def receive(self, client: str) -> AsyncIterator[Receiving]:
+        """A place for a body that is still to come; who is furthest behind makes room for it."""
+        now = asyncio.get_running_loop().time()
+        limits = self._limits
+        of_client = self._receiving_from(client)
+        if len(of_client) >= max(1, limits.per_client // 2):
+            self._put_out(of_client, now)
+        elif len(self._receiving) >= max(1, limits.requests // 2):
+            self._put_out(self._receiving, now)
+        pace = Pace(limits, now)
+        receiving = Receiving(client, pace, asyncio.timeout_at(pace.deadline))
+        self._receiving.add(receiving)
+        try:
+            async with receiving.timeout:
+                yield receiving
+        except TimeoutError:
+            raise (busy() if receiving.put_out else too_slowly_sent(limits)) from None
+        finally:
+            self._receiving.discard(receiving)
+
+    def hold(self, receiving: Receiving, size: int) -> None:
+        """Keep so many bytes more of a body, or refuse it; `let_go` forgets them."""
+        if receiving.put_out:
+            raise busy()
+        now = asyncio.get_running_loop().time()
+        receiving.pace.hear(size, now)
+        receiving.timeout.reschedule(receiving.pace.deadline)
+        most, client = self._limits.held_bytes, receiving.client
+        counted = receiving.counted + size
+        while counted > _SMALL:
+            if self._held[client] + size > most // 2:  # the other half is for other clients
+                full: Iterable[Receiving] = self._receiving_from(client)
+            elif self._held.total() + size > most:
+                full = self._receiving
+            else:
+                break
+            slowest = self._put_out([other for other in full if other.counted > _SMALL], now)
+            if slowest is receiving:
+                raise busy()
+            self.let_go(slowest)
+        receiving.counted = counted
+        self._held[client] += size
+
+    def let_go(self, receiving: Receiving) -> None:
+        """Count the bytes of a body no longer: they are not kept."""
+        self._held -= Counter({receiving.client: receiving.counted})  # without those that have 0
+        receiving.counted = 0
+
+    @contextmanager
+    def work(self, client: str) -> Iterator[None]:
+        """A place for a request that has come in whole."""
+        limits = self._limits
+        if self._working[client] >= limits.per_client or self._working.total() >= limits.requests:
+            raise busy()
+        self._working[client] += 1
+        known = client_asking.set(client)
+        try:
+            yield
+        finally:
+            client_asking.reset(known)
+            self._working -= Counter({client: 1})
+
+    def _receiving_from(self, client: str) -> list[Receiving]:
+        return [other for other in self._receiving if other.client == client]
+
+    def _put_out(self, among: Iterable[Receiving], now: float) -> Receiving:
+        """Take the place of the one that is furthest behind its pace."""
+        left = [other for other in among if not other.put_out and not other.timeout.expired()]
+        if not left:
+            raise busy()
+        slowest = min(left, key=lambda other: other.pace.deadline)
+        slowest.put_out = True
+        slowest.timeout.reschedule(now)
+        self._receiving.discard(slowest)
+        return slowest
+
+
+class FairQueue:
+    """A queue for few places in which clients take turns, however much each of them asks for.
+
+    `at_once` have a place; `waiting` in all may wait, and half of that of one client. Of one
+    client, the first to come is the first served, as long as it has waited no longer than
+    `patience`. After that it is the last: some are then served in good time, and not all too late.
+    """
+
+    def __init__(self, at_once: int, waiting: int, patience: float = math.inf) -> None:
+        self._free, self._most, self._patience = at_once, waiting, patience
+        # Since when each waits, and what it waits for, by client in the order of their turns.
+        self._waiting: dict[str, deque[tuple[float, asyncio.Future[None]]]] = {}
+        self._wanted = asyncio.Event()
+
+    async def wanted(self) -> None:
+        """Return once somebody waits for a place."""
+        await self._wanted.wait()
+
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncIterator[None]:
+        """A place, when the client's turn has come."""
+        if self._free and not self._waiting:
+            self._free -= 1
+        else:
+            await self._wait(client)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, client: str) -> None:
+        of_client = self._waiting.get(client, deque())
+        in_all = sum(map(len, self._waiting.values()))
+        if len(of_client) >= self._most // 2 or in_all >= self._most:
+            raise busy()
+        loop = asyncio.get_running_loop()
+        place = loop.create_future()
+        self._waiting.setdefault(client, of_client).append((loop.time(), place))
+        self._wanted.set()
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():  # it came at the last moment
+                self._pass_on()
+            else:
+                self._forget(client, place)
+            raise
+
+    def _pass_on(self) -> None:
+        """A place has become free: it goes to the client whose turn was longest ago."""
+        given = False
+        while self._waiting and not given:
+            client = next(iter(self._waiting))
+            places = self._waiting.pop(client)
+            waited = asyncio.get_running_loop().time() - places[0][0]
+            _, place = places.popleft() if waited <= self._patience else places.pop()
+            if places:
+                self._waiting[client] = places  # now the last in turn
+            if given := not place.done():  # or it was given up in this very moment
+                place.set_result(None)
+        self._free += not given
+        self._note()
+
+    def _forget(self, client: str, place: asyncio.Future[None]) -> None:
+        left = deque(entry for entry in self._waiting.get(client, ()) if entry[1] is not place)
+        if left:
+            self._waiting[client] = left
+        else:
+            self._waiting.pop(client, None)
+        self._note()
+
+    def _note(self) -> None:
+        if not self._waiting:
+            self._wanted.clear()

@@ -1,199 +1,202 @@
-"""Whole pages: the form with its answer, an error, and the description of the REST interface."""
+"""What people see: the form with its answer, errors, and the description of the REST interface.
+
+The templates are `web_*.html` in `adhominem/render/templates`.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 from fastapi.responses import HTMLResponse
 
 import adhominem
 from adhominem.explain.explanation import Explanation
-from adhominem.render.html_text import as_html
-from adhominem.web.assets import fill
+from adhominem.render.html import explanation_fragment
+from adhominem.render.summary import NOT_A_VERDICT, background, in_numbers, signed
+from adhominem.render.templates import markup, render
+from adhominem.scoring.decision import NONE, VerbalScale, probability_same_author, show_probability
+from adhominem.verify.verification import Verification
 from adhominem.web.failures import RequestError, json_bytes
+from adhominem.web.form_fields import FormFields
 from adhominem.web.service import Service
 
-_FILES = ".txt,.md,.docx,.pdf,.odt"
-_SIDES = {
-    "first": ("First side", "For example the text whose writer is in question."),
-    "second": ("Second side", "For example texts of a person who may have written it."),
+# The static files that may be asked for; no path of a request is ever opened.
+STATIC = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
 }
+EXAMPLES = {
+    "one-writer": ("margery-garden", "margery-railway"),
+    "two-writers": ("margery-garden", "dez-bicycle"),
+}
+_OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
+_GAUGE_END = 6  # decades on either side
+_GAUGE_LEVELS = 6  # of colour
+_DECADES_A_TICK = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Filled:
-    """What stands in the form."""
+@cache
+def read_static(name: str) -> str:
+    """The text of a static file; `name` must not come from a request."""
+    return (files("adhominem.web") / "static" / name).read_text("utf-8")
 
-    first: str = ""
-    second: str = ""
-    first_topic: str = ""
-    second_topic: str = ""
-    prior: str = "0.5"
-    explain: bool = True
+
+def example(name: str) -> tuple[str, str]:
+    """The two texts of an example; empty ones if there is no example of this name."""
+    if name not in EXAMPLES:
+        return "", ""
+    first, second = (read_static(f"examples/{text}.txt").strip() for text in EXAMPLES[name])
+    return first, second
 
 
 def form_page(
     service: Service,
-    filled: Filled,
+    fields: FormFields,
     *,
     wants_token: bool = False,
     problem: str = "",
-    answer: str = "",
+    answer: Mapping[str, Any] | None = None,
     status: int = 200,
 ) -> HTMLResponse:
-    """The page; `answer` is HTML, `problem` plain text."""
-    verifier, population = service.verifier, service.population
-    own = ""
-    if population is not None:
-        own = (
-            '<p class="check"><input id="server-population" name="server_population" '
-            'type="checkbox" value="yes" checked><label for="server-population">Compare with the '
-            f"{population.texts:,} texts of this server, unless I give others</label></p>"
-        )
-    token = ""
-    if wants_token:
-        token = (
-            # For the script, which sends it as a header, and shows the field. Without one, the
-            # browser asks for a password: a field would have to be read before it is checked.
-            '<p class="token" hidden><label for="token">Token of this server</label><input '
-            'id="token" type="password" autocomplete="off" required '
-            'aria-describedby="token-hint"><span id="token-hint" class="hint">Whoever runs the '
-            "server has it. This page forgets it when it is closed.</span></p>"
-            '<p class="hint" id="token-password">Your browser will ask for a password: that is '
-            "the token of this server. The name beside it may be anything.</p>"
-        )
-    values = {name: getattr(filled, name) for name in _SIDES}
-    topics = {name: getattr(filled, f"{name}_topic") for name in _SIDES}
-    page = fill(
-        "page.html",
+    """The form as it was filled in, with what is wrong with it, or with the answer to it.
+
+    `answer` holds what the page's script would be told, event by event: `verdict`, `verification`,
+    and, if they were asked for, `shown`, `explanation` and `report`, or `unexplained`.
+    """
+    verifier = service.verifier
+    page = render(
+        "web_page.html",
         title=("Result – " if answer else "Error – " if problem else "") + "AdHominem",
-        problem=_problem(problem) if problem else "",
-        sides="\n".join(
-            _side(name, values[name], topics[name], service.knows_topics) for name in _SIDES
-        ),
-        prior=as_html(filled.prior),
-        server_population=own,
-        token=token,
-        explain="checked" if filled.explain else "",
-        answer=answer,
-        most_bytes=str(service.limits.bytes),
-        version=as_html(adhominem.__version__),
-        model=as_html(verifier.name),
-        model_sha=as_html(f"SHA-256 {verifier.sha256[:12]}…"),
+        fields=fields,
+        problem=problem,
+        answer={"shown": "", "unexplained": "", **answer} if answer else None,
+        downloads=_downloads(answer) if answer else [],
+        wants_token=wants_token,
+        knows_topics=service.knows_topics,
+        population=service.population,
+        most_bytes=service.limits.bytes,
+        version=adhominem.__version__,
+        model=verifier.name,
+        model_sha256=verifier.sha256,
     )
     return HTMLResponse(page, status)
 
 
+def _downloads(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names, and addresses that hold the data: nothing is kept on the server for them."""
+    made = [
+        (f"{name}.json", "application/json", json_bytes(answer[name]))
+        for name in ("verification", "explanation")
+        if name in answer
+    ]
+    if "report" in answer:
+        made.append(("report.html", "text/html", answer["report"].encode("utf-8", "replace")))
+    return [
+        (name, f"data:{media_type};base64,{base64.b64encode(data).decode()}")
+        for name, media_type, data in made
+    ]
+
+
 def error_page(error: RequestError) -> HTMLResponse:
-    """For what goes wrong before there is a form."""
-    page = fill("error.html", title="This cannot be answered", message=as_html(_sentence(error)))
+    """A page for a request that is refused before its form is read."""
+    message = str(error)
+    page = render(
+        "web_error.html",
+        title="This cannot be answered – AdHominem",
+        message=f"{message[:1].upper()}{message[1:]}.",
+    )
     return HTMLResponse(page, error.status, error.headers)
 
 
 def docs_page(openapi: dict[str, Any], address: str) -> HTMLResponse:
     """The REST interface for people, from its OpenAPI description; `address` is the server's."""
-    sections = []
-    for path, methods in openapi["paths"].items():
-        for method, operation in methods.items():
-            sections.append(_operation(f"{method.upper()} {path}", operation, openapi))
-    page = fill(
-        "docs.html",
-        address=as_html(address),
-        version=as_html(adhominem.__version__),
-        sections="\n".join(sections),
+
+    def schema_of(operation: dict[str, Any]) -> dict[str, Any]:
+        if "requestBody" not in operation:
+            return {}
+        reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        schema: dict[str, Any] = openapi["components"]["schemas"][reference.rpartition("/")[2]]
+        return schema
+
+    page = render(
+        "web_docs.html",
+        title="REST interface – AdHominem",
+        address=address,
+        version=adhominem.__version__,
+        operations=[
+            (f"{method.upper()} {path}", operation, schema_of(operation))
+            for path, methods in openapi["paths"].items()
+            for method, operation in methods.items()
+        ],
+        as_json=lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     )
     return HTMLResponse(page)
 
 
-def downloads(
-    verification: dict[str, Any], explanation: Explanation | None, report: str = ""
-) -> str:
-    """Links that hold what they offer: nothing is kept on the server for them."""
-    links = [_link("verification.json", "application/json", json_bytes(verification))]
-    if explanation is not None:
-        told = json_bytes(explanation.to_json())
-        links.append(_link("explanation.json", "application/json", told))
-    if report:
-        links.append(_link("report.html", "text/html", report.encode("utf-8", "replace")))
-    return f'<p class="downloads" id="downloads">Download: {" ".join(links)}</p>'
-
-
-def _link(name: str, media_type: str, data: bytes) -> str:
-    encoded = base64.b64encode(data).decode()
-    return f'<a download="adhominem-{name}" href="data:{media_type};base64,{encoded}">{name}</a>'
-
-
-def _problem(message: str) -> str:
-    return f"<h2>Please look again</h2><p>{as_html(message)}</p>"
-
-
-def _sentence(error: RequestError) -> str:
-    message = str(error)
-    return f"{message[:1].upper()}{message[1:]}."
-
-
-def _side(name: str, text: str, topic: str, knows_topics: bool) -> str:
-    title, hint = _SIDES[name]
-    asked = ""
-    if knows_topics:
-        asked = (
-            f'<label for="{name}-topic">What it is about <span class="optional">(optional)</span>'
-            f'</label><input id="{name}-topic" name="{name}_topic" value="{as_html(topic)}">'
-        )
-    # A line feed after the tag is not part of the value, so one that begins the text is not lost.
-    return f"""<fieldset class="side" id="{name}-side" data-side="{name}">
-<legend>{title}</legend>
-<p class="hint" id="{name}-hint">{hint} Several texts of a side must be by one person.</p>
-<div class="texts">
-<div class="text"><label for="{name}-text">Paste a text</label>
-<textarea id="{name}-text" name="{name}_text" rows="12" spellcheck="false" autocomplete="off" \
-aria-describedby="{name}-hint {name}-count">
-{as_html(text)}</textarea></div>
-</div>
-<p class="count" id="{name}-count"></p>
-<p class="more" hidden><button type="button" class="plain" data-add>Add another text</button></p>
-<div class="drop">
-<label for="{name}-files">or choose files<span class="droppable"> (or drop them here)</span>:
-.txt, .docx, .pdf, .odt</label>
-<input id="{name}-files" name="{name}_file" type="file" multiple accept="{_FILES}">
-<ul class="files" aria-label="Chosen files, {title.lower()}"></ul>
-</div>
-{asked}
-</fieldset>"""
-
-
-def _with_code(text: str) -> str:
-    return re.sub("`(.+?)`", r"<code>\1</code>", as_html(text))
-
-
-def _operation(title: str, operation: dict[str, Any], openapi: dict[str, Any]) -> str:
-    method, path = title.split()
-    parts = [
-        f"<h2><code>{as_html(title)}</code></h2><p><strong>{as_html(operation['summary'])}.</strong>"
-    ]
-    paragraphs = operation.get("description", "").strip().split("\n\n")
-    parts.append("</p>" + "".join(f"<p>{_with_code(each)}</p>" for each in paragraphs if each))
-    body = operation.get("requestBody")
-    if body:
-        reference = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        schema = openapi["components"]["schemas"][reference]
-        for example in schema.get("examples", []):
-            shown = json.dumps(example, indent=2, ensure_ascii=False)
-            parts.append(f"<pre><code>{as_html(shown)}</code></pre>")
-        described = "".join(
-            f"<dt><code>{as_html(name)}</code></dt><dd>{as_html(field['description'])}</dd>"
-            for name, field in schema["properties"].items()
-            if "description" in field
-        )
-        parts.append(f"<dl>{described}</dl>" if described else "")
-    answers = "".join(
-        f"<li>{status}: {as_html(each['description'])}</li>"
-        for status, each in operation["responses"].items()
-        if status != "200"
+def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
+    """The answer to a comparison as HTML; `notes` says what was odd about the files."""
+    factor, prior = verification.log10_bayes_factor, verification.prior_same_author
+    return markup(
+        "web_verdict.html",
+        verification=verification,
+        notes=notes,
+        stated=not any(warning.decides for warning in verification.warnings),
+        factor=signed(factor),
+        in_numbers=in_numbers(factor),
+        gauge=_gauge(factor),
+        rungs=VerbalScale().rungs,
+        not_a_verdict=NOT_A_VERDICT,
+        probability=show_probability(verification.probability_same_author),
+        prior=f"{prior:g}",
+        priors=[
+            (
+                f"{before:g}",
+                show_probability(
+                    float(probability_same_author(verification.log_bayes_factor, before))
+                ),
+            )
+            for before in sorted({*_OTHER_PRIORS, prior})
+        ],
+        background=background(verification),
     )
-    parts.append(f"<details><summary>Errors</summary><ul>{answers}</ul></details>")
-    return f'<section aria-label="{as_html(f"{method} {path}")}">{"".join(parts)}</section>'
+
+
+def explained(explanation: Explanation) -> str:
+    """The heat maps of an explanation as HTML, under a heading."""
+    return markup("web_explanation.html", fragment=explanation_fragment(explanation))
+
+
+def _gauge(log10_bayes_factor: float) -> dict[str, Any]:
+    """A picture of a log10 Bayes factor on the verbal scale: what stands where, in per cent."""
+
+    def place(log10: float) -> float:
+        return round(50 + 50 * log10 / _GAUGE_END, 2)
+
+    scale = VerbalScale()
+    starts = [start for start, _ in scale.rungs]
+    ends = [*starts, max(_GAUGE_END, starts[-1] + 1)]
+    bands = []
+    first = 0 if scale.rungs[0][1] == NONE else 1  # the colour of neither side, or the palest
+    for rung, (low, high) in enumerate(pairwise(ends), start=first):
+        width, level = f"{place(high) - place(low):g}", min(rung, _GAUGE_LEVELS)
+        bands += [("same", level, place(low), width), ("diff", level, place(-high), width)]
+    ticks = range(-_GAUGE_END, _GAUGE_END + 1, _DECADES_A_TICK)
+    value = log10_bayes_factor if isfinite(log10_bayes_factor) else 0.0
+    # The words go to the side of the pointer where they stay on the page.
+    outer = "end" if value > 0 else "start"
+    return {
+        "end": _GAUGE_END,
+        "bands": bands,
+        "ticks": [(place(decade), signed(decade, 0)) for decade in ticks],
+        "place": f"{place(min(max(value, -_GAUGE_END), _GAUGE_END)):g}",
+        "anchor": "middle" if abs(value) < _GAUGE_END / 2 else outer,
+        "words": scale.words(value),
+    }

@@ -1,9 +1,9 @@
 """Uploaded files as texts, in a process: `python -m adhominem.web.reading SECONDS`.
 
 A .pdf can be made so that reading it takes all time and memory there is. This process has bounds on
-both, and when it falls, it falls alone. It gets one line of JSON, the `names` and `sizes` of files,
-then their bytes; it prints the `texts`, and `notes` on what was odd, as JSON. Nothing of a file
-touches the disk.
+both, and when it falls, it falls alone. It gets one line of JSON, the `names` and `sizes` of files
+and how many bytes it may print, then the files; it prints the `texts`, and `notes` on what was odd,
+as JSON, or nothing if that is too much. Nothing of a file touches the disk.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from adhominem.errors import AdHominemError, InputError, MissingExtraError, TooLargeError
+from adhominem.errors import InputError, MissingExtraError, TooLargeError
 from adhominem.text.bounded import bound
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit, exhibit_of
@@ -35,18 +35,21 @@ def read_files(names: list[str], sizes: list[int], data: BinaryIO) -> dict[str, 
         # Of the name only the ending counts: the rest is anybody's.
         path = Path(f"{number}{suffix_of(name)}")
         try:
-            with warnings.catch_warnings(record=True) as odd:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                texts += [_row(exhibit) for exhibit in _read(data.read(size), path, name, notes)]
+                for exhibit in _read(data.read(size), path, name, notes):
+                    document = exhibit.document
+                    row = {"text": document.text, "name": document.id, "topic": document.topic}
+                    texts.append({**row, "sha256": exhibit.sha256})
         except MissingExtraError as error:
-            return _failure(error, str(error))
+            return _failure(type(error).__name__, str(error))
         except TooLargeError as error:
-            return _too_large(f"{name}: {error.problem}")
+            return _failure("TooLarge", f"{name}: {error.problem}")
         except InputError as error:
-            return _failure(error, f"{name}: {error.problem}")
+            return _failure(type(error).__name__, f"{name}: {error.problem}")
         except MemoryError:
-            return _too_large(f"{name}: {FILLS_MEMORY}")
-        notes += [_named(str(each.message), path, name) for each in odd]
+            return _failure("TooLarge", f"{name}: {FILLS_MEMORY}")
+        notes += [_named(str(warning.message), path, name) for warning in caught]
     return {"texts": texts, "notes": notes}
 
 
@@ -66,26 +69,12 @@ def _read(data: bytes, path: Path, name: str, notes: list[str]) -> Iterator[Exhi
     notes += [_named(str(error), path, name) for error in skipped]
 
 
-def _row(exhibit: Exhibit) -> dict[str, str]:
-    document = exhibit.document
-    return {
-        "text": document.text,
-        "name": document.id,
-        "topic": document.topic,
-        "sha256": exhibit.sha256,
-    }
-
-
 def _named(message: str, path: Path, name: str) -> str:
     return message.replace(str(path), name, 1)
 
 
-def _failure(error: AdHominemError, message: str) -> dict[str, Any]:
-    return {"error": {"type": type(error).__name__, "message": message}}
-
-
-def _too_large(message: str) -> dict[str, Any]:
-    return {"error": {"type": "TooLarge", "message": message}}
+def _failure(name: str, message: str) -> dict[str, Any]:
+    return {"error": {"type": name, "message": message}}
 
 
 def main() -> None:
@@ -93,10 +82,11 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)  # the server goes first
     bound(int(sys.argv[1]))
-    given = json.loads(sys.stdin.buffer.readline())
-    found = read_files(given["names"], given["sizes"], sys.stdin.buffer)
-    sys.stdout.buffer.write(json.dumps(found).encode())
-    sys.stdout.buffer.flush()
+    header = json.loads(sys.stdin.buffer.readline())
+    answer = json.dumps(read_files(header["names"], header["sizes"], sys.stdin.buffer)).encode()
+    if len(answer) <= header["most_bytes"]:
+        sys.stdout.buffer.write(answer)
+        sys.stdout.buffer.flush()
     os._exit(0)  # nothing is left to do, and much memory to give back one by one
 
 

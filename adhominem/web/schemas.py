@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
@@ -19,27 +13,6 @@ from adhominem.web.service import Case
 
 _FIRST = "I have not yet had an answer to my last, and so I write again; the roads are poor."
 _SECOND = "No answer from you yet. I'm writing again anyway. Roads are bad here, really bad."
-_TEXT_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"type": "string", "title": "The text alone"},
-        {
-            "type": "object",
-            "title": "A text with its name and topic",
-            "properties": {
-                "text": {"type": "string"},
-                "name": {"type": "string", "default": "", "description": "Shown in the answer."},
-                "topic": {
-                    "type": "string",
-                    "default": "",
-                    "description": "What it is about; used if the model knows topics.",
-                },
-            },
-            "required": ["text"],
-            "additionalProperties": False,
-        },
-    ]
-}
-_TEXTS_SCHEMA: dict[str, Any] = {"type": "array", "items": _TEXT_SCHEMA}
 
 
 class _Strict(BaseModel):
@@ -49,28 +22,28 @@ class _Strict(BaseModel):
 class TextIn(_Strict):
     """A text, and what is known of it."""
 
+    model_config = ConfigDict(title="A text with its name and topic")
+
     text: str
-    name: str = ""
-    topic: str = ""
-
-    def document(self) -> Document:
-        """The text for a verifier."""
-        return Document(text=self.text, id=self.name, topic=self.topic)
+    name: str = Field("", description="Shown in the answer.")
+    topic: str = Field("", description="What it is about; used if the model knows topics.")
 
 
-def _as_text(value: object) -> object:
-    return {"text": value} if isinstance(value, str) else value
-
-
-def _as_list(value: object) -> object:
-    return value if isinstance(value, list) else [value]
-
-
-Text = Annotated[TextIn, BeforeValidator(_as_text), WithJsonSchema(_TEXT_SCHEMA)]
+# A text may come alone, and a side as one text: validated as a TextIn and as a list of them.
+_ONE_TEXT: list[dict[str, Any]] = [
+    {"type": "string", "title": "The text alone"},
+    TextIn.model_json_schema(),
+]
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"anyOf": _ONE_TEXT}}
+Text = Annotated[
+    TextIn,
+    BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": _ONE_TEXT}),
+]
 Side = Annotated[
     list[Text],
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [*_TEXT_SCHEMA["anyOf"], {**_TEXTS_SCHEMA, "minItems": 1}]}),
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    WithJsonSchema({"anyOf": [*_ONE_TEXT, {**_TEXTS, "minItems": 1}]}),
 ]
 
 
@@ -106,24 +79,25 @@ class Comparison(_Strict):
     delta: float = Field(
         0.125, ge=0, lt=0.5, description="Undecided if the probability is within 0.5 ± delta."
     )
-    population: Annotated[list[Text] | None, WithJsonSchema(_TEXTS_SCHEMA)] = Field(
+    population: Annotated[list[Text] | None, WithJsonSchema(_TEXTS)] = Field(
         None,
         description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
         "out: the server's, if it has one. An empty list: none.",
     )
 
     def case(self) -> Case:
-        """The comparison for a verifier."""
+        """The comparison as the service takes it, without a population."""
         return Case(
-            first=_side(self.first, "first"),
-            second=_side(self.second, "second"),
+            first=_exhibits(self.first, "first"),
+            second=_exhibits(self.second, "second"),
             prior_same_author=self.prior_same_author,
             delta=self.delta,
         )
 
-    def population_exhibits(self) -> list[Exhibit]:
-        """The request's own population; none if it has none."""
-        return _side(self.population, "population") if self.population else []
+    def population_documents(self) -> list[Document]:
+        """The texts of the request's own population; none if it has none."""
+        texts = _exhibits(self.population, "population") if self.population else []
+        return [exhibit.document for exhibit in texts]
 
 
 class Texts(_Strict):
@@ -131,11 +105,11 @@ class Texts(_Strict):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"texts": [_FIRST, _SECOND]}]})
 
-    texts: Annotated[list[Text], WithJsonSchema({**_TEXTS_SCHEMA, "minItems": 1})]
+    texts: Annotated[list[Text], WithJsonSchema({**_TEXTS, "minItems": 1})]
 
     def exhibits(self) -> list[Exhibit]:
-        """The texts for a verifier."""
-        return _side(self.texts, "text")
+        """The texts with their hashes."""
+        return _exhibits(self.texts, "text")
 
 
 class EncodedText(BaseModel):
@@ -208,5 +182,6 @@ class Failure(BaseModel):
     error: Problem
 
 
-def _side(texts: list[TextIn], name: str) -> list[Exhibit]:
-    return exhibits_of([text.document() for text in texts], name)
+def _exhibits(texts: list[TextIn], name: str) -> list[Exhibit]:
+    documents = [Document(text=text.text, id=text.name, topic=text.topic) for text in texts]
+    return exhibits_of(documents, name)

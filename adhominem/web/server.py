@@ -36,12 +36,14 @@ class _Terse(logging.Formatter):
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 is any that is free."""
+    """A socket that listens on a host and a port; port 0 is any that is free."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        addresses = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        )
     except OSError as error:
         raise OptionError(f"the host '{host}' is not known ({error.strerror})") from None
-    family, type_, protocol, _, address = found[0]
+    family, type_, protocol, _, address = addresses[0]
     # By name, or asyncio does not take it for TCP, and answers in two parts wait for each other.
     listening = socket.socket(family, type_, protocol)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -57,19 +59,19 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """Where to point a browser."""
+    """The address of a listening socket for a browser."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class Server(uvicorn.Server):
-    """One that takes few new connections at a time, and lets many wait for it.
+    """A server that takes few new connections at a time, and lets many wait for it.
 
     Whoever has just come is heard before so many others have come that it would have to make room.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's; asyncio has one number for both."""
+        """Start as uvicorn does, and let more connections wait: asyncio has one number for both."""
         await super().startup(sockets)
         for listening in sockets or []:
             listening.listen(_WAITING_CONNECTIONS)
@@ -103,7 +105,7 @@ def serve(
     say: Callable[[str], None],
     open_page: bool = False,
 ) -> None:
-    """Serve until it is interrupted; `say` is told where, and what to beware of."""
+    """Serve until an interrupt; `say` is called with the address and with warnings."""
     _log_tersely()
     with open_socket(host, port) as listening:
         if (names or not is_loopback(host)) and not token:

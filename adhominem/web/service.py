@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adhominem.explain.explanation import Explanation
 from adhominem.explain.texts import explain_texts
@@ -19,11 +19,12 @@ from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Levs, Verifier, load
-from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost
-from adhominem.web.failures import RequestError, too_large, too_slow
+from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost, no_progress
+from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
+Finish = Callable[[WithLevs, Progress], Result]
 _FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
 _TIMES_READ = 20  # that an explanation goes through its texts, about
 
@@ -34,6 +35,7 @@ class Case:
 
     first: Sequence[Exhibit]
     second: Sequence[Exhibit]
+    population: Population | None = None
     prior_same_author: float = 0.5
     delta: float = 0.125
 
@@ -41,6 +43,15 @@ class Case:
     def documents(self) -> list[Document]:
         """The texts of both sides."""
         return [exhibit.document for exhibit in (*self.first, *self.second)]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How to compare, as the library's functions take it."""
+        return {
+            "population": self.population,
+            "prior_same_author": self.prior_same_author,
+            "delta": self.delta,
+        }
 
 
 @dataclass(frozen=True)
@@ -101,106 +112,68 @@ class Service:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Give up what takes too long."""
+        """Give up what takes longer than a request may."""
         try:
             async with asyncio.timeout(self.limits.seconds):
                 yield
         except TimeoutError:
-            raise too_slow(self.limits.seconds) from None
+            raise RequestError(
+                504,
+                "TimeLimit",
+                f"the answer took longer than {self.limits.seconds:g} s, and was given up; send "
+                "fewer or shorter texts, or start the server with a larger --timeout",
+            ) from None
 
-    async def verify(
-        self,
-        case: Case,
-        population: Population | None,
-        on_progress: Progress = lambda share: None,
-    ) -> Verification:
-        """As `Verifier.verify`."""
+    async def verify(self, case: Case, on_progress: Progress = no_progress) -> Verification:
+        """What `Verifier.verify` says of a case."""
         self._check(case.documents, self.limits.characters, "the texts")
+        return await self._encoded(
+            case.documents,
+            lambda verifier, _: verifier.verify(case.first, case.second, **case.settings),
+            on_progress,
+        )
 
-        def finish(verifier: WithLevs, on_progress: Progress) -> Verification:
-            return verifier.verify(
-                case.first,
-                case.second,
-                population=population,
-                prior_same_author=case.prior_same_author,
-                delta=case.delta,
-            )
-
-        worker = self._worker_for(case.documents)
-        return await _answer(worker, case.documents, finish, on_progress)
-
-    async def explain(
-        self,
-        case: Case,
-        population: Population | None,
-        on_progress: Progress = lambda share: None,
-    ) -> Explanation:
-        """As `adhominem.explain.texts.explain_texts`."""
-        self._check(case.documents, self.limits.explained_characters, "texts to explain")
+    async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
+        """What `explain_texts` says of a case."""
 
         def finish(verifier: WithLevs, on_progress: Progress) -> Explanation:
-            return explain_texts(
-                verifier,
-                case.first,
-                case.second,
-                population=population,
-                prior_same_author=case.prior_same_author,
-                delta=case.delta,
-                on_progress=on_progress,
-            )
+            sides = case.first, case.second
+            return explain_texts(verifier, *sides, **case.settings, on_progress=on_progress)
 
-        # Without texts to encode before: the progress is that of the explanation alone.
-        work = _TIMES_READ * sum(map(cost, case.documents))
-        return await _answer(self._slow, [], finish, on_progress, work)
+        return await self._explained(case, finish, on_progress)
 
     async def report(
-        self,
-        case: Case,
-        population: Population | None,
-        heading: Heading,
-        on_progress: Progress = lambda share: None,
+        self, case: Case, heading: Heading, on_progress: Progress = no_progress
     ) -> Report:
-        """As `adhominem.report.report.make_report`."""
-        self._check(case.documents, self.limits.explained_characters, "texts to explain")
+        """What `make_report` makes of a case."""
 
         def finish(verifier: WithLevs, on_progress: Progress) -> Report:
             return make_report(
                 verifier,
                 case.first,
                 case.second,
-                population=population,
-                population_source=heading.population_source,
-                prior_same_author=heading.prior_same_author,
-                case=heading.case,
-                examiner=heading.examiner,
+                population=case.population,
+                **vars(heading),
                 model=self._model,
                 on_progress=on_progress,
             )
 
-        work = _TIMES_READ * sum(map(cost, case.documents))
-        return await _answer(self._slow, [], finish, on_progress, work)
+        return await self._explained(case, finish, on_progress)
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
-        """As `Verifier.encode`."""
+        """(documents, lev_size): the LEVs of texts."""
         self._check(documents, self.limits.characters, "the texts")
         self._check_number(documents, self.limits.texts, "the texts to encode")
-        return await _answer(
-            self._worker_for(documents),
-            documents,
-            lambda verifier, on_progress: verifier.encode(documents),
-        )
+        return await self._encoded(documents, lambda verifier, _: verifier.encode(documents))
 
     async def find_population(
-        self, documents: Sequence[Document], on_progress: Progress = lambda share: None
+        self, documents: Sequence[Document], on_progress: Progress = no_progress
     ) -> Population:
-        """As `Verifier.population`."""
+        """The population that texts stand for."""
         self._check_number(documents, self.limits.population_texts, "the population")
         self._check(documents, self.limits.population_characters, "the population")
-        return await _answer(
-            self._worker_for(documents),
-            documents,
-            lambda verifier, on_progress: verifier.population(documents),
-            on_progress,
+        return await self._encoded(
+            documents, lambda verifier, _: verifier.population(documents), on_progress
         )
 
     def check_case(self, case: Case) -> None:
@@ -213,7 +186,7 @@ class Service:
             self._check_number(side, self.limits.texts, f"the {name} side")
 
     def check_labels(self, *labels: str) -> None:
-        """Refuse a name, a topic or a heading that is a text."""
+        """Refuse a name, a topic or a heading that is as long as a text."""
         most = self.limits.label_characters
         longest = max(map(len, labels), default=0)
         if longest > most:
@@ -221,10 +194,24 @@ class Service:
                 f"a name, topic or heading of {longest:,} characters; expected at most {most:,}"
             )
 
-    def _worker_for(self, documents: Sequence[Document]) -> Worker:
-        """A single text that fills a round, and more, does not hold up the short ones."""
+    async def _encoded(
+        self,
+        documents: Sequence[Document],
+        finish: Finish[Result],
+        on_progress: Progress = no_progress,
+    ) -> Result:
+        """What `finish` makes of texts once they are encoded."""
+        # A single text that fills a round, and more, does not hold up the short ones.
         longest = max((len(document.text) for document in documents), default=0)
-        return self._slow if longest > LONG_TEXT else self._quick
+        worker = self._slow if longest > LONG_TEXT else self._quick
+        return await _answer(worker, documents, finish, on_progress)
+
+    async def _explained(self, case: Case, finish: Finish[Result], on_progress: Progress) -> Result:
+        """What `finish` makes of a case, going through its texts many times."""
+        self._check(case.documents, self.limits.explained_characters, "texts to explain")
+        # Without texts to encode before: the progress is that of the explanation alone.
+        work = _TIMES_READ * sum(map(cost, case.documents))
+        return await _answer(self._slow, [], finish, on_progress, work)
 
     def _check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
         if len(texts) > most:
@@ -232,20 +219,20 @@ class Service:
 
     def _check(self, texts: Sequence[Document], most: int, of_what: str) -> None:
         """The one check of all that is going to be tokenized, whichever way it came."""
-        characters = sum(len(each.text) for each in texts)
+        characters = sum(len(text.text) for text in texts)
         if characters > most:
             raise too_large(
                 f"{of_what}: {characters:,} characters in all; expected at most {most:,}; send "
                 "excerpts"
             )
-        self.check_labels(*(label for each in texts for label in (each.id, each.topic)))
+        self.check_labels(*(label for text in texts for label in (text.id, text.topic)))
 
 
 async def _answer(
     worker: Worker,
     documents: Sequence[Document],
-    finish: Callable[[WithLevs, Progress], Result],
-    on_progress: Progress = lambda share: None,
+    finish: Finish[Result],
+    on_progress: Progress = no_progress,
     work: int = 0,
 ) -> Result:
     """Wait for a thread's answer; whoever stops waiting gives it up."""

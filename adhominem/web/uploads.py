@@ -1,4 +1,4 @@
-"""Files of a form: only their bytes are used, and what they are called is only shown."""
+"""Files of a form, read by processes with bounds; what they are called is only shown."""
 
 from __future__ import annotations
 
@@ -12,16 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Request
-
 from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.readers import READABLE_SUFFIXES
 from adhominem.web.failures import RequestError, too_large
-from adhominem.web.fair_queue import FairQueue
-from adhominem.web.limits import Limits
-from adhominem.web.multipart import Part, boundary_of, parse_form
-from adhominem.web.places import client_asking
+from adhominem.web.limits import FairQueue, Limits, client_asking
 from adhominem.web.reading import TABLE_SUFFIX, suffix_of
 
 _AT_ONCE = 3  # processes that read office documents, and as many again for plain texts
@@ -29,7 +24,6 @@ _WAITING = 32  # requests whose files wait to be read; of a client half as many
 _SECONDS = 30
 _SECONDS_OTHERS_WAIT = 4  # as long as that anybody may take
 _PLAIN = (".txt", ".md", TABLE_SUFFIX)  # nothing can be hidden in these that takes long
-_LONGEST_NAME = 200  # characters of a name that are shown
 _BYTES_A_CHARACTER = 12  # at most, as the process writes them
 
 
@@ -43,26 +37,10 @@ class Upload:
 
 @dataclass(frozen=True)
 class Read:
-    """The texts of some files, and what was odd about them."""
+    """The texts of files, and what was odd about them."""
 
     texts: list[Exhibit]
     notes: list[str]
-
-
-async def read_form(request: Request, limits: Limits) -> list[Part]:
-    """A form with files, read in a thread."""
-    boundary = boundary_of(request.headers.get("content-type", ""))
-    most_parts = limits.population_texts + 6 * limits.texts
-    return await asyncio.to_thread(parse_form, await request.body(), boundary, most_parts)
-
-
-def uploads_of(form: Sequence[Part], field: str) -> list[Upload]:
-    """The files of a field; one that was left empty has none."""
-    return [
-        Upload((part.filename or "a file without a name")[-_LONGEST_NAME:], part.data)
-        for part in form
-        if part.name == field and (part.filename or part.data)
-    ]
 
 
 class FileReader:
@@ -79,39 +57,39 @@ class FileReader:
         if not files:
             return Read([], [])
         expected = (*READABLE_SUFFIXES, TABLE_SUFFIX) if tables else READABLE_SUFFIXES
-        for file in files:
-            if suffix_of(file.name) not in expected:
+        suffixes = {file.name: suffix_of(file.name) for file in files}
+        for name, suffix in suffixes.items():
+            if suffix not in expected:
                 raise RequestError(
-                    422, "WrongFile", f"{file.name} is not read; expected {', '.join(expected)}"
+                    422, "WrongFile", f"{name} is not read; expected {', '.join(expected)}"
                 )
+        characters = self._limits.characters + self._limits.population_characters
         header = {
             "names": [file.name for file in files],
             "sizes": [len(file.data) for file in files],
+            "most_bytes": _BYTES_A_CHARACTER * characters,
         }
         sent = b"".join([json.dumps(header).encode(), b"\n", *(file.data for file in files)])
-        plain = all(suffix_of(file.name) in _PLAIN for file in files)
-        queue = self._plain if plain else self._office
+        queue = self._plain if {*suffixes.values()} <= {*_PLAIN} else self._office
         async with queue.turn(client_asking.get()):
-            found = await self._ask_process(sent, queue)
-        if "error" in found:
-            problem = found["error"]
+            answer = await self._ask_process(sent, queue)
+        if "error" in answer:
+            problem = answer["error"]
             status = {"TooLarge": 413, "MissingExtraError": 501}.get(problem["type"], 422)
             raise RequestError(status, problem["type"], problem["message"])
         texts = [
             Exhibit(Document(text=row["text"], id=row["name"], topic=row["topic"]), row["sha256"])
-            for row in found["texts"]
+            for row in answer["texts"]
         ]
-        return Read(texts, found["notes"])
+        return Read(texts, answer["notes"])
 
     async def _ask_process(self, sent: bytes, queue: FairQueue) -> dict[str, Any]:
-        limits = self._limits
-        seconds = math.ceil(min(limits.seconds, _SECONDS))
-        most = _BYTES_A_CHARACTER * (limits.characters + limits.population_characters)
+        seconds = math.ceil(min(self._limits.seconds, _SECONDS))
         process = await _start_process(seconds)
-        talking = asyncio.ensure_future(_talk(process, sent, most))
+        talking = asyncio.ensure_future(process.communicate(sent))
         try:
             others_wait = not await _ends(talking, seconds, queue)
-            output = talking.result() if talking.done() else b""
+            output = talking.result()[0] if talking.done() else b""
         finally:
             talking.cancel()
             if process.returncode is None:
@@ -127,17 +105,17 @@ class FileReader:
                 {"Retry-After": "30"},
             )
         try:
-            found: dict[str, Any] = await asyncio.to_thread(json.loads, output)
+            answer: dict[str, Any] = await asyncio.to_thread(json.loads, output)
         except ValueError:  # it was ended: by us, or by its own bounds
             raise too_large(
                 f"the files could not be read within {seconds} s and 1 GB of memory, or hold more "
                 "text than is compared; save their text alone as new files, or excerpts of it"
             ) from None
-        return found
+        return answer
 
 
-async def _ends(talking: asyncio.Future[bytes], seconds: float, queue: FairQueue) -> bool:
-    """Whether it ended, or had all its time; False: it is to make way for others."""
+async def _ends(talking: asyncio.Future[Any], seconds: float, queue: FairQueue) -> bool:
+    """Whether a process ended, or had all its time; False: it is to make way for others."""
     await asyncio.wait({talking}, timeout=min(_SECONDS_OTHERS_WAIT, seconds))
     if talking.done():
         return True
@@ -166,28 +144,3 @@ async def _start_process(seconds: int) -> asyncio.subprocess.Process:
             "PYTHONPATH": os.pathsep.join(path for path in paths if os.path.isabs(path)),
         },
     )
-
-
-async def _talk(process: asyncio.subprocess.Process, sent: bytes, most: int) -> bytes:
-    """Send all, and hear all; nothing, if that is more than it may be."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-
-    async def send() -> None:
-        assert process.stdin is not None
-        with suppress(BrokenPipeError, ConnectionResetError):
-            process.stdin.write(sent)
-            await process.stdin.drain()
-        process.stdin.close()
-
-    sending = asyncio.ensure_future(send())
-    heard = bytearray()
-    try:
-        while chunk := await process.stdout.read(1 << 18):
-            heard += chunk
-            if len(heard) > most:
-                return b""
-        await sending
-        return bytes(heard)
-    finally:
-        sending.cancel()

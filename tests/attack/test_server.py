@@ -24,7 +24,8 @@ from attack.conftest import Attack
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("fastapi")
-sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
+sys.path += [str(Path(__file__).parents[1] / "web"), str(Path(__file__).parents[2] / "benchmarks")]
+from attackers import endless_pdf, upload  # noqa: E402
 from serving import BICYCLE, GARDEN, RAILWAY, SECRET, docx, open_service, running  # noqa: E402
 
 from adhominem.verify.verifier import Verifier  # noqa: E402
@@ -68,7 +69,7 @@ def service(model: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
     real, rng = Verifier.encode, random.Random(0)
 
     def encode(self: Verifier, documents: Sequence[Any], **options: Any) -> Any:
-        if any(PANIC in getattr(each, "text", each) for each in documents):
+        if any(PANIC in getattr(document, "text", document) for document in documents):
             raise rng.choice(ENDINGS)
         return real(self, documents, **options)
 
@@ -251,8 +252,8 @@ def shots(rng: random.Random, tried: Counter[str]) -> bytes:
         return request(noise(rng), f"/{SECRET}", token=token, more=any_headers(rng))
     if kind == 7:
         return noise(rng) + rng.choice([b"", b"\r\n\r\n"])
-    asked = {"first": f"{PANIC} {SECRET}", "second": GARDEN}
-    return request(json.dumps(asked).encode(), rng.choice(["/api/verify", "/api/explain"]))
+    body = {"first": f"{PANIC} {SECRET}", "second": GARDEN}
+    return request(json.dumps(body).encode(), rng.choice(["/api/verify", "/api/explain"]))
 
 
 # --- what must hold -------------------------------------------------------------------------------
@@ -312,9 +313,9 @@ def test_it_goes_on_answers_the_honest_and_tells_nothing(
     assert grown < 200e6
     captured = capfd.readouterr()
     logged = [
-        each.getMessage()
-        for each in caplog.records
-        if each.name.startswith(("adhominem", "uvicorn", "asyncio"))
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith(("adhominem", "uvicorn", "asyncio"))
     ]
     everything = "\n".join([*logged, captured.out, captured.err])
     for secret in (SECRET, PANIC, GARDEN[:30], BICYCLE[:30], TOKEN):
@@ -363,8 +364,8 @@ def test_who_sends_slowly_or_half_keeps_nobody_out(
                 assert told["log_bayes_factor"] == pytest.approx(expected, abs=1e-3)
         finally:
             stop.set()
-        for each in holding:
-            each.result(60)
+        for future in holding:
+            future.result(60)
     _still_well(service, address, expected, threads)
     attack.tried("requests", opened["requests"])
 
@@ -381,13 +382,7 @@ def test_files_that_take_long_keep_nobody_out_for_long(
 
     def send(name: str, data: bytes) -> bytes:
         with socket.create_connection(address, timeout=60) as connection:
-            head = (
-                b'--b\r\nContent-Disposition: form-data; name="first_file"; filename="%b"\r\n\r\n'
-            )
-            text = b'\r\n--b\r\nContent-Disposition: form-data; name="second_text"\r\n\r\n'
-            body = head % name.encode() + data + text + BICYCLE.encode() + b"\r\n--b--\r\n"
-            kind = "multipart/form-data; boundary=b"
-            connection.sendall(request(body, "/", kind, more=[("Connection", "close")]))
+            connection.sendall(request(*upload(name, data), more=[("Connection", "close")]))
             got = b""
             while chunk := connection.recv(1 << 16):
                 got += chunk
@@ -395,39 +390,15 @@ def test_files_that_take_long_keep_nobody_out_for_long(
 
     many = attack.rounds(6, 14)
     with ThreadPoolExecutor(many) as attackers:
-        hostile = [attackers.submit(send, "a.pdf", endless_pdf()) for _ in range(many)]
+        hostile = [attackers.submit(send, "a.pdf", endless_pdf(2_000_000)) for _ in range(many)]
         time.sleep(0.3)
         assert b'"verdict"' in send("letter.txt", GARDEN.encode())  # these have places of their own
         assert b'"verdict"' in send("letter.docx", docx(GARDEN))
-        for each in hostile:
-            assert b'"verdict"' not in each.result(120)
+        for answer in hostile:
+            assert b'"verdict"' not in answer.result(120)
     _still_well(service, address, expected, threads)
     attack.tried("multipart bodies", many + 2)
     attack.tried("requests", many + 2)
-
-
-def endless_pdf() -> bytes:
-    """A small file with a page of millions of operations, well packed."""
-    import zlib
-
-    content = zlib.compress(b"BT /F1 12 Tf " + b"(a) Tj 1 0 0 1 0 0 cm " * 2_000_000 + b"ET", 9)
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "
-        b"/Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%b\nendstream" % (len(content), content),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    made, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
-        places.append(len(made))
-        made += b"%d 0 obj\n%b\nendobj\n" % (number, each)
-    start = len(made)
-    made += b"xref\n0 6\n0000000000 65535 f \n" + b"".join(
-        b"%010d 00000 n \n" % at for at in places
-    )
-    return made + b"trailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % start
 
 
 def _still_well(

@@ -11,8 +11,8 @@ from threading import Thread
 from typing import Any
 
 from adhominem.web.access import Access
-from adhominem.web.assets import example
 from adhominem.web.limits import Limits
+from adhominem.web.pages import example
 from adhominem.web.server import make_server, open_socket, url_of
 from adhominem.web.service import Service
 

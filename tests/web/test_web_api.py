@@ -27,13 +27,13 @@ from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
 from adhominem.web import api, failures
 from adhominem.web.access import Access, is_loopback
 from adhominem.web.app import create_app
-from adhominem.web.failures import RequestError, as_request_error, json_bytes
-from adhominem.web.guard import SECURITY_HEADERS, Guard, place_of
+from adhominem.web.failures import RequestError, as_request_error, json_bytes, place_of
+from adhominem.web.guard import SECURITY_HEADERS, Guard
 from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Upload
 
-ASKED = {"first": GARDEN, "second": BICYCLE}
+PAYLOAD = {"first": GARDEN, "second": BICYCLE}
 SMALL = Limits(
     bytes=200_000, texts=3, population_texts=8, characters=50_000, population_characters=90_000
 )
@@ -98,8 +98,8 @@ class TestVerify:
         told = json.loads(printed.stdout)
         first = {"text": GARDEN, "name": str(tmp_path / "first")}
         second = {"text": BICYCLE, "name": str(tmp_path / "second")}
-        asked = {"first": first, "second": second, "prior_same_author": 0.2}
-        answer = client.post("/api/verify", json=asked)
+        payload = {"first": first, "second": second, "prior_same_author": 0.2}
+        answer = client.post("/api/verify", json=payload)
         assert answer.status_code == 200
         got = answer.json()
         numbers = ("log_bayes_factor", "log10_bayes_factor", "probability_same_author")
@@ -125,22 +125,25 @@ class TestVerify:
         assert answers[0]["first"]["documents"][0]["name"] == "first"
 
     def test_several_texts_of_a_side_are_weighed_together(self, client: TestClient) -> None:
-        asked = {"first": [GARDEN, {"text": RAILWAY, "name": "railway"}], "second": BICYCLE}
-        answer = client.post("/api/verify", json=asked).json()
-        assert [each["name"] for each in answer["first"]["documents"]] == ["first-1", "railway"]
+        payload = {"first": [GARDEN, {"text": RAILWAY, "name": "railway"}], "second": BICYCLE}
+        answer = client.post("/api/verify", json=payload).json()
+        assert [document["name"] for document in answer["first"]["documents"]] == [
+            "first-1",
+            "railway",
+        ]
 
     def test_a_probability_comes_with_its_prior(self, client: TestClient) -> None:
         for prior in (0.1, 0.9):
-            asked = {"first": GARDEN, "second": BICYCLE, "prior_same_author": prior}
-            answer = client.post("/api/verify", json=asked).json()
+            payload = {"first": GARDEN, "second": BICYCLE, "prior_same_author": prior}
+            answer = client.post("/api/verify", json=payload).json()
             odds = math.exp(answer["log_bayes_factor"]) * prior / (1 - prior)
             assert answer["prior_same_author"] == prior
             assert answer["probability_same_author"] == pytest.approx(odds / (1 + odds))
 
     def test_a_population_is_used_and_named(self, client: TestClient) -> None:
-        asked = {"first": GARDEN, "second": BICYCLE, "population": POPULATION}
-        answer = client.post("/api/verify", json=asked).json()
-        alone = client.post("/api/verify", json={**asked, "population": []}).json()
+        payload = {"first": GARDEN, "second": BICYCLE, "population": POPULATION}
+        answer = client.post("/api/verify", json=payload).json()
+        alone = client.post("/api/verify", json={**payload, "population": []}).json()
         assert answer["population"]["texts"] == len(POPULATION)
         assert alone["population"] is None
         assert answer["population"]["log10_bayes_factor_without"] == pytest.approx(
@@ -151,19 +154,19 @@ class TestVerify:
         population = service.verifier.population(POPULATION)
         opened = Service(service.verifier, service.verifier, population=population)
         client = TestClient(create_app(opened))
-        asked: dict[str, Any] = {"first": GARDEN, "second": BICYCLE}
-        assert client.post("/api/verify", json=asked).json()["population"]["texts"] == 6
-        asked["population"] = [*POPULATION, GARDEN]
-        assert client.post("/api/verify", json=asked).json()["population"]["texts"] == 7
-        asked["population"] = []
-        assert client.post("/api/verify", json=asked).json()["population"] is None
+        payload: dict[str, Any] = {"first": GARDEN, "second": BICYCLE}
+        assert client.post("/api/verify", json=payload).json()["population"]["texts"] == 6
+        payload["population"] = [*POPULATION, GARDEN]
+        assert client.post("/api/verify", json=payload).json()["population"]["texts"] == 7
+        payload["population"] = []
+        assert client.post("/api/verify", json=payload).json()["population"] is None
         (model,) = client.get("/api/models").json()["models"]
         assert model["population_texts"] == 6
         assert "the\n6 texts of this server" in client.get("/").text.replace("the 6", "the\n6")
         opened.close()
 
     @pytest.mark.parametrize(
-        ("asked", "said"),
+        ("payload", "said"),
         [
             ({"first": GARDEN}, "second: Field required"),
             ({"first": GARDEN, "second": []}, "there is no second text"),
@@ -181,12 +184,12 @@ class TestVerify:
         ],
     )
     def test_a_wrong_request_is_refused_with_what_is_wrong(
-        self, client: TestClient, asked: Any, said: str
+        self, client: TestClient, payload: Any, said: str
     ) -> None:
         _, message = refusal(
             client.post(
                 "/api/verify",
-                content=json.dumps(asked),
+                content=json.dumps(payload),
                 headers={"Content-Type": "application/json"},
             ),
             422,
@@ -212,8 +215,8 @@ class TestVerify:
         self, client: TestClient, path: str, kind: str | None
     ) -> None:
         headers = {} if kind is None else {"Content-Type": kind}
-        asked = json.dumps({"first": GARDEN, "second": RAILWAY})
-        assert refusal(client.post(path, content=asked, headers=headers), 415) == (
+        payload = json.dumps({"first": GARDEN, "second": RAILWAY})
+        assert refusal(client.post(path, content=payload, headers=headers), 415) == (
             "WrongKind",
             f"the body {'is not said to be JSON' if kind else 'does not say what it is'}; "
             "send it with Content-Type: application/json",
@@ -221,9 +224,9 @@ class TestVerify:
 
     def test_json_may_have_a_format_of_its_own_and_a_charset(self, client: TestClient) -> None:
         for kind in ("Application/JSON; charset=utf-8", "application/problem+json"):
-            asked = json.dumps({"texts": [GARDEN]})
+            payload = json.dumps({"texts": [GARDEN]})
             headers = {"Content-Type": kind}
-            assert client.post("/api/encode", content=asked, headers=headers).status_code == 200
+            assert client.post("/api/encode", content=payload, headers=headers).status_code == 200
 
     def test_a_path_that_is_not_there_and_a_wrong_method(self, client: TestClient) -> None:
         assert refusal(client.get("/api/nothing"), 404)[0] == "NotFound"
@@ -241,10 +244,10 @@ class TestOthers:
         )
         told = answer.json()
         assert told["lev_size"] == service.verifier.lev_size == len(told["texts"][0]["lev"])
-        assert [each["name"] for each in told["texts"]] == ["text-1", "b"]
+        assert [text["name"] for text in told["texts"]] == ["text-1", "b"]
         levs = service.verifier.encode([GARDEN, BICYCLE])
-        for own, each in zip(levs, told["texts"], strict=True):
-            assert each["lev"] == pytest.approx(own.tolist(), abs=1e-5)
+        for lev, text in zip(levs, told["texts"], strict=True):
+            assert text["lev"] == pytest.approx(lev.tolist(), abs=1e-5)
 
     def test_levs_are_written_text_by_text(
         self, client: TestClient, monkeypatch: pytest.MonkeyPatch
@@ -252,9 +255,9 @@ class TestOthers:
         written: list[int] = []
 
         def json_bytes(result: object) -> bytes:
-            found = failures.json_bytes(result)
-            written.append(len(found))
-            return found
+            data = failures.json_bytes(result)
+            written.append(len(data))
+            return data
 
         monkeypatch.setattr(api, "json_bytes", json_bytes)
         answer = client.post("/api/encode", json={"texts": [GARDEN, BICYCLE] * 5})
@@ -262,13 +265,13 @@ class TestOthers:
         assert max(written) < len(answer.content) / 5  # nobody else runs meanwhile
 
     def test_explain_holds_the_answer_of_verify(self, client: TestClient) -> None:
-        asked = {"first": GARDEN, "second": BICYCLE}
-        told = client.post("/api/explain", json=asked).json()
-        verified = client.post("/api/verify", json=asked).json()
+        payload = {"first": GARDEN, "second": BICYCLE}
+        told = client.post("/api/explain", json=payload).json()
+        verified = client.post("/api/verify", json=payload).json()
         assert told["verification"]["log10_bayes_factor"] == pytest.approx(
             verified["log10_bayes_factor"], abs=1e-4
         )
-        assert [each["text"] for each in told["texts"]] == [GARDEN, BICYCLE]
+        assert [text["text"] for text in told["texts"]] == [GARDEN, BICYCLE]
         assert told["texts"][0]["passages"]
 
     def test_models_and_health(self, client: TestClient, service: Service) -> None:
@@ -284,8 +287,8 @@ class TestOthers:
         client = TestClient(create_app(opened))
         opened.close()
         assert refusal(client.get("/health"), 503)[0] == "NotWorking"
-        asked = {"first": GARDEN, "second": BICYCLE}
-        response = client.post("/api/verify", json=asked)
+        payload = {"first": GARDEN, "second": BICYCLE}
+        response = client.post("/api/verify", json=payload)
         assert refusal(response, 503)[0] == "Busy"
         assert response.headers["Retry-After"]
 
@@ -333,16 +336,16 @@ class TestLimits:
 
     def test_too_many_texts_and_characters(self, strict: TestClient) -> None:
         long_label = {"text": GARDEN, "topic": GARDEN}
-        for asked in (
-            {**ASKED, "population": [*POPULATION, "a word " * 13_000]},
-            {**ASKED, "population": [*POPULATION, long_label]},
-            {**ASKED, "first": {"text": GARDEN, "name": GARDEN}},
-            {**ASKED, "second": [long_label]},
-            {**ASKED, "first": [GARDEN] * 4},
-            {**ASKED, "population": ["a text"] * 9},
-            {**ASKED, "first": "a word " * 8_000},
+        for payload in (
+            {**PAYLOAD, "population": [*POPULATION, "a word " * 13_000]},
+            {**PAYLOAD, "population": [*POPULATION, long_label]},
+            {**PAYLOAD, "first": {"text": GARDEN, "name": GARDEN}},
+            {**PAYLOAD, "second": [long_label]},
+            {**PAYLOAD, "first": [GARDEN] * 4},
+            {**PAYLOAD, "population": ["a text"] * 9},
+            {**PAYLOAD, "first": "a word " * 8_000},
         ):
-            assert refusal(strict.post("/api/verify", json=asked), 413)[0] == "TooLarge"
+            assert refusal(strict.post("/api/verify", json=payload), 413)[0] == "TooLarge"
         assert refusal(strict.post("/api/encode", json={"texts": ["a"] * 4}), 413)
 
     @pytest.mark.parametrize("entry", [1, "a"])
@@ -351,18 +354,18 @@ class TestLimits:
     ) -> None:
         many = [entry] * 1_000_000
         fields = {str(number): entry for number in range(1_000_000)}
-        for asked in (
-            {**ASKED, "first": many},
-            {**ASKED, "population": many},
-            {**ASKED, "first": {"text": GARDEN, **fields}},
-            {**ASKED, **fields},
+        for payload in (
+            {**PAYLOAD, "first": many},
+            {**PAYLOAD, "population": many},
+            {**PAYLOAD, "first": {"text": GARDEN, **fields}},
+            {**PAYLOAD, **fields},
         ):
-            kind, message = refusal(client.post("/api/verify", json=asked), 413)
+            kind, message = refusal(client.post("/api/verify", json=payload), 413)
             assert (kind, "expected at most 10,000" in message) == ("TooLarge", True)
         assert refusal(client.post("/api/encode", json={"texts": many}), 413)[0] == "TooLarge"
 
     def test_a_text_in_place_of_a_field_is_not_sent_back(self, client: TestClient) -> None:
-        _, message = refusal(client.post("/api/verify", json={**ASKED, GARDEN: 1}), 422)
+        _, message = refusal(client.post("/api/verify", json={**PAYLOAD, GARDEN: 1}), 422)
         assert GARDEN[:50] not in message
 
     def test_a_request_that_comes_too_slowly_is_told_so(self, service: Service) -> None:
@@ -387,14 +390,14 @@ class TestLimits:
         limits = Limits(explained_characters=100)
         opened = Service(service.verifier, service.verifier, limits=limits)
         client = TestClient(create_app(opened))
-        _, message = refusal(client.post("/api/explain", json=ASKED), 413)
+        _, message = refusal(client.post("/api/explain", json=PAYLOAD), 413)
         assert "texts to explain" in message
         opened.close()
 
     def test_what_takes_too_long_is_given_up(self, service: Service) -> None:
         opened = Service(service.verifier, service.verifier, limits=Limits(seconds=0.001))
         client = TestClient(create_app(opened))
-        kind, message = refusal(client.post("/api/verify", json=ASKED), 504)
+        kind, message = refusal(client.post("/api/verify", json=PAYLOAD), 504)
         assert kind == "TimeLimit"
         assert "0.001 s" in message
         opened.close()
@@ -415,11 +418,11 @@ class TestAccess:
         for path in ("/api/verify", "/api/encode", "/api/explain"):
             for header in ("", "Bearer wrong", "Basic s3cret", "Bearer s3cret2", "Bearer ÿ"):
                 headers = {"Authorization": header.encode("latin-1")}
-                response = strict.post(path, json=ASKED, headers=headers)
+                response = strict.post(path, json=PAYLOAD, headers=headers)
                 assert refusal(response, 401)[0] == "WrongToken"
                 assert response.headers["WWW-Authenticate"] == "Bearer"
         assert refusal(strict.get("/api/models", headers={"Authorization": ""}), 401)
-        assert strict.post("/api/verify", json=ASKED).status_code == 200
+        assert strict.post("/api/verify", json=PAYLOAD).status_code == 200
 
     def test_the_page_itself_can_be_seen_and_asks_for_the_token(self, strict: TestClient) -> None:
         page = strict.get("/", headers={"Authorization": ""})
@@ -440,14 +443,22 @@ class TestAccess:
             assert answer.status_code == status
             assert ("log10 Bayes factor" in answer.text) is (status == 200)
             assert "s3cret" not in answer.text
-            asked = answer.headers.get("WWW-Authenticate", "")
-            assert asked.startswith("Basic realm=") is (status == 401)
+            challenge = answer.headers.get("WWW-Authenticate", "")
+            assert challenge.startswith("Basic realm=") is (status == 401)
 
     def test_the_pages_script_gets_no_dialog(self, strict: TestClient) -> None:
         headers = {"Authorization": "", "Accept": "application/x-ndjson"}
         answer = strict.post("/", headers=headers, **form(first_text=GARDEN))
         assert refusal(answer, 401)[0] == "WrongToken"
         assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+    def test_people_are_not_told_what_is_meant_for_programs(self, strict: TestClient) -> None:
+        for accept, for_programs in (("text/html", 0), ("application/x-ndjson", 0), ("*/*", 1)):
+            headers = {"Authorization": "Bearer wrong", "Accept": accept}
+            answer = strict.post("/", headers=headers, **form(first_text=GARDEN))
+            assert answer.status_code == 401
+            assert answer.text.count("Authorization: Bearer TOKEN") == for_programs
+            assert "token" in answer.text
 
     def test_a_token_may_come_as_a_password_everywhere(self, strict: TestClient) -> None:
         headers = {"Authorization": basic("s3cret")}
@@ -478,7 +489,7 @@ class TestAccess:
             "type": "http",
             "method": "POST",
             "path": path,
-            "headers": [(name.lower().encode(), each.encode()) for name, each in given.items()],
+            "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
         }
         access = Access.of("127.0.0.1", token="s3cret")
         guard = Guard(create_app(service), access=access, limits=Limits())
@@ -493,7 +504,7 @@ class TestAccess:
         ],
     )
     def test_another_name_for_this_machine_is_refused(self, strict: TestClient, host: str) -> None:
-        response = strict.post("/api/verify", json=ASKED, headers={"Host": host})
+        response = strict.post("/api/verify", json=PAYLOAD, headers={"Host": host})
         assert refusal(response, 403)[0] == "WrongHost"
 
     @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000"])
@@ -527,7 +538,7 @@ class TestAccess:
     def test_pages_of_other_sites_may_not_ask(
         self, strict: TestClient, headers: dict[str, str]
     ) -> None:
-        response = strict.post("/api/verify", json=ASKED, headers=headers)
+        response = strict.post("/api/verify", json=PAYLOAD, headers=headers)
         assert refusal(response, 403)[0] == "OtherSite"
 
     def test_a_link_of_another_site_may_lead_to_the_page(self, strict: TestClient) -> None:
@@ -545,14 +556,14 @@ class TestAccess:
             {"Origin": "http://127.0.0.1"},
             {"Origin": "null", "Sec-Fetch-Site": "same-origin"},
         ):
-            response = strict.post("/api/verify", json=ASKED, headers=headers)
+            response = strict.post("/api/verify", json=PAYLOAD, headers=headers)
             assert response.status_code == 200
 
 
 class TestForm:
-    def lines(self, client: TestClient, **asked: Any) -> list[dict[str, Any]]:
+    def lines(self, client: TestClient, **payload: Any) -> list[dict[str, Any]]:
         headers = {"Accept": "application/x-ndjson"}
-        answer = client.post("/", headers=headers, **asked)
+        answer = client.post("/", headers=headers, **payload)
         assert answer.status_code == 200, answer.text
         return [json.loads(line) for line in answer.text.splitlines()]
 
@@ -658,7 +669,7 @@ class TestForm:
         page = client.post("/", headers={"Accept": "text/html"}, **sent)
         assert page.status_code == 422
         assert "Please look again" in page.text
-        assert BICYCLE[:60].replace("'", "&#x27;") in page.text  # what was pasted is not lost
+        assert BICYCLE[:60].replace("'", "&#39;") in page.text  # what was pasted is not lost
 
     def test_a_file_that_unpacks_to_very_much_falls_alone(self, client: TestClient) -> None:
         bomb = docx("word " * 100 + "\n" * 20)
@@ -678,6 +689,12 @@ class TestForm:
         assert done.returncode == 1
         assert b"MemoryError" in done.stderr
 
+    def test_files_with_more_text_than_is_compared_are_refused(self) -> None:
+        limits = Limits(characters=10, population_characters=10)
+        with pytest.raises(RequestError, match="hold more text than is compared") as refused:
+            asyncio.run(FileReader(limits).read([Upload("long.txt", GARDEN.encode())]))
+        assert refused.value.status == 413
+
     def test_nothing_of_an_upload_touches_the_disk(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -689,7 +706,7 @@ class TestForm:
             seen: set[Path] = set()
             reading = asyncio.ensure_future(FileReader(Limits()).read(files))
             while not reading.done():
-                seen |= {each for each in tmp_path.rglob("*") if each.is_file()}
+                seen |= {path for path in tmp_path.rglob("*") if path.is_file()}
                 await asyncio.sleep(0.001)
             assert len((await reading).texts) == 50
             return seen
@@ -773,11 +790,11 @@ class TestForm:
         assert 'name="first_topic"' in client.get("/").text
 
     def test_topics_reach_the_model(self, client: TestClient) -> None:
-        asked = {"first": {"text": GARDEN, "topic": "gardens"}, "second": BICYCLE}
+        payload = {"first": {"text": GARDEN, "topic": "gardens"}, "second": BICYCLE}
         sent = form(first_text=GARDEN, second_text=BICYCLE, first_topic="gardens")
         (verdict,) = [event for event in self.lines(client, **sent) if "verdict" in event]
-        for told in (client.post("/api/verify", json=asked).json(), verdict["verification"]):
-            assert "topic_unused" in [each["code"] for each in told["warnings"]]
+        for told in (client.post("/api/verify", json=payload).json(), verdict["verification"]):
+            assert "topic_unused" in [warning["code"] for warning in told["warnings"]]
 
 
 class TestSecrecy:
@@ -797,9 +814,9 @@ class TestSecrecy:
     ) -> None:
         caplog.set_level(logging.DEBUG)
         text = f"{SECRET} {GARDEN}"
-        asked = {"first": text, "second": BICYCLE}
-        client.post("/api/verify", json=asked)
-        client.post(f"/api/verify?{SECRET}", json={**asked, SECRET: SECRET})
+        payload = {"first": text, "second": BICYCLE}
+        client.post("/api/verify", json=payload)
+        client.post(f"/api/verify?{SECRET}", json={**payload, SECRET: SECRET})
         client.post("/api/verify", content=SECRET, headers={"Content-Type": "application/json"})
         client.get(f"/{SECRET}?text={SECRET}")
         client.post("/", headers={"Accept": "text/html"}, **form(first_text=text))
@@ -831,8 +848,8 @@ class TestSecrecy:
             raise KeyError(f"{SECRET} in a message")
 
         monkeypatch.setattr(service, "verify", fail)
-        asked = {"first": GARDEN, "second": BICYCLE}
-        kind, message = refusal(client.post("/api/verify", json=asked), 500)
+        payload = {"first": GARDEN, "second": BICYCLE}
+        kind, message = refusal(client.post("/api/verify", json=payload), 500)
         assert kind == "InternalError"
         sent = form(first_text=GARDEN, second_text=BICYCLE)
         answer = client.post("/", headers={"Accept": "application/x-ndjson"}, **sent)

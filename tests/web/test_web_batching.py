@@ -23,8 +23,7 @@ from adhominem.web import batching
 from adhominem.web.app import create_app
 from adhominem.web.batching import Job, WithLevs, Worker, cost
 from adhominem.web.failures import BrokenOffError, RequestError
-from adhominem.web.limits import Limits
-from adhominem.web.places import client_asking
+from adhominem.web.limits import Limits, client_asking
 from adhominem.web.service import Service, _answer
 
 
@@ -46,7 +45,7 @@ class SlowVerifier(Verifier):
         self.started.set()
         assert self.go_on.wait(20)
         self.batches.append(len(documents))
-        texts = [each.text for each in documents if isinstance(each, Document)]
+        texts = [document.text for document in documents if isinstance(document, Document)]
         if "" in (text.strip("-") for text in texts):
             raise EmptyTextError("no word")
         if any("!" in text for text in texts):
@@ -58,8 +57,8 @@ def documents(*texts: str) -> list[Document]:
     return [Document(text=text, id=str(at)) for at, text in enumerate(texts)]
 
 
-def lengths(some: Sequence[Document]) -> Callable[[WithLevs, Any], list[float]]:
-    return lambda verifier, on_progress: verifier.encode(some)[:, 0].tolist()
+def lengths(texts: Sequence[Document]) -> Callable[[WithLevs, Any], list[float]]:
+    return lambda verifier, on_progress: verifier.encode(texts)[:, 0].tolist()
 
 
 @pytest.fixture
@@ -76,8 +75,8 @@ def worker(verifier: SlowVerifier) -> Iterator[Worker]:
 
 
 def submit(worker: Worker, *texts: str) -> Future[list[float]]:
-    some = documents(*texts)
-    return worker.submit(some, lengths(some))
+    encoded = documents(*texts)
+    return worker.submit(encoded, lengths(encoded))
 
 
 def hold(worker: Worker, verifier: SlowVerifier) -> Future[list[float]]:
@@ -94,7 +93,7 @@ def test_what_waits_is_encoded_together(worker: Worker, verifier: SlowVerifier) 
     rest = [submit(worker, "a" * size, "b") for size in (1, 2, 3)]
     verifier.go_on.set()
     assert first.result(20) == [4]
-    assert [each.result(20) for each in rest] == [[1, 1], [2, 1], [3, 1]]
+    assert [answer.result(20) for answer in rest] == [[1, 1], [2, 1], [3, 1]]
     assert verifier.batches == [1, 6]  # and each job's own look finds them known
 
 
@@ -102,8 +101,8 @@ def test_no_more_jobs_at_once_than_allowed(worker: Worker, verifier: SlowVerifie
     hold(worker, verifier)
     rest = [submit(worker, "a", "b") for _ in range(4)]
     verifier.go_on.set()
-    for each in rest:
-        each.result(20)
+    for answer in rest:
+        answer.result(20)
     assert verifier.batches == [1, 6, 2]
 
 
@@ -114,8 +113,8 @@ def test_a_full_queue_refuses_and_then_takes_again(worker: Worker, verifier: Slo
     assert refused.value.status == 503
     assert refused.value.headers == {"Retry-After": "5"}
     verifier.go_on.set()
-    for each in held:
-        each.result(20)
+    for answer in held:
+        answer.result(20)
     assert submit(worker, "again").result(20) == [5]
 
 
@@ -225,8 +224,8 @@ def test_who_asks_for_little_is_due_before_who_asks_for_much(
     ended: list[str] = []
     hold(worker, verifier)
     for name, texts in (("much", ["x" * 90_000] * 4), ("little", ["x"]), ("some", ["x"] * 5)):
-        some = documents(*texts)
-        answer = worker.submit(some, lengths(some))
+        sent = documents(*texts)
+        answer = worker.submit(sent, lengths(sent))
         answer.add_done_callback(lambda _, name=name: ended.append(name))  # type: ignore[misc]
     verifier.go_on.set()
     deadline = time.monotonic() + 20
@@ -243,8 +242,8 @@ def test_who_asks_for_much_does_not_hold_up_the_others_when_it_is_due(
     hold(worker, verifier)
     ended: list[str] = []
     for texts in (["x" * 9_000] * 50, ["x" * 9_000] * 50, ["a"]):
-        some = documents(*texts)
-        answer = worker.submit(some, lengths(some))
+        sent = documents(*texts)
+        answer = worker.submit(sent, lengths(sent))
         answer.add_done_callback(lambda done: ended.append(f"{len(done.result())} texts"))
     verifier.go_on.set()
     deadline = time.monotonic() + 20
@@ -263,7 +262,7 @@ def test_where_the_queue_is_full_who_asks_for_most_gives_way(
     with pytest.raises(RequestError, match="too many requests"):
         much.result(20)
     verifier.go_on.set()
-    assert [each.result(20) for each in (*rest, little)] == [[1]] * 4
+    assert [answer.result(20) for answer in (*rest, little)] == [[1]] * 4
 
 
 def test_one_client_does_not_take_all_of_the_queue(worker: Worker, verifier: SlowVerifier) -> None:
@@ -367,9 +366,9 @@ def test_progress_comes_in_steps_that_are_worth_it(worker: Worker) -> None:
         return 7
 
     async def ask() -> int:
-        found = await _answer(worker, [], work, told.append)
+        result = await _answer(worker, [], work, told.append)
         await asyncio.sleep(0)
-        return found
+        return result
 
     assert asyncio.run(ask()) == 7
     assert 50 <= len(told) <= 101
@@ -386,7 +385,7 @@ def service() -> Iterator[Service]:
 
 def test_concurrent_clients_get_the_numbers_they_would_get_alone(service: Service) -> None:
     texts = [GARDEN, RAILWAY * 3, BICYCLE[:1200]]
-    asked: list[dict[str, Any]] = [
+    payload: list[dict[str, Any]] = [
         {"first": first, "second": [second, first[:700]], "population": population}
         for first in texts
         for second in texts
@@ -407,10 +406,10 @@ def test_concurrent_clients_get_the_numbers_they_would_get_alone(service: Servic
                 body["second"],
                 population=service.verifier.population(POPULATION) if body["population"] else None,
             ).log_bayes_factor
-            for body in asked
+            for body in payload
         ]
         with ThreadPoolExecutor(16) as pool:
-            together = list(pool.map(ask, asked))
+            together = list(pool.map(ask, payload))
     assert together == pytest.approx(alone, abs=1e-3)
 
 
@@ -427,14 +426,14 @@ def test_a_full_server_answers_503_and_goes_on(
 
     held = opened._quick.submit([], wait)
     assert begun.wait(20)
-    asked = {"first": GARDEN, "second": BICYCLE}
-    refused = client.post("/api/verify", json=asked)
+    payload = {"first": GARDEN, "second": BICYCLE}
+    refused = client.post("/api/verify", json=payload)
     go_on.set()
     held.result(20)
     assert refused.status_code == 503
     assert refused.headers["Retry-After"] == "5"
     assert refused.json()["error"]["type"] == "Busy"
-    while client.post("/api/verify", json=asked).status_code != 200:  # the place is free soon
+    while client.post("/api/verify", json=payload).status_code != 200:  # the place is free soon
         time.sleep(0.01)
     opened.close()
 
@@ -453,9 +452,9 @@ def test_a_client_that_has_gone_is_not_worked_for(service: Service) -> None:
     with running(opened) as url:
         held = opened._quick.submit([], wait)
         assert begun.wait(20)
-        asked = {"first": GARDEN, "second": BICYCLE}
+        payload = {"first": GARDEN, "second": BICYCLE}
         with pytest.raises(httpx2.TimeoutException), httpx2.Client() as client:
-            client.post(f"{url}/api/verify", json=asked, timeout=0.5)
+            client.post(f"{url}/api/verify", json=payload, timeout=0.5)
         job = opened._quick._jobs[-1]
         deadline = time.monotonic() + 20
         while not job.answer.cancelled() and time.monotonic() < deadline:

@@ -20,7 +20,7 @@ from adhominem.web.guard import SECURITY_HEADERS
 from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 
-ASKED = json.dumps({"first": GARDEN, "second": BICYCLE}).encode()
+PAYLOAD = json.dumps({"first": GARDEN, "second": BICYCLE}).encode()
 HOST = b"Host: 127.0.0.1\r\n"
 SHORT = Limits(header_seconds=0.5, stall_seconds=0.5)
 
@@ -48,7 +48,7 @@ def connect(address: tuple[str, int]) -> socket.socket:
     return socket.create_connection(address, timeout=30)
 
 
-def post(body: bytes = ASKED, path: str = "/api/verify", more: bytes = b"") -> bytes:
+def post(body: bytes = PAYLOAD, path: str = "/api/verify", more: bytes = b"") -> bytes:
     head = b"POST %b HTTP/1.1\r\n%bContent-Type: application/json\r\n%bContent-Length: %d\r\n\r\n"
     return head % (path.encode(), HOST, more, len(body)) + body
 
@@ -235,6 +235,43 @@ def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_is_heard(model: 
         assert ended(connection)
 
 
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://127.0.0.1/health", "127.0.0.1", 200),
+        ("HTTP://localhost:9/api/models?x=http://a", "evil.example", 200),  # by RFC 9112, 3.2.2
+        ("http://127.0.0.1", "127.0.0.1", 200),
+        ("http://127.0.0.1/api/none", "127.0.0.1", 404),
+        ("http://evil.example/health", "127.0.0.1", 403),
+        ("http://127.0.0.1%2F.evil.example/health", "127.0.0.1", 403),
+        ("http:///health", "127.0.0.1", 403),
+    ],
+)
+def test_a_request_may_be_for_a_whole_address(
+    model: Service, target: str, host: str, status: int
+) -> None:
+    with serving(model, Limits()) as address, connect(address) as connection:
+        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert connection.recv(12).decode() == f"HTTP/1.1 {status}"
+
+
+def test_a_client_whose_only_connection_makes_room_is_counted_still() -> None:
+    opened = connections.Connections(Limits(requests=4, per_client=4))
+
+    class Fake:
+        def __init__(self, from_client: str, waiting_since: float | None) -> None:
+            self.from_client, self.waiting_since = from_client, waiting_since
+
+        def make_way(self) -> None:
+            opened.discard(self)  # type: ignore[arg-type]
+
+    busy = [Fake(f"client {number}", None) for number in range(15)]
+    waiting, newcomer, refused = Fake("a", 1.0), Fake("a", None), Fake("a", 2.0)
+    room = [opened.add(fake) for fake in (*busy, waiting, newcomer, refused)]  # type: ignore[arg-type]
+    assert room == [True] * 17 + [False]
+    assert opened._open["a"] == {newcomer, refused}
+
+
 def test_tiny_chunks_are_cut_off(model: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_MOST_PARSING", 0.2)
     head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
@@ -246,14 +283,14 @@ def test_tiny_chunks_are_cut_off(model: Service, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_client_that_does_not_listen_is_hung_up_on(model: Service) -> None:
-    asked = json.dumps({"texts": [f"{GARDEN} {at}" for at in range(20)]}).encode()
+    body = json.dumps({"texts": [f"{GARDEN} {at}" for at in range(20)]}).encode()
     limits = Limits(stall_seconds=0.5, header_seconds=0.5, per_client=4)
     with serving(model, limits) as address, ExitStack() as stack:
         for _ in range(8):
             connection = stack.enter_context(socket.socket())
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.connect(address)
-            connection.sendall(post(asked, "/api/encode"))  # megabytes, which are not read
+            connection.sendall(post(body, "/api/encode"))  # megabytes, which are not read
             time.sleep(0.3)
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and not verifies(address):
@@ -294,9 +331,9 @@ class TestTooMany:
             for _ in range(5):
                 assert is_healthy(address)
                 with connect(address) as honest:  # its body comes after its headers
-                    honest.sendall(post()[: -len(ASKED)])
+                    honest.sendall(post()[: -len(PAYLOAD)])
                     time.sleep(0.05)
-                    honest.sendall(ASKED)
+                    honest.sendall(PAYLOAD)
                     assert answer(honest)[0] == 200
             assert refused(slow[0], 503)["type"] == "Busy"
 
@@ -308,7 +345,7 @@ class TestTooMany:
             for _ in range(3):
                 assert verifies(address)
             with connect(address) as large:
-                large.sendall(post(b" " * 150_000 + ASKED))
+                large.sendall(post(b" " * 150_000 + PAYLOAD))
                 assert answer(large)[0] == 200
 
     def test_health_is_answered_where_every_place_is_taken(self, model: Service) -> None:

@@ -35,7 +35,7 @@ def described() -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("operation", "mode"),
     [
-        *((each, mode) for each in POSTED for mode in GenerationMode),
+        *((operation, mode) for operation in POSTED for mode in GenerationMode),
         ("GET /api/models", GenerationMode.POSITIVE),
         ("GET /health", GenerationMode.POSITIVE),
     ],

@@ -53,8 +53,8 @@ def test_it_serves_until_it_is_interrupted_and_logs_no_text(population: Path) ->
     assert address is not None, said
     assert "general-en" in said
     headers = {"Authorization": "Bearer t0ken", "Content-Type": "application/json"}
-    asked = f'{{"first": "{SECRET} once more", "second": "and another"}}'.encode()
-    request = urllib.request.Request(f"{address[0]}/api/verify?{SECRET}", asked, headers)
+    body = f'{{"first": "{SECRET} once more", "second": "and another"}}'.encode()
+    request = urllib.request.Request(f"{address[0]}/api/verify?{SECRET}", body, headers)
     with urllib.request.urlopen(request, timeout=60) as response:
         assert b'"texts": 6' in response.read()
     process.send_signal(signal.SIGINT)
@@ -142,7 +142,7 @@ def test_beyond_this_machine_it_wants_a_token(monkeypatch: pytest.MonkeyPatch) -
     # A name is for a proxy, by which others can reach it.
     server.serve(Service(), host="127.0.0.1", port=0, names=["a.example"], say=said.append)  # type: ignore[arg-type]
     assert "asks for no token" in said.pop(-2)
-    (warning,) = [each for each in said if each.startswith("warning")]
+    (warning,) = [line for line in said if line.startswith("warning")]
     assert "asks for no token" in warning
     assert said.index(warning) == 2
 

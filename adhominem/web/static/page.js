@@ -6,7 +6,7 @@
   const form = find("compare");
   const chosen = { first: [], second: [] }; // files
   const reportForm = find("report-form");
-  let asked = null; // what was compared last
+  let compared = null; // the form that was compared last
   let running = null; // to stop it
   let links = []; // to what can be downloaded, to be given back
 
@@ -314,16 +314,16 @@
     links = [];
     find("answer").replaceChildren();
     reportForm.hidden = true;
-    asked = data;
+    compared = data;
     run(data);
   });
 
   // The report is of what was compared, whatever stands in the form by now.
   reportForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (running || !asked) return;
+    if (running || !compared) return;
     const data = new FormData();
-    for (const [name, value] of asked) data.append(name, value);
+    for (const [name, value] of compared) data.append(name, value);
     for (const [name, value] of new FormData(reportForm)) data.append(name, value);
     data.append("report", "yes");
     run(data);

@@ -7,13 +7,14 @@ import pytest
 pytest.importorskip("fastapi")
 
 from adhominem.web.failures import RequestError
-from adhominem.web.form_fields import read_asked
-from adhominem.web.multipart import Part, parse_form
+from adhominem.web.form_fields import Part, parse_form, read_fields
+
+BOUNDARY = "multipart/form-data; boundary=b"
 
 
 def parsed(*headers: str, data: bytes = b"x") -> Part:
     body = "--b\r\n" + "\r\n".join(headers) + "\r\n\r\n"
-    (part,) = parse_form(body.encode() + data + b"\r\n--b--\r\n", b"b", 9)
+    (part,) = parse_form(body.encode() + data + b"\r\n--b--\r\n", BOUNDARY, 9)
     return part
 
 
@@ -75,12 +76,12 @@ def test_a_packed_part_is_refused() -> None:
 )
 def test_no_field_is_left_out_in_silence(part: Part, said: str) -> None:
     with pytest.raises(RequestError, match=said):
-        read_asked([Part("prior", None, b"0.1"), part])
+        read_fields([Part("prior", None, b"0.1"), part])
 
 
 def test_a_file_without_a_name_is_not_left_out() -> None:
     empty = [Part("first_file", None, b""), Part("first_file", "", b"")]
-    assert read_asked(empty).files["first"] == []
+    assert read_fields(empty).files["first"] == []
     for name in ("", None):
-        (file,) = read_asked([*empty, Part("first_file", name, b"x")]).files["first"]
+        (file,) = read_fields([*empty, Part("first_file", name, b"x")]).files["first"]
         assert file.name == "a file without a name"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
 from adhominem.web.failures import RequestError
-from adhominem.web.fair_queue import FairQueue
-from adhominem.web.limits import Limits
-from adhominem.web.places import Pace, Places, client_of
+from adhominem.web.limits import FairQueue, Limits, Pace, Places, client_of
 
 
 @pytest.mark.parametrize(
@@ -116,6 +115,21 @@ def test_a_place_that_comes_as_one_gives_up_goes_to_the_next() -> None:
             return done
 
     assert asyncio.run(run()) == [0, 2, 3]
+
+
+def test_who_is_just_being_given_up_cannot_make_room() -> None:
+    async def run() -> None:
+        places = Places(Limits(requests=2, per_client=2))
+        async with places.receive("a") as receiving:
+            receiving.timeout.reschedule(asyncio.get_running_loop().time())
+            while not receiving.timeout.expired():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0)
+            with pytest.raises(RequestError, match="too many"):
+                async with places.receive("a"):
+                    pass
+
+    asyncio.run(run())
 
 
 def test_the_slowest_makes_room_and_is_told_so() -> None:
