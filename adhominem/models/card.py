@@ -30,8 +30,8 @@ _LIMITS = """\
 ## Limits
 
 The Bayes factor is **not calibrated** on texts by authors other than those of training. On genres
-unlike those above it may be far too extreme. It is evidence to be weighed, not a verdict. It becomes
-a probability only together with a prior, which the texts cannot give.
+unlike those above it may be far too extreme. It is evidence to be weighed, not a verdict. It
+becomes a probability only together with a prior, which the texts cannot give.
 """
 
 
@@ -46,9 +46,9 @@ def model_card(
     encoder, training = config.encoder, config.training
     return f"""# An AdHominem model
 
-It turns a text into a linguistic embedding vector (LEV) of {encoder.lev_size} numbers, and compares two of
-them by a Bayes factor: how much more probable they are if one person wrote both texts than if two
-people did.
+It turns a text into a linguistic embedding vector (LEV) of {encoder.lev_size} numbers, and compares
+two of them by a Bayes factor: how much more probable they are if one person wrote both texts than
+if two people did.
 
 ## Trained on
 
@@ -56,9 +56,9 @@ people did.
 |---|---|---|---|
 {_corpora(corpus)}
 
-Vocabulary: {len(vocabulary.token_types):,} token types and {len(vocabulary.characters)} characters, from
-these texts alone. The weights are those after epoch {best_epoch + 1} of at most {training.epochs},
-with seed {training.seed}. All settings are in `config.json`, the course of training in
+Vocabulary: {len(vocabulary.token_types):,} token types and {len(vocabulary.characters)} characters,
+from these texts alone. The weights are those after epoch {best_epoch + 1} of at most
+{training.epochs}, with seed {training.seed}. All settings are in `config.json`, the course of training in
 `training.jsonl` and `entropy.png`.
 
 ## Scores on dev
@@ -118,8 +118,8 @@ def ensemble_card(members: list[str], scores: dict[str, Any], about: str = "") -
 
 ## Members
 
-Before calibration, the probability is the mean of the members' probabilities; calibration gives each
-member a weight.
+Before calibration, the probability is the mean of the members' probabilities; calibration gives
+each member a weight.
 
 {listed}
 
@@ -161,7 +161,8 @@ def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
 The map from the model's score to a log Bayes factor is {alone.calibration.method}. It was fitted to
 {alone.calibration.pairs:,} pairs, {alone.same_author:,} of them by the same author, of
 {alone.authors:,} authors that the model was not trained on ({", ".join(alone.sets)}): without a
-relevant population, with each set's own texts as the population{also}. {bounds[0].upper()}{bounds[1:]}.
+relevant population, with each set's own texts as the population{also}.
+{bounds[0].upper()}{bounds[1:]}.
 "After" is measured on pairs whose authors the map has not seen.
 
 | | {" | ".join(_CALIBRATION_MEASURES)} |
@@ -170,8 +171,8 @@ relevant population, with each set's own texts as the population{also}. {bounds[
 
 ## Limits
 
-The Bayes factor can be taken at its word for texts like those of the calibration. On other genres it
-may be too extreme. It is evidence to be weighed, not a verdict. It becomes a probability only
+The Bayes factor can be taken at its word for texts like those of the calibration. On other genres
+it may be too extreme. It is evidence to be weighed, not a verdict. It becomes a probability only
 together with a prior, which the texts cannot give.
 """
 
@@ -184,10 +185,10 @@ def card_with(folder: Path, accuracy: str, lengths: str) -> None:
     text = f"""{head}## Accuracy
 
 Measured by `benchmarks/accuracy.py`, on authors that the model was neither trained nor calibrated
-with. Every pair is answered, with a prior of 0.5. "Population" means with the set's own texts as the
-relevant population; "companions" means that each text also draws on those of them that look as if
-the same author wrote them (query expansion), as with `--population input`. A Cllr of 0 is perfect; a
-system that always answers "no evidence either way" gets 1.
+with. Every pair is answered, with a prior of 0.5. "Population" means with the set's own texts as
+the relevant population; "companions" means that each text also draws on those of them that look as
+if the same author wrote them (query expansion), as with `--population input`. A Cllr of 0 is
+perfect; a system that always answers "no evidence either way" gets 1.
 
 {accuracy}
 
@@ -212,8 +213,8 @@ def _table(scores: dict[str, Any]) -> str:
     )
     shown = [title for key, title in _MEASURES.items() if key in next(iter(scores.values()))]
     return f"""\
-For each set, the range of probabilities that count as "no answer" has the width that is best for that
-set. The cross entropy is in bits; guessing gets 1. The distance AUC, if given, is that of the
+For each set, the range of probabilities that count as "no answer" has the width that is best for
+that set. The cross entropy is in bits; guessing gets 1. The distance AUC, if given, is that of the
 distance between the vectors alone.
 
 | set | {" | ".join(shown)} |
