@@ -58,8 +58,8 @@ if two people did.
 
 Vocabulary: {len(vocabulary.token_types):,} token types and {len(vocabulary.characters)} characters,
 from these texts alone. The weights are those after epoch {best_epoch + 1} of at most
-{training.epochs}, with seed {training.seed}. All settings are in `config.json`, the course of training in
-`training.jsonl` and `entropy.png`.
+{training.epochs}, with seed {training.seed}. All settings are in `config.json`, the course of
+training in `training.jsonl` and `entropy.png`.
 
 ## Scores on dev
 
