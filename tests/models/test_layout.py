@@ -81,10 +81,10 @@ def test_every_file_of_a_model_is_in_the_layout_and_every_required_one_is_there(
 ) -> None:
     general = model_folder("general-en")
     for owner in (folder, *member_folders(folder), general, *member_folders(general)):
-        kind = json.loads((owner / "config.json").read_text("utf-8"))["kind"]
+        architecture = json.loads((owner / "config.json").read_text("utf-8"))["architecture"]
         inside = [path for path in owner.iterdir() if path.is_file()]
-        assert all(kind in entry(path).of for path in inside)
-        missing = {each.name for each in LAYOUT if each.required and kind in each.of}
+        assert all(architecture in entry(path).of for path in inside)
+        missing = {file.name for file in LAYOUT if file.required and architecture in file.of}
         assert missing <= {path.name for path in inside}
 
 
