@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from math import isfinite
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self
 
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.ngrams.counter import NgramOptions
 from adhominem.errors import OptionError
 from adhominem.pairs.epochs import PairOptions
+from adhominem.records import (
+    NotNegative,
+    OneOf,
+    Options,
+    Positive,
+    Seed,
+    Share,
+    ShareBelow1,
+    Size,
+    SizeOrNone,
+    from_json,
+    to_json,
+)
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.vocabulary import VocabularyOptions
 from adhominem.text.windows import WindowOptions
 
-# A model's settings may be anybody's. These decide how much memory is taken, or how long a loop
-# is, when it is read and run; no model comes near.
-_LARGEST = {
-    "data.vocabulary.characters_per_token": 256,
-    "data.windows.hop": 1_000,
-    "data.windows.overlap": 1_000,
-    "data.windows.max_windows": 10_000,
-    "ngrams.longest": 42,  # as many characters as are looked at, and a token's two ends
-    "ngrams.unmasked": 8_192,  # of these and of the shapes, every two have a cell in a table
-    "ngrams.shapes": 8_192,
-}
-_LARGEST_SIZE = 2**24  # of whatever else is counted
-_UNBOUNDED = ("seed",)
-_MOST_STRINGS, _LONGEST_STRING = 1_000, 10_000
 
-
-class Settings:
+class Settings(Options):
     """What all configurations can do: be changed setting by setting, be written and read."""
 
     def with_setting(self, setting: str) -> Self:
@@ -41,7 +38,7 @@ class Settings:
 
     def with_settings(self, settings: Sequence[str]) -> Self:
         """A copy with some settings changed; only the result of all of them must hold together."""
-        data = self.to_json()
+        data: Any = self.to_json()
         for setting in settings:
             path, equals, value = setting.partition("=")
             if not equals:
@@ -55,12 +52,12 @@ class Settings:
             before = _known(place, name, path)
             if isinstance(before, dict):
                 raise OptionError(f"'{path}' is no single setting")
-            place[name] = _parsed(value, before, path)
+            place[name] = value if isinstance(before, str) else _parsed(value)
         return self.from_json(data)
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
-        written: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        written: dict[str, Any] = to_json(self)
         return written
 
     @classmethod
@@ -70,35 +67,28 @@ class Settings:
         A setting that is not there has its default, since new ones begin with what was done
         before; an unknown one raises OptionError.
         """
-        built: Self = _built(data, cls(), "config")
-        return built
+        return from_json(cls, data, "config")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataOptions:
+class DataOptions(Options):
     """All that decides what the network gets to see. The default is the paper's."""
 
     normaliser: Normaliser = field(default_factory=Normaliser)
     vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
     windows: WindowOptions = field(default_factory=WindowOptions)
     pairs: PairOptions = field(default_factory=PairOptions)
-    hidden_topics: float = 0.2  # share of training documents whose contextual prefix is hidden
-    hidden_tokens: float = 0.0  # share of training tokens that are hidden, anew in each step
+    hidden_topics: Share = 0.2  # share of training documents whose contextual prefix is hidden
+    hidden_tokens: ShareBelow1 = 0.0  # share of training tokens that are hidden, anew in each step
 
     @property
     def knows_topics(self) -> bool:
         """Whether the network has ever seen a contextual prefix; if not, it never gets one."""
         return self.hidden_topics < 1
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.hidden_topics <= 1:
-            raise OptionError(f"hidden_topics is {self.hidden_topics}; expected 0 to 1")
-        if not 0 <= self.hidden_tokens < 1:
-            raise OptionError(f"hidden_tokens is {self.hidden_tokens}; expected 0 to below 1")
-
 
 @dataclass(frozen=True, kw_only=True)
-class LossOptions:
+class LossOptions(Options):
     """What training minimises. The default is the paper's.
 
     distance                 "contrastive" (the paper's), "kernel" (2021's) or ""
@@ -109,38 +99,23 @@ class LossOptions:
     projection_size          a dense layer with ReLU before the two-covariance layer; 0: none
     """
 
-    distance: str = "contrastive"
-    same_threshold: float = 1.0  # tau_s, on the squared distance
-    different_threshold: float = 3.0  # tau_d
-    kernel_same_threshold: float = 0.91
-    kernel_different_threshold: float = 0.09
-    in_batch_negatives: float = 0.0
-    in_batch_form: str = "softmax"
+    distance: Annotated[str, OneOf("contrastive", "kernel", "")] = "contrastive"
+    same_threshold: NotNegative = 1.0  # tau_s, on the squared distance
+    different_threshold: NotNegative = 3.0  # tau_d
+    kernel_same_threshold: Share = 0.91
+    kernel_different_threshold: Share = 0.09
+    in_batch_negatives: NotNegative = 0.0
+    in_batch_form: Annotated[str, OneOf("cross_entropy", "softmax", "cosine")] = "softmax"
     stop_gradient_at_lev: bool = False
-    projection_size: int = 0
-    projection_dropout: float = 0.2
+    projection_size: SizeOrNone = 0
+    projection_dropout: ShareBelow1 = 0.2
 
     def __post_init__(self) -> None:
-        if self.distance not in ("contrastive", "kernel", ""):
-            raise OptionError(f"distance is {self.distance!r}; expected contrastive, kernel or ''")
-        if self.in_batch_form not in ("cross_entropy", "softmax", "cosine"):
-            raise OptionError(
-                f"in_batch_form is {self.in_batch_form!r}; expected cross_entropy, softmax or "
-                "cosine"
-            )
-        if not 0 <= self.same_threshold < self.different_threshold:
-            raise OptionError("expected 0 <= same_threshold < different_threshold")
-        if not 0 <= self.kernel_different_threshold < self.kernel_same_threshold <= 1:
-            raise OptionError(
-                "expected 0 <= kernel_different_threshold < kernel_same_threshold <= 1"
-            )
-        for name in ("in_batch_negatives", "projection_size"):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name} is {getattr(self, name)}; expected 0 or more")
-        if not 0 <= self.projection_dropout < 1:
-            raise OptionError(
-                f"projection_dropout is {self.projection_dropout}; expected 0 to below 1"
-            )
+        super().__post_init__()
+        if self.same_threshold >= self.different_threshold:
+            raise OptionError("expected same_threshold < different_threshold")
+        if self.kernel_different_threshold >= self.kernel_same_threshold:
+            raise OptionError("expected kernel_different_threshold < kernel_same_threshold")
 
     @property
     def by_cosine(self) -> bool:
@@ -154,33 +129,20 @@ class LossOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions:
+class TrainingOptions(Options):
     """How the network is trained. The default is the paper's."""
 
-    epochs: int = 35
-    batch_pairs: int = 40
-    learning_rate: float = 0.0006
-    final_learning_rate: float = 0.0002
-    decay_epochs: int = 30  # the learning rate falls linearly until then
-    clip_norm: float = 5.0  # of each parameter's gradient by itself
-    max_windows: int = 210  # read of a document in a step
-    patience: int = 10  # epochs without a better dev score before training stops
-    masks: str = "pair"  # what shares its dropout masks: a "document" or a "pair"
-    seed: int = 0
-    checkpoint_minutes: float = 5.0  # between checkpoints within an epoch; 0: every step
-
-    def __post_init__(self) -> None:
-        if self.masks not in ("document", "pair"):
-            raise OptionError(f"masks is {self.masks!r}; expected document or pair")
-        for name in ("epochs", "batch_pairs", "max_windows", "decay_epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is {getattr(self, name)}; expected 1 or more")
-        for name in ("learning_rate", "final_learning_rate", "clip_norm"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name} is {getattr(self, name)}; expected above 0")
-        for name in ("seed", "checkpoint_minutes"):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name} is {getattr(self, name)}; expected 0 or more")
+    epochs: Size = 35
+    batch_pairs: Size = 40
+    learning_rate: Positive = 0.0006
+    final_learning_rate: Positive = 0.0002
+    decay_epochs: Size = 30  # the learning rate falls linearly until then
+    clip_norm: Positive = 5.0  # of each parameter's gradient by itself
+    max_windows: Size = 210  # read of a document in a step
+    patience: Size = 10  # epochs without a better dev score before training stops
+    masks: Annotated[str, OneOf("document", "pair")] = "pair"  # what shares its dropout masks
+    seed: Seed = 0
+    checkpoint_minutes: NotNegative = 5.0  # between checkpoints within an epoch; 0: every step
 
     def rate(self, epoch: float) -> float:
         """The learning rate after so many epochs."""
@@ -189,31 +151,26 @@ class TrainingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NgramTrainingOptions:
+class NgramTrainingOptions(Options):
     """The learning of an n-gram encoder."""
 
-    weight_steps: int = 800
-    weight_rate: float = 0.01
-    companion: int = 512  # dimensions of the projection learnt beside the weights; 0: none
-    companion_rate: float = 0.001
-    projection_steps: int = 1_200
-    projection_rate: float = 0.0003
-    dropout: float = 0.05  # of the weighted n-grams, while the projection is learnt
-    batch_authors: int = 256
-    cut: float = 0.5  # share of texts that are cut at random
-    shortest: int = 200  # tokens that a cut leaves
-    longest: int = 4_000  # tokens that are read of a text
-    sample: int = 3_000  # texts of a corpus that the starting values come from
-    dev_every: int = 200  # steps between two looks at dev
-    seed: int = 0
+    weight_steps: Size = 800
+    weight_rate: Positive = 0.01
+    companion: SizeOrNone = 512  # dimensions of the projection learnt beside the weights; 0: none
+    companion_rate: Positive = 0.001
+    projection_steps: Size = 1_200
+    projection_rate: Positive = 0.0003
+    dropout: ShareBelow1 = 0.05  # of the weighted n-grams, while the projection is learnt
+    batch_authors: Size = 256
+    cut: Share = 0.5  # share of texts that are cut at random
+    shortest: Size = 200  # tokens that a cut leaves
+    longest: Size = 4_000  # tokens that are read of a text
+    sample: Size = 3_000  # texts of a corpus that the starting values come from
+    dev_every: Size = 200  # steps between two looks at dev
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if name in ("dropout", "cut"):
-                if not 0 <= value <= 1 or (name == "dropout" and value == 1):
-                    raise OptionError(f"{name} is {value}; expected a share")
-            elif value < 0 or (value == 0 and name not in ("seed", "companion")):
-                raise OptionError(f"{name} is {value}; expected above 0")
+        super().__post_init__()
         if self.shortest > self.longest:
             raise OptionError(
                 f"shortest is {self.shortest}, longest {self.longest}; expected no more than that"
@@ -245,14 +202,12 @@ class Config(Settings):
         return self.data.knows_topics
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.loss.in_batch_negatives and self.training.masks == "pair":
             raise OptionError(
                 "with in_batch_negatives, documents of one pair would be known by their dropout "
                 "masks; expected training.masks=document"
             )
-
-
-FORMS = ("projection", "profile")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,8 +221,8 @@ class NgramConfig(Settings):
 
     normaliser: Normaliser = field(default_factory=Normaliser)
     ngrams: NgramOptions = field(default_factory=NgramOptions)
-    form: str = "projection"
-    lev_size: int = 768
+    form: Annotated[str, OneOf("projection", "profile")] = "projection"
+    lev_size: Size = 768
     training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
 
     @property
@@ -276,10 +231,12 @@ class NgramConfig(Settings):
         return False
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise OptionError(f"form is {self.form!r}; expected {' or '.join(FORMS)}")
-        if self.lev_size < 1:
-            raise OptionError(f"lev_size is {self.lev_size}; expected 1 or more")
+        super().__post_init__()
+        if self.ngrams.unmasked > self.ngrams.tokens:
+            raise OptionError(
+                f"{self.ngrams.unmasked} unmasked types of {self.ngrams.tokens} tokens; expected "
+                "no more"
+            )
 
 
 PRESETS = {
@@ -407,71 +364,9 @@ def _known(place: Any, name: str, path: str) -> Any:
     return place[name]
 
 
-def _parsed(value: str, before: object, whole: str) -> object:
-    """The text of a setting as a value of the type it had before."""
-    if isinstance(before, str):
-        return value
+def _parsed(value: str) -> object:
+    """What the text of a setting says: JSON, or else the text itself, which no limit lets pass."""
     try:
-        parsed = json.loads(value.lower() if isinstance(before, bool) else value)
-    except json.JSONDecodeError:
-        parsed = value
-    return _fitting(parsed, before, whole)
-
-
-def _built(data: Any, default: Any, where: str) -> Any:
-    """Options of the type that the default has, with all values from the data."""
-    if not isinstance(data, dict):
-        raise OptionError(f"{where} is {type(data).__name__}; expected an object of settings")
-    before = {entry.name: getattr(default, entry.name) for entry in fields(default)}
-    if odd := sorted(set(data) - set(before)):
-        raise OptionError(f"{where}: unknown settings: {', '.join(odd)}")
-    values = {
-        name: (_built if is_dataclass(before[name]) else _fitting)(
-            value, before[name], f"{where}.{name}"
-        )
-        for name, value in data.items()
-    }
-    return type(default)(**values)
-
-
-def _fitting(value: object, before: object, whole: str) -> object:
-    """A value from JSON in the type that the setting had before."""
-    if isinstance(before, tuple) and isinstance(value, list | tuple):
-        if len(value) <= _MOST_STRINGS and all(isinstance(entry, str) for entry in value):
-            return tuple(value)
-    elif isinstance(before, float) and type(value) in (int, float):
-        number = _finite(value)
-        if number is not None:
-            return number
-    elif type(value) is type(before):
-        _check_size(value, whole)
+        return json.loads(value.lower() if value in ("True", "False") else value)
+    except ValueError:
         return value
-    expected = "a list of strings" if isinstance(before, tuple) else type(before).__name__
-    raise OptionError(f"{whole} is {_brief(value)}; expected {expected}")
-
-
-def _finite(value: Any) -> float | None:
-    """As a float; None if it is none, or no number."""
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if isfinite(number) else None
-
-
-def _check_size(value: object, whole: str) -> None:
-    """Whether a number or a string is of a size that can be worked with."""
-    if isinstance(value, str) and len(value) > _LONGEST_STRING:
-        raise OptionError(f"{whole} has {len(value):,} characters; expected {_LONGEST_STRING:,}")
-    if type(value) is int and not whole.endswith(_UNBOUNDED):
-        largest = _LARGEST.get(whole.removeprefix("config."), _LARGEST_SIZE)
-        if value > largest:
-            raise OptionError(f"{whole} is {_brief(value)}; expected {largest:,} at most")
-
-
-def _brief(value: object) -> str:
-    """What a value looks like, if it is not too long."""
-    if isinstance(value, int) and abs(value) > 10**30:
-        return "a very large number"
-    shown = repr(value)
-    return shown if len(shown) <= 100 else f"{shown[:100]}…"

@@ -18,6 +18,10 @@ class OptionError(AdHominemError):
     """A setting has a value that cannot work."""
 
 
+class RecordError(OptionError, ValueError):
+    """JSON does not hold what a record is made of; the message begins with the path to it."""
+
+
 class MissingExtraError(AdHominemError):
     """A library that belongs to an optional extra is not installed."""
 

@@ -17,7 +17,7 @@ PACKAGE = Path(adhominem.__file__).parent
 # The rooms in the order of the flow; each may use itself and what stands before it.
 ROOMS = (
     "errors",
-    "strict_json",
+    "records",
     "processes",
     "harmless",
     "text",

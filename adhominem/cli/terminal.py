@@ -30,7 +30,7 @@ from rich.table import Table
 
 from adhominem.errors import InputError
 from adhominem.harmless import one_line
-from adhominem.strict_json import strict_json
+from adhominem.records import strict_json, with_schema
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
 _NAME = 10  # columns of the terminal that the names of a table have at least
@@ -160,13 +160,14 @@ def list_skipped(skipped: Sequence[InputError]) -> None:
 
 
 def print_json(result: dict[str, object]) -> None:
-    """A result for programs; NaN, which JSON does not know, as null, and infinity as a string.
+    """A result for programs, with the version of its schema, in strict JSON.
 
     Letters that the output cannot hold, or that command a terminal, are escaped as JSON has it.
     """
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     special = _COMMANDS if is_unicode else _NOT_ASCII
-    print(special.sub(lambda found: json.dumps(found[0])[1:-1], strict_json(result, indent=2)))
+    text = strict_json(with_schema(result), indent=2)
+    print(special.sub(lambda match: json.dumps(match[0])[1:-1], text))
 
 
 def _shown(text: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import Evaluation
 from adhominem.evaluation.page import write_page
 from adhominem.evaluation.plots import Entropies, write_figures
-from adhominem.strict_json import strict_json
+from adhominem.records import strict_json, with_schema
 from adhominem.text.writing import write_folder
 
 
@@ -25,5 +24,5 @@ def write_evaluation(
     with write_folder(output) as folder:
         write_figures(systems, folder, entropies)
         write_page(evaluations, systems, folder / "index.html", version, entropies)
-        numbers = strict_json([asdict(each) for each in evaluations], indent=1)
+        numbers = strict_json(with_schema({"systems": evaluations}), indent=1)
         (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")

@@ -7,9 +7,10 @@ character positions in the text as the user gave it.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from adhominem.records import with_schema
 from adhominem.verify.verification import Verification
 
 
@@ -78,5 +79,5 @@ class Explanation:
         return any(each.attention is not None for text in self.texts for each in text.passages)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings."""
-        return asdict(self)
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)

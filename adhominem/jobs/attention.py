@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.records import with_schema
 from adhominem.text.readers import Source
 from adhominem.verify.verifier import load
 
@@ -46,7 +47,7 @@ class CorpusAttention:
 
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings."""
-        return asdict(self)
+        return with_schema(self)
 
 
 @dataclass

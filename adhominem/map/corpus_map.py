@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
@@ -24,6 +24,7 @@ import numpy.typing as npt
 import adhominem
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
+from adhominem.records import to_json, with_schema
 from adhominem.scoring.many_pairs import products
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
@@ -124,7 +125,7 @@ class CorpusMap:
         table = self.log10_bayes_factors.round(_DIGITS)
         documents = [
             {
-                **asdict(document),
+                **to_json(document),
                 "nearest": [
                     {"document": other, "log10_bayes_factor": float(table[at, other])}
                     for other in self.nearest[at]
@@ -141,7 +142,7 @@ class CorpusMap:
             }
             for join in self.joins
         ]
-        return {
+        told = {
             "corpus": self.corpus,
             "documents": documents,
             "projections": [
@@ -156,7 +157,7 @@ class CorpusMap:
             "joins": joins,
             "order": list(self.order),
             "log10_bayes_factors": [row[:at].tolist() for at, row in enumerate(table)],
-            "agreement": asdict(self.agreement),
+            "agreement": self.agreement,
             "population": self.population,
             "population_texts": self.population_texts,
             "calibrated": self.calibrated,
@@ -167,6 +168,7 @@ class CorpusMap:
             "model_sha256": self.model_sha256,
             "version": self.version,
         }
+        return with_schema(told)
 
 
 def map_documents(

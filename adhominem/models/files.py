@@ -18,7 +18,7 @@ import numpy.typing as npt
 from adhominem.errors import ModelError, OptionError
 from adhominem.models.layout import ModelFile
 from adhominem.models.tensors import Check, read_tensors
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 from adhominem.text.regular_file import open_regular, read_regular
 
 # What damaged contents raise while they are read.

@@ -11,10 +11,10 @@ import numpy as np
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import STYLES
 from adhominem.models.tensors import Header, Shapes, check_shapes
+from adhominem.records import parsed_json
 from adhominem.scoring.isotropic import IsotropicTwoCovariance
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import BayesFactorModel, TwoCovariance
-from adhominem.strict_json import parsed_json
 
 _MOST_GENRES = 1_000  # every text is compared with each of them
 

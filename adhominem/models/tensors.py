@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 
 _LARGEST_HEADER = 2**22
 _MOST_DIMENSIONS = 8

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import CALIBRATION, UNTIED_VALIDATION, VALIDATION, ModelFile
 from adhominem.models.tensors import Header, check_shapes
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 from adhominem.text.writing import replace_file
 
 RECALIBRATE = "calibrate the model again"

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
 from adhominem.pairs.sampling import DrawnPairs, sample_pairs
+from adhominem.records import OneOf, Options
 from adhominem.text.labels import UNKNOWN_LABEL, Labels
 
 IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairOptions:
+class PairOptions(Options):
     """What pairs an epoch may hold. The default is the paper's.
 
     balanced                  as many same-author as different-author pairs
@@ -36,8 +38,8 @@ class PairOptions:
     """
 
     balanced: bool = False
-    same_author_across: str = ""
-    different_authors_within: str = ""
+    same_author_across: Annotated[str, OneOf("", "work", "topic")] = ""
+    different_authors_within: Annotated[str, OneOf("", "topic", "corpus")] = ""
     one_corpus_batches: bool = False
     even_corpora: bool = False
 
@@ -45,15 +47,6 @@ class PairOptions:
     def within(self) -> str:
         """What a different-author pair must share: a topic, a corpus, or nothing."""
         return self.different_authors_within or ("corpus" if self.one_corpus_batches else "")
-
-    def __post_init__(self) -> None:
-        for name, allowed in (
-            ("same_author_across", ("", "work", "topic")),
-            ("different_authors_within", ("", "topic", "corpus")),
-        ):
-            if getattr(self, name) not in allowed:
-                expected = " or ".join(repr(value) for value in allowed)
-                raise OptionError(f"{name} is {getattr(self, name)!r}; expected {expected}")
 
 
 def draw_epoch(

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
 from adhominem.pairs.epochs import draw_epoch
+from adhominem.records import Options, Seed, Share, Within, with_schema
 from adhominem.text.document import Document
 from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.readers import Source, check_names
@@ -34,22 +35,18 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitOptions:
+class SplitOptions(Options):
     """`shares` of the documents for train, dev and test; `topic_disjoint` is PAN 2021's setting."""
 
-    shares: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    shares: tuple[Share, Share, Share] = (0.8, 0.1, 0.1)
     topic_disjoint: bool = False
-    duplicate_share: float = 0.5
-    seed: int = 0
+    duplicate_share: Annotated[float, Within(above=0, at_most=1)] = 0.5
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        sound = len(self.shares) == 3 and min(self.shares) >= 0
-        if not (sound and abs(sum(self.shares) - 1) <= 1e-6):
+        super().__post_init__()
+        if abs(sum(self.shares) - 1) > 1e-6:
             raise OptionError(f"the shares are {self.shares}; expected three that add up to 1")
-        if not 0 < self.duplicate_share <= 1:
-            raise OptionError(f"duplicate_share is {self.duplicate_share}; expected 0 to 1")
-        if self.seed < 0:
-            raise OptionError(f"seed is {self.seed}; expected 0 or more")
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,7 @@ def split(
         )
         _copy(sources, folder, parts, on_bytes)
         with write_whole(folder / "manifest.json") as file:
-            json.dump(asdict(report), file, indent=2, ensure_ascii=False)
+            json.dump(with_schema(report), file, indent=2, ensure_ascii=False)
             file.write("\n")
     return report
 

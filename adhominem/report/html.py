@@ -13,6 +13,7 @@ from pathlib import Path
 
 from adhominem.errors import InputError, OptionError
 from adhominem.harmless import on_page
+from adhominem.records import parsed_json
 from adhominem.render.html import SCRIPT, STYLE, explanation_fragment
 from adhominem.report.blocks import (
     Block,
@@ -27,7 +28,6 @@ from adhominem.report.report import Report
 from adhominem.report.tippett import as_svg
 from adhominem.report.words import TITLE, head, headline, sections
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.strict_json import parsed_json
 from adhominem.text.files import read_text
 
 _PAGE_STYLE = Path(__file__).with_name("report.css").read_text("utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from adhominem.explain.explanation import Explanation
 from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
 from adhominem.explain.texts import explain_comparison
 from adhominem.models.validation import Validation, read_validation
+from adhominem.records import SCHEMA, UNWRITTEN, from_json, with_schema
 from adhominem.report.evidence import (
     LOG_10,
     CalibrationFacts,
@@ -29,7 +30,6 @@ from adhominem.report.evidence import (
     like_pairs,
     validation_facts,
 )
-from adhominem.report.typed_json import as_json, from_json
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.population import Population
 from adhominem.scoring.verbal import VerbalScale
@@ -38,7 +38,6 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness, Side, Verification
 from adhominem.verify.verifier import SideTexts, Verifier
 
-FORMAT = 1
 MOST_DRAWS = 10_000  # more would move no digit that is shown
 _ALL_BUT_INTERVAL = 0.4  # of the work, roughly
 
@@ -118,8 +117,8 @@ class Report:
     version: str  # of AdHominem
     settings: Settings
     # What figures are drawn from; not part of the JSON.
-    explanation: Explanation | None = field(default=None, repr=False)
-    like: Validation | None = field(default=None, repr=False)
+    explanation: Explanation | None = field(default=None, repr=False, metadata=UNWRITTEN)
+    like: Validation | None = field(default=None, repr=False, metadata=UNWRITTEN)
 
     def __post_init__(self) -> None:
         prior, probability = self.prior_same_author, self.probability_same_author
@@ -129,23 +128,13 @@ class Report:
             raise OptionError(f"the prior is {prior}; expected it to be above 0 and below 1")
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings; without the texts."""
-        drawn = {"explanation", "like"}
-        told = {
-            each.name: as_json(getattr(self, each.name))
-            for each in fields(self)
-            if each.name not in drawn
-        }
-        return {"format": FORMAT, **told}
+        """As plain lists, numbers and strings, with the version of the schema; without texts."""
+        return with_schema(self)
 
     @classmethod
     def from_json(cls, data: Any) -> Report:
-        """What `to_json` wrote; anything else is a ValueError."""
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise ValueError(f"expected the data of a report, format {FORMAT}")
-        if {"explanation", "like"} & set(data):
-            raise ValueError("expected data, no figures")
-        return from_json(cls, {name: data[name] for name in data if name != "format"})
+        """What `to_json` wrote; anything else raises a RecordError."""
+        return from_json(cls, data, "report", schema=SCHEMA)
 
 
 def make_report(

@@ -6,13 +6,14 @@ few pairs to support anything stronger, so nothing stronger is reported.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
+from adhominem.records import Within, from_json, to_json
 from adhominem.scoring.logistic import logistic
 from adhominem.scoring.pooling import pool
 
@@ -22,6 +23,7 @@ BoolArray = npt.NDArray[np.bool_]
 METHODS = ("logistic", "isotonic")
 _STEP = 0.01  # of the search for the bounds, in decades
 _LARGEST = 1e30  # number in a map: no fit comes near
+_Bound = Annotated[float, Within(-_LARGEST, _LARGEST)]  # in a file; infinite while one is fitted
 _RIDGE = 1e-3  # keeps the slope finite where the scores separate the classes without fault
 
 
@@ -35,9 +37,9 @@ class Calibration:
     method: str
     scores: tuple[float, ...]
     log_bayes_factors: tuple[float, ...]
-    lower_bound: float  # of the log Bayes factor
-    upper_bound: float
-    pairs: int  # that it was fitted to
+    lower_bound: _Bound  # of the log Bayes factor
+    upper_bound: _Bound
+    pairs: Annotated[int, Within(0)]  # that it was fitted to
 
     def __post_init__(self) -> None:
         knots, factors = np.array(self.scores), np.array(self.log_bayes_factors)
@@ -88,18 +90,13 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
-        return asdict(self)
+        written: dict[str, Any] = to_json(self)
+        return written
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Calibration:
-        """The calibration that `to_json` wrote."""
-        points = {name: tuple(map(float, data[name])) for name in ("scores", "log_bayes_factors")}
-        bounds = {name: float(data[name]) for name in ("lower_bound", "upper_bound")}
-        if not all(abs(bound) < _LARGEST for bound in bounds.values()):
-            raise OptionError(f"the bounds are {bounds}; expected numbers")
-        if type(data["pairs"]) is not int or data["pairs"] < 0:
-            raise OptionError("pairs is no number of pairs")
-        return cls(method=data["method"], pairs=data["pairs"], **points, **bounds)  # type: ignore[arg-type]
+    def from_json(cls, data: Any) -> Calibration:
+        """The calibration that `to_json` wrote; anything else raises a RecordError."""
+        return from_json(cls, data, "calibration")
 
 
 def calibrate(

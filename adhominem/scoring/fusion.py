@@ -7,13 +7,14 @@ fitted, too.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
+from adhominem.records import from_json, to_json
 from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.logistic import logistic
 from adhominem.scoring.probability import ensemble_log_bayes_factor
@@ -88,13 +89,13 @@ class Fusion:
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
-        return asdict(self)
+        written: dict[str, Any] = to_json(self)
+        return written
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Fusion:
-        """The fusion that `to_json` wrote."""
-        rows = tuple(tuple(map(float, row)) for row in data["weights"])
-        return cls(method=str(data["method"]), weights=rows)
+    def from_json(cls, data: Any) -> Fusion:
+        """The fusion that `to_json` wrote; anything else raises a RecordError."""
+        return from_json(cls, data, "fusion")
 
 
 @dataclass(frozen=True)

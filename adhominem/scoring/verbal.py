@@ -11,7 +11,7 @@ from math import inf, isfinite
 from pathlib import Path
 
 from adhominem.errors import OptionError
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 from adhominem.text.inputs import note_input
 from adhominem.text.regular_file import read_regular
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import CorpusError
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 from adhominem.text.inputs import note_input
 from adhominem.text.labels import LABELS, UNKNOWN_LABEL, Labels
 from adhominem.text.regular_file import open_regular, read_regular

@@ -21,7 +21,7 @@ from threading import get_ident
 from typing import Any
 
 from adhominem.errors import AdHominemWarning, LockedError, OptionError
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 
 if sys.platform == "win32":
     import msvcrt

@@ -17,11 +17,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import OptionError
+from adhominem.records import Longest, OneOf, Options
 
 # Replace text[start:end] by the third.
 Edit = tuple[int, int, str]
@@ -224,18 +225,13 @@ class AlignedText:
 
 
 @dataclass(frozen=True)
-class Normaliser:
+class Normaliser(Options):
     """The chosen steps, always in the order of `STEPS`; saved with the model by name."""
 
-    steps: tuple[str, ...] = tuple(STEPS)
+    steps: Annotated[tuple[Annotated[str, OneOf(*STEPS)], ...], Longest(1_000)] = tuple(STEPS)
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.steps) - set(STEPS))
-        if unknown:
-            raise OptionError(
-                f"unknown normalisation step(s): {', '.join(unknown)}; "
-                f"expected some of: {', '.join(STEPS)}"
-            )
+        super().__post_init__()
         object.__setattr__(self, "steps", tuple(name for name in STEPS if name in self.steps))
 
     def _passes(self) -> Iterator[Edits]:

@@ -10,28 +10,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import OptionError
+from adhominem.records import Options, Size, Within
 
 PADDING, UNKNOWN = 0, 1  # the ids of <PAD> and <UNK>, for tokens and for characters alike
 SPECIAL = ("<PAD>", "<UNK>")
 
 
 @dataclass(frozen=True, kw_only=True)
-class VocabularyOptions:
+class VocabularyOptions(Options):
     """How much of the training texts' words and characters the network may know."""
 
-    token_types: int = 5_000
-    character_types: int = 300
-    characters_per_token: int = 15
-
-    def __post_init__(self) -> None:
-        for name in ("token_types", "character_types", "characters_per_token"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is {getattr(self, name)}; expected 1 or more")
+    token_types: Size = 5_000
+    character_types: Size = 300
+    characters_per_token: Annotated[int, Within(1, 256)] = 15
 
 
 @dataclass(frozen=True)

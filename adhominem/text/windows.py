@@ -8,32 +8,24 @@ Positions here count document tokens; the prefix (see `prefix.py`) comes in fron
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import OptionError
+from adhominem.records import Options, Share, Within
 
 IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowOptions:
+class WindowOptions(Options):
     """Sizes in tokens and windows. `random_crop` is the share of long documents cut at random."""
 
-    hop: int = 25
-    overlap: int = 4
-    max_windows: int = 210
-    random_crop: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.hop < 1 or self.overlap < 0 or self.max_windows < 1:
-            raise OptionError(
-                f"hop {self.hop}, overlap {self.overlap}, max_windows {self.max_windows}: "
-                "expected at least 1, 0 and 1"
-            )
-        if not 0 <= self.random_crop <= 1:
-            raise OptionError(f"random_crop is {self.random_crop}; expected 0 to 1")
+    hop: Annotated[int, Within(1, 1_000)] = 25
+    overlap: Annotated[int, Within(0, 1_000)] = 4
+    max_windows: Annotated[int, Within(1, 10_000)] = 210
+    random_crop: Share = 0.5
 
     @property
     def width(self) -> int:

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from adhominem.errors import CheckpointError
-from adhominem.strict_json import parsed_json
+from adhominem.records import parsed_json
 from adhominem.text.regular_file import open_regular, read_regular
 from adhominem.text.writing import write_through, write_whole
 

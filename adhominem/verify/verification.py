@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
+from adhominem.records import with_schema
 from adhominem.verify.cautions import Caution
 
 
@@ -69,5 +70,5 @@ class Verification:
     second: Side
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings."""
-        return asdict(self)
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)

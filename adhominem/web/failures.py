@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.responses import Response
 
 from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
-from adhominem.strict_json import strict_json
+from adhominem.records import strict_json
 from adhominem.web.limits import Limits
 
 

@@ -22,9 +22,9 @@ from made_up_reports import ALL, bare, report, text
 
 from adhominem.errors import InputError
 from adhominem.harmless import spelt_out
+from adhominem.records import to_json
 from adhominem.report.html import report_in_page, report_page
 from adhominem.report.report import Report, ReportedPopulation
-from adhominem.report.typed_json import as_json
 from adhominem.verify.cautions import Caution
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def test_a_pdf_has_nothing_to_check(tmp_path: Path) -> None:
 
 
 def test_tuples_and_dataclasses_become_lists_and_dictionaries() -> None:
-    assert as_json(((1, "a"), {"b": (2.0,)})) == [[1, "a"], {"b": [2.0]}]
+    assert to_json(((1, "a"), {"b": (2.0,)})) == [[1, "a"], {"b": [2.0]}]
 
 
 def test_a_page_needs_neither_torch_nor_matplotlib_nor_reportlab() -> None:

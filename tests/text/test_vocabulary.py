@@ -84,7 +84,7 @@ def test_types_and_counts_must_be_of_one_length() -> None:
 
 @pytest.mark.parametrize("name", ["token_types", "character_types", "characters_per_token"])
 def test_sizes_below_one_are_refused(name: str) -> None:
-    with pytest.raises(OptionError, match=f"{name} is 0; expected 1 or more"):
+    with pytest.raises(OptionError, match=f"{name} is 0; expected 1 to"):
         VocabularyOptions(**{name: 0})
 
 

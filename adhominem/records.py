@@ -1,0 +1,248 @@
+"""Records: the one way between dataclasses and JSON, and the limits of what a field may hold.
+
+    to_json(record)         a dataclass as plain dictionaries, lists, numbers and strings
+    with_schema(record)     the same for users: with the version of its schema
+    strict_json(value)      plain values as JSON that every program reads
+    parsed_json(text)       JSON that may be anybody's as plain values
+    from_json(cls, data)    plain values as a dataclass, each checked against its type hint
+
+A limit stands in the type hint of its field: `hop: Annotated[int, Within(1, 1_000)] = 25`. It is
+checked when the field is read from JSON and, for subclasses of `Options`, whenever one is made.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cache
+from math import inf, isfinite
+from reprlib import Repr
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from adhominem.errors import OptionError, RecordError
+
+SCHEMA = 1  # of JSON for users, unless it says otherwise
+UNWRITTEN = MappingProxyType({"json": False})  # metadata of a field that stays out of the JSON
+Record = TypeVar("Record")
+_CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character; two of them may be one
+_HALF = re.compile("[\ud800-\udfff]")
+_SHORT = Repr()
+_SHORT.maxlevel = 2  # of a value that an error shows
+
+
+# Limits of a field
+
+
+@dataclass(frozen=True)
+class Within:
+    """A finite number, from `at_least` to `at_most`, greater than `above`, less than `below`."""
+
+    at_least: float = -inf
+    at_most: float = inf
+    above: float = -inf
+    below: float = inf
+
+    def allows(self, value: Any) -> bool:
+        """Whether the number lies within."""
+        return bool(self.at_least <= value <= self.at_most and self.above < value < self.below)
+
+    def __str__(self) -> str:
+        low = f"above {self.above:,}" if self.above > -inf else f"{self.at_least:,}"
+        if self.below < inf:
+            return f"{low} to below {self.below:,}"
+        if self.at_most < inf:
+            return f"{low} to {self.at_most:,}"
+        return low if self.above > -inf else f"{low} or more"
+
+
+class OneOf:
+    """One of these strings."""
+
+    def __init__(self, *choices: str) -> None:
+        self.choices = choices
+
+    def allows(self, value: Any) -> bool:
+        """Whether it is one of them."""
+        return value in self.choices
+
+    def __str__(self) -> str:
+        return " or ".join(map(repr, self.choices))
+
+
+@dataclass(frozen=True)
+class Longest:
+    """A string of so many characters, or a tuple of so many entries, at most."""
+
+    length: int
+
+    def allows(self, value: Any) -> bool:
+        """Whether it is not longer."""
+        return len(value) <= self.length
+
+    def __str__(self) -> str:
+        return f"a length of {self.length:,} at most"
+
+
+# What options often are. A model's settings may be anybody's, and sizes decide how much memory is
+# taken, or how long a loop is, when it is read and run: no model comes near the largest.
+Size = Annotated[int, Within(1, 2**24)]
+SizeOrNone = Annotated[int, Within(0, 2**24)]  # 0 leaves it out
+Seed = Annotated[int, Within(0)]
+Share = Annotated[float, Within(0, 1)]
+ShareBelow1 = Annotated[float, Within(0, below=1)]
+Positive = Annotated[float, Within(above=0)]
+NotNegative = Annotated[float, Within(0)]
+
+
+class Options:
+    """The base of options, which are dataclasses: OptionError if a field breaks type or limits.
+
+    What JSON has instead of a float or a tuple, an int or a list, becomes one.
+    """
+
+    def __post_init__(self) -> None:
+        cls: Any = type(self)
+        for name, hint in _hints(cls).items():
+            try:
+                object.__setattr__(self, name, _read(hint, getattr(self, name), name))
+            except RecordError as error:
+                raise OptionError(str(error)) from None
+
+
+# Writing
+
+
+def to_json(value: Any) -> Any:
+    """Dataclasses as dictionaries, tuples as lists; all else stays as it is."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: to_json(getattr(value, name)) for name in _written(type(value))}
+    if isinstance(value, dict):
+        return {name: to_json(entry) for name, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_json(entry) for entry in value]
+    return value
+
+
+def with_schema(record: Any, schema: int = SCHEMA) -> dict[str, Any]:
+    """A record or a dictionary as the JSON that users get: its `schema` says which keys it has.
+
+    The number grows when a key goes or changes its meaning. A dictionary that has one keeps it.
+    """
+    return {"schema": schema, **to_json(record)}
+
+
+def strict_json(value: object, indent: int | None = None) -> str:
+    """Plain values as strict JSON: NaN as null, infinity as a string, letters as they are."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if "NaN" in text or "Infinity" in text:  # be it in a string: then nothing changes
+        plain = json.loads(text, parse_constant=_CONSTANTS.__getitem__)
+        text = json.dumps(plain, ensure_ascii=False, indent=indent)
+    return text
+
+
+# Reading
+
+
+def parsed_json(data: bytes | str) -> Any:
+    """What JSON in UTF-8 says; whatever is wrong with it is a ValueError."""
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8")
+        value = json.loads(text)
+        if _ESCAPED_HALF.search(text):  # no page and no file could hold it
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def from_json(cls: type[Record], data: Any, path: str = "", *, schema: int | None = None) -> Record:
+    """The dataclass that `to_json` wrote as `data`, with every value checked by its type hint.
+
+    With a `schema`, what `with_schema` wrote: any other version is refused.
+
+    A field that is not there takes its default. Anything else that does not fit raises a
+    RecordError, which is an OptionError and a ValueError, with the path to it: "config.lev_size".
+    """
+    path = path or cls.__name__
+    if schema is not None:
+        if not isinstance(data, dict) or data.get("schema") != schema:
+            raise RecordError(f"{path} is not of schema {schema}")
+        data = {name: value for name, value in data.items() if name != "schema"}
+    record: Record = _read(cls, data, path)
+    return record
+
+
+def _read(hint: Any, value: Any, path: str) -> Any:
+    """A plain value as what the hint says."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        read = _read(inner[0], value, path)
+        for limit in inner[1:]:
+            _expect(limit.allows(read), read, str(limit), path)
+        return read
+    if origin in (UnionType, Union):  # X | None
+        if value is None:
+            _expect(NoneType in inner, value, str(hint), path)
+            return None
+        (hint,) = (member for member in inner if member is not NoneType)
+        return _read(hint, value, path)
+    if origin in (tuple, list):
+        _expect(isinstance(value, tuple | list), value, "a list", path)
+        hints = inner if origin is tuple and inner[-1] is not Ellipsis else inner[:1] * len(value)
+        _expect(len(hints) == len(value), value, f"{len(hints)} entries", path)
+        entries = enumerate(zip(hints, value, strict=True))
+        return origin(_read(hint, entry, f"{path}[{at}]") for at, (hint, entry) in entries)
+    if origin is dict:
+        _expect(isinstance(value, dict), value, "an object", path)
+        return {
+            _read(inner[0], name, path): _read(inner[1], entry, f"{path}[{_SHORT.repr(name)}]")
+            for name, entry in value.items()
+        }
+    if is_dataclass(hint):
+        return value if isinstance(value, hint) else _read_record(hint, value, path)  # type: ignore[arg-type]
+    return _read_plain(hint, value, path)
+
+
+def _read_record(cls: Any, value: Any, path: str) -> Any:
+    _expect(isinstance(value, dict), value, "an object", path)
+    known = _written(cls)
+    if unknown := sorted(set(value) - set(known)):
+        raise RecordError(f"{path}: unknown keys: {_SHORT.repr(unknown)[1:-1]}")
+    for name, field in known.items():
+        if name not in value and field.default is MISSING and field.default_factory is MISSING:
+            raise RecordError(f"{path}.{name} is missing")
+    hints = _hints(cls)
+    read = {name: _read(hints[name], entry, f"{path}.{name}") for name, entry in value.items()}
+    try:
+        return cls(**read)
+    except OptionError as error:  # fields that do not fit each other
+        raise RecordError(f"{path}: {error}") from None
+
+
+def _read_plain(hint: Any, value: Any, path: str) -> Any:
+    if hint is float and type(value) is int and abs(value) < 2**1023:
+        value = float(value)
+    _expect(type(value) is hint, value, getattr(hint, "__name__", str(hint)), path)
+    _expect(hint is not float or isfinite(value), value, "a finite number", path)
+    _expect(hint is not str or not _HALF.search(value), value, "whole characters", path)
+    return value
+
+
+def _expect(fits: bool, value: Any, expected: str, path: str) -> None:
+    if not fits:
+        raise RecordError(f"{path} is {_SHORT.repr(value)}; expected {expected}")
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(cls)}
+
+
+@cache
+def _written(cls: Any) -> dict[str, Field[Any]]:
+    """The fields that are in the JSON of a dataclass, by name."""
+    return {field.name: field for field in fields(cls) if field.metadata.get("json", True)}
