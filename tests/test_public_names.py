@@ -6,6 +6,7 @@ A reader can follow a text through the rooms in order because no room needs a la
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,15 @@ def test_imports_point_to_earlier_rooms_only(path: Path) -> None:
     else:
         allowed = {*ROOMS, *ENTRANCES, "__version__"}
     assert used <= allowed
+
+
+def test_the_table_for_contributors_is_the_rooms_in_order() -> None:
+    page = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+)(\.py|/)` \|", page, flags=re.MULTILINE)
+    rooms = [*ROOMS, *(name for name in ENTRANCES if not name.startswith("__"))]
+    assert [name for name, _ in listed] == rooms
+    for name, suffix in listed:
+        assert (PACKAGE / f"{name}{suffix}").exists()
 
 
 def test_the_rule_would_notice_an_import_wherever_it_stands() -> None:

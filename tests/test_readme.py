@@ -1,4 +1,4 @@
-"""The README's commands and its Python, as a newcomer would run them."""
+"""The README and the pages of docs/: their commands, Python, links and figures."""
 
 import json
 import re
@@ -10,14 +10,31 @@ import time
 import urllib.request
 from pathlib import Path
 
+import click
 import pytest
+
+from adhominem.cli import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text("utf-8")
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("recipes/**/*.md"))
+    if path.name not in ("LOG.md", "CHANGELOG.md")  # they tell of commands that were
+}
+# The pages whose commands are run, in an order in which each finds what it needs.
+RUN = ("docs/training.md", "docs/guide.md", "docs/evaluation.md", "docs/models.md")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(page: str, language: str) -> list[str]:
+    """The contents of the page's code blocks of a language, which may be empty."""
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+
+
+def typed(block: str) -> list[str]:
+    """What is typed in a block of commands, continued lines as one."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [line[2:] for line in lines if line.startswith("$ ")]
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -57,8 +74,8 @@ def run_example(folder: Path, call: str) -> None:
 
 @pytest.fixture(scope="module")
 def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the examples' texts, in which every `$ adhominem` of the README has run."""
-    folder = tmp_path_factory.mktemp("readme")
+    """A folder with the examples' texts, in which the commands of the pages of `RUN` have run."""
+    folder = tmp_path_factory.mktemp("pages")
     run_example(folder, "write_addresses(Path('addresses.jsonl'))")
     addresses = [
         json.loads(line)["text"]
@@ -69,9 +86,11 @@ def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "similar-texts").mkdir()
     for number, text in enumerate(addresses[2:]):
         (folder / "similar-texts" / f"{number}.txt").write_text(text, "utf-8")
-    lines = [line for block in blocks("console") for line in block.splitlines()]
-    commands = [line[2:] for line in lines if line.startswith("$ adhominem ")]
-    assert len(commands) >= 3
+    typed_there = [
+        line for page in RUN for block in blocks(page, "console") for line in typed(block)
+    ]
+    commands = [line for line in typed_there if line.startswith("adhominem ")]
+    assert len(commands) >= 20
     for command in commands:
         does = serve if command.startswith("adhominem serve") else run
         does(folder, "-m", *shlex.split(command, comments=True))
@@ -80,7 +99,7 @@ def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_commands_leave_what_the_readme_says(after_the_commands: Path) -> None:
+def test_the_commands_leave_what_the_pages_say(after_the_commands: Path) -> None:
     made = (
         "split/manifest.json",
         "corpus/tokens.bin",
@@ -97,7 +116,93 @@ def test_the_commands_leave_what_the_readme_says(after_the_commands: Path) -> No
         assert (after_the_commands / file).stat().st_size > 0
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+def test_the_readme_shows_what_its_command_prints() -> None:
+    """Lines may be wrapped, and hashes cut short or left out."""
+    (block,) = [block for block in blocks("README.md", "console") if "\n$ adhominem" in block]
+    there, command = typed(block)
+    shown = re.sub(r"^\$ .*$", "", block, flags=re.MULTILINE).split()
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)],
+        cwd=ROOT / there.removeprefix("cd "),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    printed = (done.stdout + done.stderr).split()
+    assert len(shown) == len(printed) > 50
+    for one, other in zip(shown, printed, strict=True):
+        assert one == other or (one.endswith("…") and other.startswith(one[:-1]))
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all tables in a text."""
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+
+
+def test_the_figures_of_the_readme_are_those_of_the_model_card() -> None:
+    card = rows((ROOT / "adhominem/models/shipped/general-en/README.md").read_text("utf-8"))
+    (head,) = [row for row in card if row[0] == "system"]
+    figures = {
+        (row[0], row[1], name): cell
+        for row in card
+        if len(row) == len(head)
+        for name, cell in zip(head, row, strict=True)
+    }
+    shown = [row for row in rows(README) if re.fullmatch(r"\.\d{3}", row[1])]
+    assert len(shown) == 10
+    for name, *printed in shown:
+        baselines = [figures[rival, "AUC", name] for rival in ("naive", "compression", "delta")]
+        systems = ("general-en", "general-en, population", "general-en, companions")
+        measures = [figures[system, of, name] for system in systems for of in ("AUC", "Cllr")]
+        assert printed == [max(baselines), *measures], name
+
+
+def called() -> list[tuple[str, str]]:
+    """Every call of the command on a page, in a block or in running text, and the page."""
+    calls = []
+    for page, text in PAGES.items():
+        outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+        lines = [line for block in blocks(page, r"\w*") for line in typed(block)]
+        lines += [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", outside)]
+        calls += [(page, line[at.start() :]) for line in lines
+                  if (at := re.search(r"(?<![\w/-])adhominem (?=[\w-])", line))]  # fmt: skip
+    return calls
+
+
+@pytest.mark.parametrize(("page", "line"), called())
+def test_a_command_on_a_page_has_options_and_choices_that_there_are(page: str, line: str) -> None:
+    _, name, *arguments = shlex.split(line, comments=True)
+    if name == "COMMAND" or name.startswith("-"):  # adhominem --help
+        return
+    context = click.Context(main, info_name="adhominem")
+    command = main.get_command(context, name)
+    assert command is not None
+    values, _, _ = command.make_parser(click.Context(command)).parse_args(arguments)
+    for parameter in command.params:
+        value = values.get(parameter.name or "")
+        placeholder = isinstance(value, str) and value.isupper()
+        if isinstance(parameter.type, click.Choice) and isinstance(value, str) and not placeholder:
+            parameter.type.convert(value, parameter, None)
+
+
+def test_many_commands_are_checked_and_a_wrong_option_is_noticed() -> None:
+    assert len(called()) > 40
+    context = click.Context(main, info_name="adhominem")
+    command = main.get_command(context, "calibrate")
+    assert command is not None
+    with pytest.raises(click.NoSuchOption):
+        command.make_parser(click.Context(command)).parse_args(["--kind", "isotonic"])
+
+
+@pytest.mark.parametrize("code", blocks("docs/library.md", "python"))
 def test_a_python_example_prints_what_its_comments_say(after_the_commands: Path, code: str) -> None:
     printed = run(after_the_commands, "-c", code).splitlines()
     comments = [
@@ -110,17 +215,34 @@ def test_a_python_example_prints_what_its_comments_say(after_the_commands: Path,
         assert comment is None or line == comment.split(": ")[0]
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_every_make_target_of_a_page_exists(page: str) -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    for target in re.findall(r"`make ([\w-]+)`|\$ make ([\w-]+)", README):
+    for target in re.findall(r"`make ([\w-]+)`|\$ make ([\w-]+)", PAGES[page]):
         assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE)
 
 
-def test_every_link_of_the_readme_leads_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    assert links
-    for link in links:
-        assert (ROOT / link).exists(), link
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md"])
+def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]+))?\)", text):
+        if link.startswith("http"):
+            continue
+        target = (ROOT / page).parent / link if link else ROOT / page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text("utf-8")), f"{link}#{anchor}"
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    for page in PAGES:
+        if page.startswith("docs/"):
+            assert page in README
 
 
 @pytest.mark.slow

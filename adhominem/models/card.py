@@ -25,13 +25,13 @@ _MEASURES = {
     "distance_auc": "distance AUC",
 }
 _CALIBRATION_MEASURES = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
-_NO_DEV = "There was no dev set: nothing is known of how good it is."
+_NO_DEV = "There was no dev set, so nothing is known about its accuracy."
 _LIMITS = """\
 ## Limits
 
-The Bayes factor is **not calibrated** on texts of other authors than those of training. On genres
-unlike those above it may be far too sure. It is evidence to be weighed, not a verdict, and
-becomes a probability only together with a prior, which the texts do not give.
+The Bayes factor is **not calibrated** on texts by authors other than those of training. On genres
+unlike those above it may be far too extreme. It is evidence to be weighed, not a verdict. It
+becomes a probability only together with a prior, which the texts cannot give.
 """
 
 
@@ -46,8 +46,9 @@ def model_card(
     encoder, training = config.encoder, config.training
     return f"""# An AdHominem model
 
-It maps a text to a linguistic embedding vector of {encoder.lev_size} numbers, and compares two of
-them by a Bayes factor: how much more probable they are if one person wrote both texts.
+It turns a text into a linguistic embedding vector (LEV) of {encoder.lev_size} numbers, and compares
+two of them by a Bayes factor: how much more probable they are if one person wrote both texts than
+if two people did.
 
 ## Trained on
 
@@ -55,10 +56,10 @@ them by a Bayes factor: how much more probable they are if one person wrote both
 |---|---|---|---|
 {_corpora(corpus)}
 
-Vocabulary: {len(vocabulary.token_types):,} token types, {len(vocabulary.characters)} characters, of
-these texts alone. The weights are those after epoch {best_epoch + 1} of at most {training.epochs},
-with seed {training.seed}. All settings are in `config.json`, the course of training in
-`training.jsonl` and `entropy.png`.
+Vocabulary: {len(vocabulary.token_types):,} token types and {len(vocabulary.characters)} characters,
+from these texts alone. The weights are those after epoch {best_epoch + 1} of at most
+{training.epochs}, with seed {training.seed}. All settings are in `config.json`, the course of
+training in `training.jsonl` and `entropy.png`.
 
 ## Scores on dev
 
@@ -76,15 +77,15 @@ def ngram_card(
         for name, size in zip(CHANNELS, table.sizes, strict=True)
     )
     form = {
-        "projection": f"brought to {config.lev_size:,} dimensions by a learnt projection",
+        "projection": f"reduced to {config.lev_size:,} dimensions by a learnt projection",
         "profile": f"kept as they are, in {config.lev_size:,} dimensions",
     }[config.form]
     rows = "\n".join(f"| {name} | {row['auc']:.3f} |" for name, row in scores.items())
     shown = f"| dev set | AUC |\n|---|---|\n{rows}" if scores else _NO_DEV
     return f"""# An AdHominem n-gram model
 
-It counts n-grams ({counted}), weighs each by a learnt weight; the weighted counts are {form}.
-Texts are compared by how they depart from others of their genre, by a Bayes factor.
+It counts n-grams ({counted}) and gives each a learnt weight; the weighted counts are {form}.
+Two texts are compared, by a Bayes factor, in how they differ from other texts of their genre.
 
 ## Trained on
 
@@ -117,8 +118,8 @@ def ensemble_card(members: list[str], scores: dict[str, Any], about: str = "") -
 
 ## Members
 
-Unless it is calibrated, its probability is the mean of its members' probabilities; by calibration
-they get weights.
+Before calibration, the probability is the mean of the members' probabilities; calibration gives
+each member a weight.
 
 {listed}
 
@@ -142,7 +143,7 @@ def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
     """
     before_limits = card.partition("## Limits")[0].partition("## Calibration")[0]
     alone = next(iter(reports.values()))
-    also = ", and where these draw on\ncompanions among them" if len(reports) > 2 else ""
+    also = ", and with\ncompanions among them" if len(reports) > 2 else ""
     rows = "\n".join(
         f"| {mode}, {title} | "
         + " | ".join(f"{row[name]:.3f}" for name in _CALIBRATION_MEASURES)
@@ -160,8 +161,9 @@ def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
 The map from the model's score to a log Bayes factor is {alone.calibration.method}. It was fitted to
 {alone.calibration.pairs:,} pairs, {alone.same_author:,} of them by the same author, of
 {alone.authors:,} authors that the model was not trained on ({", ".join(alone.sets)}): without a
-relevant population, with each set's own texts as one{also}. {bounds[0].upper()}{bounds[1:]}.
-"After" is of pairs whose authors the map has not seen either.
+relevant population, with each set's own texts as the population{also}.
+{bounds[0].upper()}{bounds[1:]}.
+"After" is measured on pairs whose authors the map has not seen.
 
 | | {" | ".join(_CALIBRATION_MEASURES)} |
 |---|{"---|" * len(_CALIBRATION_MEASURES)}
@@ -169,9 +171,9 @@ relevant population, with each set's own texts as one{also}. {bounds[0].upper()}
 
 ## Limits
 
-The Bayes factor is honest for texts like those of the calibration. On other genres it may
-be too sure. It is evidence to be weighed, not a verdict, and becomes a probability only together
-with a prior, which the texts do not give.
+The Bayes factor can be taken at its word for texts like those of the calibration. On other genres
+it may be too extreme. It is evidence to be weighed, not a verdict. It becomes a probability only
+together with a prior, which the texts cannot give.
 """
 
 
@@ -182,16 +184,18 @@ def card_with(folder: Path, accuracy: str, lengths: str) -> None:
     head = head.partition("## Accuracy")[0]
     text = f"""{head}## Accuracy
 
-By `benchmarks/accuracy.py`, on authors that the model was not trained on, nor calibrated with.
-Every pair is answered, with even priors; "population" means: with the set's own texts as the
-relevant population; "companions": drawing also on those of them that look to be by the same author,
-as `--population input` does. A Cllr of 1 is what saying nothing costs.
+Measured by `benchmarks/accuracy.py`, on authors that the model was neither trained nor calibrated
+with. Every pair is answered, with a prior of 0.5. "Population" means with the set's own texts as
+the relevant population; "companions" means that each text also draws on those of them that look as
+if the same author wrote them (query expansion), as with `--population input`. A Cllr of 0 is
+perfect; a system that always answers "no evidence either way" gets 1.
 
 {accuracy}
 
 ### By length
 
-The first so many words of both texts; the means over all sets that have such texts.
+Only the first words of both texts are compared, as many as the first column says. The figures are
+means over all sets that have texts of that length.
 
 {lengths}
 
@@ -209,8 +213,9 @@ def _table(scores: dict[str, Any]) -> str:
     )
     shown = [title for key, title in _MEASURES.items() if key in next(iter(scores.values()))]
     return f"""\
-Each with the best width of the band of non-answers for this very set; the cross entropy is in bits,
-1 is chance; the distance AUC, if given, is that of the distance of the vectors alone.
+For each set, the range of probabilities that count as "no answer" has the width that is best for
+that set. The cross entropy is in bits; guessing gets 1. The distance AUC, if given, is that of the
+distance between the vectors alone.
 
 | set | {" | ".join(shown)} |
 |---|{"---|" * len(shown)}
