@@ -28,7 +28,7 @@ from reportlab.platypus import Paragraph as Words
 from reportlab.platypus import Table as Grid
 
 from adhominem.explain.explanation import Explanation
-from adhominem.render.colours import INK, strongest_of
+from adhominem.render.layout import INK, strongest_passage
 from adhominem.render.summary import (
     CHANNELS,
     NGRAM_CONTRIBUTION,
@@ -46,8 +46,16 @@ from adhominem.report.blocks import (
     Table,
     Texts,
 )
-from adhominem.report.pdf_fonts import BOLD, MONO, SANS, readable, register_fonts
-from adhominem.report.pdf_texts import Drawn, heat_map, legend
+from adhominem.report.pdf_texts import (
+    BOLD,
+    MONO,
+    SANS,
+    Drawn,
+    heat_map,
+    legend,
+    readable,
+    register_fonts,
+)
 from adhominem.report.report import Report
 from adhominem.report.words import TITLE, head, headline, sections
 
@@ -220,8 +228,8 @@ def _bullets(bullets: Bullets) -> Iterator[Flowable]:
 def _table(table: Table) -> Iterator[Flowable]:
     rows = [
         tuple(
-            _words(each, "figures-head" if at >= table.numbers_from else "head")
-            for at, each in enumerate(table.heads)
+            _words(head, "figures-head" if at >= table.numbers_from else "head")
+            for at, head in enumerate(table.heads)
         )
     ]
     commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(INK))]
@@ -229,8 +237,8 @@ def _table(table: Table) -> Iterator[Flowable]:
     for number, row in enumerate(table.rows):
         rows.append(
             tuple(
-                _words(each, "figures" if at >= table.numbers_from else "cell")
-                for at, each in enumerate(row)
+                _words(cell, "figures" if at >= table.numbers_from else "cell")
+                for at, cell in enumerate(row)
             )
         )
         if table.notes:
@@ -254,9 +262,7 @@ def _texts(texts: Texts) -> Iterator[Flowable]:
     )
     yield _words(NOT_WHY if explanation.has_attention else NO_ATTENTION)
     yield Drawn(legend(explanation.has_attention))
-    strongest = strongest_of(
-        passage.contribution for text in explanation.texts for passage in text.passages
-    )
+    strongest = strongest_passage(explanation)
     for text in explanation.texts:
         yield _words(f"{text.name} ({text.side} side)", "text")
         yield from heat_map(text, strongest, _WIDE)
@@ -274,14 +280,14 @@ def _ngrams(explanation: Explanation) -> Iterator[Flowable]:
         ("n-gram", "what it is", "speaks for", "contribution", "first", "second"),
         tuple(
             (
-                each.ngram,
-                CHANNELS.get(each.channel, each.channel),
-                speaks_for(each.contribution),
-                contributed(each.contribution),
-                f"{each.first:,}",
-                f"{each.second:,}",
+                ngram.ngram,
+                CHANNELS.get(ngram.channel, ngram.channel),
+                speaks_for(ngram.contribution),
+                contributed(ngram.contribution),
+                f"{ngram.first:,}",
+                f"{ngram.second:,}",
             )
-            for each in explanation.ngrams
+            for ngram in explanation.ngrams
         ),
         3,
         (0.19, 0.3, 0.19, 0.14, 0.08, 0.1),

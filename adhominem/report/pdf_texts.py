@@ -1,33 +1,66 @@
-"""Drawings and heat maps in a PDF."""
+"""Letters, drawings and heat maps in a PDF.
+
+The letters are those of matplotlib's DejaVu, which has most alphabets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
 
+import matplotlib
 from reportlab.lib.colors import HexColor
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus.flowables import Flowable
 
 from adhominem.explain.explanation import ExplainedText
-from adhominem.render.colours import (
+from adhominem.harmless import harmless
+from adhominem.render.layout import (
     DIFFERENT_COLOURS,
     INK,
     PASSAGE_COLOURS,
     SAME_COLOURS,
     TOKEN_COLOURS,
-    attention_level,
+    Levels,
+    Line,
     contribution_colour,
-    contribution_level,
+    lines,
+    passage_levels,
 )
-from adhominem.render.lines import Line, lines
-from adhominem.render.pieces import passage_weights, token_weights
 from adhominem.render.summary import contributed
-from adhominem.report.pdf_fonts import BOLD, SANS, readable, width
 from adhominem.report.tippett import Box, Dot, Drawing, Label, Stroke
 
+SANS, BOLD, MONO = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"
 _LETTERS, _SMALL, _ROW = 8.5, 6.5, 14.0  # points
 _NUMBER, _BAR, _GAP = 36.0, 5.0, 6.0  # the columns before the text
 _UNDERLINE = 1.5
+
+
+@cache
+def register_fonts() -> frozenset[int]:
+    """Make them known to reportlab; the letters that all of them have."""
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    fonts = [TTFont(name, folder / f"{name}.ttf") for name in (SANS, BOLD, MONO)]
+    for font in fonts:
+        pdfmetrics.registerFont(font)
+    return frozenset.intersection(*(frozenset(font.face.charToGlyph) for font in fonts))
+
+
+def readable(text: str) -> str:
+    """A harmless text; letters that the fonts lack are named by number, so that none is lost."""
+    letters = register_fonts()
+    return "".join(
+        letter if letter == "\n" or ord(letter) in letters else f"[U+{ord(letter):04X}]"
+        for letter in harmless(text)
+    )
+
+
+def width(text: str, size: float, font: str = SANS) -> float:
+    """The width of a line of text, in points."""
+    return float(pdfmetrics.stringWidth(text, font, size))
 
 
 class Drawn(Flowable):
@@ -106,7 +139,7 @@ def legend(has_attention: bool) -> Drawing:
 def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flowable]:
     """A text, a line at a time, so that it may go on over any number of pages."""
     left = _NUMBER + _BAR + _GAP
-    weights = passage_weights(text)
+    levels = passage_levels(text, strongest)
     laid_out = lines(
         text,
         wide - left,
@@ -114,20 +147,18 @@ def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flo
         lambda piece, shown: readable(shown),
     )
     for line in laid_out:
-        weight = None if line.passage is None else weights[line.passage]
-        yield _TextLine(text, line, weight, strongest)
+        amount = ""
+        if line.passage is not None and line.begins:
+            amount = contributed(text.passages[line.passage].contribution)
+        yield _TextLine(line, amount, None if line.passage is None else levels[line.passage])
 
 
 class _TextLine(Flowable):
     """A line: the contribution of a passage that begins here, its attention, its letters."""
 
-    def __init__(
-        self, text: ExplainedText, line: Line, weight: float | None, strongest: float
-    ) -> None:
+    def __init__(self, line: Line, amount: str, levels: Levels | None) -> None:
         super().__init__()
-        self._line, self._weight = line, weight
-        self._passage = None if line.passage is None else text.passages[line.passage]
-        self._strongest = strongest
+        self._line, self._amount, self._levels = line, amount, levels
 
     def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
         """How large it is; an empty line is half as high."""
@@ -135,28 +166,21 @@ class _TextLine(Flowable):
 
     def draw(self) -> None:
         """On the page."""
-        canvas, base = self.canv, 4.0
-        if self._passage is None:
-            levels: list[int] = []
-            side = None
-        else:
-            levels = [attention_level(each) for each in token_weights(self._passage)]
-            level = contribution_level(self._passage.contribution, self._strongest)
-            side = contribution_colour(level) if level else None
-            if self._line.begins:
-                canvas.setFillColor(HexColor("#444444"))
-                canvas.setFont(SANS, _SMALL)
-                amount = contributed(self._passage.contribution)
-                canvas.drawRightString(_NUMBER - 4, base, amount)
-        if self._weight is not None:
-            _fill(canvas, PASSAGE_COLOURS[attention_level(self._weight)], _NUMBER, 0, _BAR, _ROW)
+        canvas, base, levels = self.canv, 4.0, self._levels
         left = x = _NUMBER + _BAR + _GAP
-        if side is not None:
+        if self._amount:
+            canvas.setFillColor(HexColor("#444444"))
+            canvas.setFont(SANS, _SMALL)
+            canvas.drawRightString(_NUMBER - 4, base, self._amount)
+        if levels is not None and levels.attention is not None:
+            _fill(canvas, PASSAGE_COLOURS[levels.attention], _NUMBER, 0, _BAR, _ROW)
+        if levels is not None and levels.contribution:
+            side = contribution_colour(levels.contribution)
             _fill(canvas, side, left - 1, 1, width(self._line.text, _LETTERS) + 2, _ROW - 2)
         for run in self._line.runs:
             wide = width(run.text, _LETTERS)
-            if run.token is not None and levels[run.token]:
-                colour = TOKEN_COLOURS[levels[run.token]]
+            if levels is not None and run.token is not None and levels.tokens[run.token]:
+                colour = TOKEN_COLOURS[levels.tokens[run.token]]
                 _fill(canvas, colour, x, base - _UNDERLINE - 1.6, wide, _UNDERLINE)
             x += wide
         canvas.setFillColor(HexColor(INK))

@@ -7,15 +7,16 @@ page and a PDF show the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from math import ceil, floor
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
 from adhominem.evaluation.plot_style import DIFFERENT, GREY, SAME
 from adhominem.models.validation import Validation
 from adhominem.render.summary import signed
+from adhominem.render.templates import markup
 from adhominem.report.evidence import LOG_10
 
 FloatArray = npt.NDArray[np.float64]
@@ -190,36 +191,6 @@ def _steps(values: FloatArray, low: float, high: float) -> list[tuple[float, flo
     return [*corners, (high, corners[-1][1])]
 
 
-def as_svg(drawing: Drawing) -> str:
+def as_svg(drawing: Drawing) -> Markup:
     """For a page: it has no ids, no style and no script, and may stand there more than once."""
-    shown = "\n".join(_svg(item) for item in drawing.items)
-    told = escape(drawing.told)
-    return (
-        f'<svg viewBox="0 0 {drawing.width:g} {drawing.height:g}" role="img" aria-label="{told}" '
-        f'font-family="system-ui, Arial, sans-serif">\n{shown}\n</svg>'
-    )
-
-
-def _svg(item: Stroke | Box | Dot | Label) -> str:
-    if isinstance(item, Stroke):
-        points = " ".join(f"{_number(x)},{_number(y)}" for x, y in item.points)
-        dash = f' stroke-dasharray="{" ".join(map(_number, item.dash))}"' if item.dash else ""
-        return (
-            f'<polyline points="{points}" fill="none" stroke="{item.colour}" '
-            f'stroke-width="{_number(item.width)}"{dash}/>'
-        )
-    if isinstance(item, Box):
-        x, y, width, height = map(_number, (item.x, item.y, item.width, item.height))
-        return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{item.colour}"/>'
-    if isinstance(item, Dot):
-        x, y, radius = map(_number, (item.x, item.y, item.radius))
-        return f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{item.colour}" stroke="#ffffff"/>'
-    bold = ' font-weight="700"' if item.bold else ""
-    return (
-        f'<text x="{_number(item.x)}" y="{_number(item.y)}" text-anchor="{item.anchor}" '
-        f'font-size="{_number(item.size)}" fill="{item.colour}"{bold}>{escape(item.text)}</text>'
-    )
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    return markup("drawing.svg", drawing=drawing)

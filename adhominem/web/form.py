@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from adhominem.errors import AdHominemError
 from adhominem.explain.explanation import Explanation
 from adhominem.render.html import explanation_fragment
-from adhominem.render.html_text import as_html
+from adhominem.render.templates import verbatim as as_html
 from adhominem.report.html import report_page
 from adhominem.report.report import Report
 from adhominem.scoring.population import Population

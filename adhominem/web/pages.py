@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse
 
 import adhominem
 from adhominem.explain.explanation import Explanation
-from adhominem.render.html_text import as_html
+from adhominem.render.templates import verbatim as as_html
 from adhominem.web.assets import fill
 from adhominem.web.failures import RequestError, json_bytes
 from adhominem.web.service import Service

@@ -21,15 +21,15 @@ from made_up import (
 )
 
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage, TokenAttention
-from adhominem.render.colours import LEVELS
 from adhominem.render.html import (
     SCRIPT,
     STYLE,
+    Mark,
     explanation_fragment,
     explanation_page,
     heat_map,
 )
-from adhominem.render.html_text import Mark
+from adhominem.render.layout import LEVELS
 from adhominem.verify.verification import Material, PopulationUse, Side
 
 VOID = {"meta", "input"}
@@ -47,7 +47,7 @@ class Page(HTMLParser):
         self.maps: list[str] = []
         self.inline: dict[str, str] = {}
         self._depth: int | None = None  # of the heat map that is being read
-        self.feed(text)
+        self.feed(str(text))
         self.close()
         assert self.open == []
 

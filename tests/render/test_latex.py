@@ -14,8 +14,8 @@ from made_up import any_explanations, explanation
 
 from adhominem.explain.explanation import Explanation
 from adhominem.harmless import harmless
-from adhominem.render.colours import PASSAGE_COLOURS
 from adhominem.render.latex import latex_heat_map
+from adhominem.render.layout import PASSAGE_COLOURS
 
 COMMAND = re.compile(r"\\([a-zA-Z]+|.)\s?")
 TYPESET = {  # what a command without arguments gives

@@ -12,7 +12,7 @@ from made_up import FIRST, explanation
 
 from adhominem.errors import MissingExtraError
 from adhominem.render import png as png_module
-from adhominem.render.colours import PASSAGE_COLOURS, TOKEN_COLOURS
+from adhominem.render.layout import PASSAGE_COLOURS, TOKEN_COLOURS
 from adhominem.render.png import png_heat_map
 
 pytest.importorskip("matplotlib")

@@ -74,7 +74,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
         likeness=Likeness({"letters": 0.8, "blogs": 0.2}, 0.7),
         validation=validation_facts(pairs, "with a population", log10 * LOG_10),
         calibration=CalibrationFacts(
-            kind="logistic",
+            method="logistic",
             sets=("letters", "blogs"),
             pairs=2_078,
             same_author=1_039,

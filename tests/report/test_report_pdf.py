@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from made_up_reports import ALL, report, text
 
 from adhominem.errors import MissingExtraError
-from adhominem.render.colours import SAME_COLOURS, rgb, strongest_of
+from adhominem.render.layout import SAME_COLOURS, strongest_of
 from adhominem.render.summary import contributed
 from adhominem.report.pdf import check_pdf, write_report_pdf
 from adhominem.report.report import Report
@@ -85,7 +85,7 @@ def test_the_strongest_passage_has_the_deepest_colour(tmp_path: Path) -> None:
     )
     pdf = written(report(explanation=made), tmp_path)
     drawn = pdf.pages[-1].get_contents().get_data().decode("latin-1")
-    teal = [part / 255 for part in rgb(SAME_COLOURS[-1])]
+    teal = [part / 255 for part in bytes.fromhex(SAME_COLOURS[-1][1:])]
     fills = [
         [float(part) for part in found] for found in re.findall(r"(\S+) (\S+) (\S+) rg\b", drawn)
     ]
