@@ -111,7 +111,7 @@ def test_a_join_is_labelled_by_the_mean_of_its_pairs(drawn: CorpusMap) -> None:
 
 def test_at_a_bound_the_score_behind_it_decides(ngrams: Verifier) -> None:
     flat = Calibration(
-        kind="logistic",
+        method="logistic",
         scores=(-1.0, 1.0),
         log_bayes_factors=(-1.0, 1.0),
         lower_bound=-1e-9,

@@ -207,7 +207,7 @@ def test_a_result_equals_the_pair_that_has_the_same_value(at: int) -> None:
     assert both + found.different_at_most > len(pairs)
 
 
-def kinds(pairs: Validation, **changes: Any) -> Validation:
+def pairs_with(pairs: Validation, **changes: Any) -> Validation:
     return replace(pairs, genres=("letters", "blogs"), **changes)
 
 
@@ -215,20 +215,20 @@ def kinds(pairs: Validation, **changes: Any) -> Validation:
     ("likeness", "condition"),
     [
         (None, "without a population, of"),
-        (Likeness({"blogs": 0.9, "letters": 0.1}, 0.5), "of the kind “blogs”"),
-        (Likeness({"blogs": 1.0}, 0.5, {"blogs": "web “blogs”"}), "of the kind “web “blogs””"),
+        (Likeness({"blogs": 0.9, "letters": 0.1}, 0.5), "of the genre “blogs”"),
+        (Likeness({"blogs": 1.0}, 0.5, {"blogs": "web “blogs”"}), "of the genre “web “blogs””"),
         (Likeness({"blogs": 0.4, "letters": 0.35, "x": 0.25}, 0.5), "without a population, of"),
         (Likeness({"blogs": 0.9, "letters": 0.1}, 1.5), "as if the model did not know"),
         (Likeness({"elsewhere": 1.0}, 0.5), "without a population, of"),
     ],
 )
-def test_the_format_of_text_is_what_the_texts_are_mostly_like(
+def test_the_genre_is_what_the_texts_are_mostly_like(
     likeness: Likeness | None, condition: str
 ) -> None:
     size = 1_600
-    pairs = kinds(
+    pairs = pairs_with(
         validation(size),
-        kind=(np.arange(size) % 4 // 2).astype(np.int32),
+        genre=(np.arange(size) % 4 // 2).astype(np.int32),
         known=np.arange(size) % 8 < 4,
     )
     found = like_pairs(pairs, 400, likeness, population=False)
@@ -236,9 +236,9 @@ def test_the_format_of_text_is_what_the_texts_are_mostly_like(
     assert condition in found[1]
     assert found[0].known.all() == (likeness is None or likeness.atypicality <= 1)
     if "“blogs”" in condition:
-        assert (found[0].kind == 1).all()
+        assert (found[0].genre == 1).all()
     elif "did not know" not in condition:
-        assert set(found[0].kind.tolist()) == {0, 1}
+        assert set(found[0].genre.tolist()) == {0, 1}
 
 
 def test_pairs_of_one_class_are_no_validation() -> None:
