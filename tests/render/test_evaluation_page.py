@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from adhominem.errors import InputError
-from adhominem.evaluation import page as page_module
 from adhominem.evaluation import plots as plots_module
 from adhominem.evaluation.answers import Answers, answers_from
 from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate
-from adhominem.evaluation.page import write_page
 from adhominem.evaluation.plots import FIGURES, Entropies, write_figures
+from adhominem.render.evaluation_page import write_page
+from adhominem.render.templates import asset
 
 pytest.importorskip("matplotlib")
 
@@ -132,8 +132,9 @@ def test_nothing_is_fetched_from_anywhere(whole: Page) -> None:
         assert tag not in ("script", "link", "iframe", "object", "base")
         for name in ("src", "href", "srcset", "action", "style"):
             assert (attributes.get(name) or "data:").startswith("data:")
-    assert "url(" not in page_module._STYLE
-    assert "@import" not in page_module._STYLE
+    for name in ("base.css", "evaluation.css"):
+        assert "url(" not in asset(name)
+        assert "@import" not in asset(name)
 
 
 def test_names_are_shown_and_never_become_tags(whole: Page) -> None:
