@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING
 
 from adhominem.errors import InputError, MissingExtraError
 from adhominem.evaluation.answers import Answers
-from adhominem.evaluation.plot_calibration import draw_cross_entropy, draw_pav, draw_reliability
-from adhominem.evaluation.plot_errors import draw_det, draw_roc
-from adhominem.evaluation.plot_evidence import draw_histograms, draw_tippett
+from adhominem.evaluation.plot_figures import (
+    draw_cross_entropy,
+    draw_det,
+    draw_histograms,
+    draw_pav,
+    draw_reliability,
+    draw_roc,
+    draw_tippett,
+)
 from adhominem.evaluation.plot_style import Draw, house_style
 from adhominem.text.pan import read_json_lines
 from adhominem.text.writing import replaced_file

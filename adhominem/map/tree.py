@@ -7,7 +7,7 @@ groups are is for
     complete  the least
     single    the greatest
 
-As the mean of numbers is a number of their genre, a join can be labelled by what it was made of:
+As the mean of numbers is such a number again, a join can be labelled by what it was made of:
 here a log10 Bayes factor. It is that of pairs of texts, their mean, least or greatest one, and not
 the Bayes factor of one author having written both groups.
 """

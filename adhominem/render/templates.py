@@ -40,6 +40,7 @@ def environment() -> Environment:
     )
     made.filters["verbatim"] = verbatim
     made.filters["count"] = "{:,}".format
+    made.filters["percent"] = lambda share, digits=0: f"{share:.{digits}%}"
     made.filters["sentence"] = sentence
     made.filters["plain"] = plain_number
     return made

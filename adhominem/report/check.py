@@ -25,7 +25,7 @@ _NAMES = {
     "log10_bayes_factor": "log10 Bayes factor",
     "model_sha256": "SHA-256 of the model",
     "version": "version of AdHominem",
-    "population.sha256": "SHA-256 of the population (other texts, or another genre of processor)",
+    "population.sha256": "SHA-256 of the population (other texts, or another type of processor)",
     "population.texts": "texts of the population",
     "population.log10_bayes_factor_without": "log10 Bayes factor without the population",
     "interval.low": "lower end of the interval",

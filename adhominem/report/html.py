@@ -13,7 +13,7 @@ from adhominem.render.html import SCRIPT, STYLE, explanation_fragment
 from adhominem.render.templates import asset, embedded_json, render_page
 from adhominem.report.report import Report
 from adhominem.report.tippett import as_svg
-from adhominem.report.words import TITLE, head, headline, sections
+from adhominem.report.words import headline, sections, tippett_of
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.strict_json import parsed_json
 from adhominem.text.files import read_text
@@ -25,18 +25,19 @@ _DATA = re.compile(
 
 def report_page(report: Report) -> str:
     """The page, the same for the same report."""
+    drawing = tippett_of(report)
+    explanation = report.explanation
     return render_page(
         "report.html",
         (asset("report.css"), STYLE),
         SCRIPT,
         title=headline(report),
-        heading=TITLE,
         report=report,
-        facts_of_case=head(report),
-        sections=sections(report),
-        shape_of=lambda block: type(block).__name__,
-        drawn=as_svg,
-        explained=explanation_fragment,
+        sections=sections(
+            report,
+            drawing="" if drawing is None else as_svg(drawing),
+            explanation="" if explanation is None else explanation_fragment(explanation),
+        ),
         data=embedded_json(report.to_json(), indent=1),
     )
 

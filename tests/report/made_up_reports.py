@@ -9,7 +9,6 @@ import made_up
 import numpy as np
 
 from adhominem.models.validation import Validation
-from adhominem.report.blocks import Block, Bullets, Facts, Figure, Paragraph, Table
 from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
 from adhominem.report.report import (
     Report,
@@ -18,7 +17,7 @@ from adhominem.report.report import (
     ReportedText,
     Settings,
 )
-from adhominem.report.words import head, sections
+from adhominem.report.words import section_elements, tippett_of
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.verify.cautions import Caution
@@ -141,25 +140,15 @@ ALL = {
 
 def said(report: Report) -> list[str]:
     """Every sentence of a report but those of the heat maps."""
-    found = list(_said(head(report)))
-    for section in sections(report):
-        found.append(section.title)
-        for block in section.blocks:
-            found += _said(block)
-    return found
-
-
-def _said(block: Block) -> list[str]:
-    match block:
-        case Paragraph():
-            return [block.text]
-        case Bullets():
-            return [block.title, *block.items]
-        case Facts():
-            return [f"{name}: {fact}" for name, fact in block.rows]
-        case Table():
-            return [block.caption, *block.heads, *(cell for row in block.rows for cell in row)]
-        case Figure():
-            return [block.caption, block.drawing.told]
-        case _:
-            return []
+    sentences = []
+    for section in section_elements(report):
+        for element in section.iter():
+            text = " ".join("".join(element.itertext()).split())
+            if element.tag == "dt":
+                sentences.append(f"{text}: ")
+            elif element.tag == "dd":
+                sentences[-1] += text
+            elif element.tag in ("h1", "h2", "h3", "p", "li", "caption", "th", "td", "figcaption"):
+                sentences.append(text)
+    drawing = tippett_of(report)
+    return [*sentences, drawing.told] if drawing else sentences

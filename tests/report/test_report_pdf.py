@@ -19,7 +19,7 @@ from adhominem.render.layout import SAME_COLOURS, strongest_of
 from adhominem.render.summary import contributed
 from adhominem.report.pdf import check_pdf, write_report_pdf
 from adhominem.report.report import Report
-from adhominem.report.words import sections
+from adhominem.report.words import section_elements
 from adhominem.verify.cautions import Caution
 
 pypdf = pytest.importorskip("pypdf")
@@ -45,11 +45,10 @@ def close(shown: str) -> str:
 @pytest.mark.parametrize("each", ALL.values(), ids=ALL)
 def test_a_pdf_says_what_the_page_says(each: Report, tmp_path: Path) -> None:
     found = close(words(written(each, tmp_path)))
-    for section in sections(each):
-        assert close(section.title) in found
-        for block in section.blocks:
-            for sentence in (getattr(block, "text", ""), *getattr(block, "items", ())):
-                assert close(sentence) in found
+    for section in section_elements(each):
+        for element in section.iter():
+            if element.tag in ("h1", "h2", "p", "li", "dt", "dd", "caption"):
+                assert close("".join(element.itertext())) in found
     for material in (*each.first, *each.second):
         assert material.sha256 in found
         assert close(material.name) in found
@@ -140,7 +139,7 @@ def test_the_file_knows_its_title_date_and_sections(tmp_path: Path) -> None:
     assert pdf.metadata.author == "Dr. A. Example"
     assert pdf.metadata["/CreationDate"].startswith("D:20260531")
     titles = [entry.title for entry in pdf.outline]
-    assert titles == [section.title for section in sections(report())]
+    assert titles == [section.findtext("h2") for section in section_elements(report())[1:]]
     pages = [pdf.get_destination_page_number(entry) for entry in pdf.outline]
     assert pages == sorted(pages)
     assert pages[-1] > 1

@@ -13,7 +13,7 @@ from made_up_reports import ALL, bare, report, said, silent
 from adhominem.render.summary import in_numbers, times
 from adhominem.report.html import report_page
 from adhominem.report.report import Report
-from adhominem.report.words import sections
+from adhominem.report.words import section_elements
 
 every_report = pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 log10s = st.floats(-5, 5)
@@ -188,12 +188,13 @@ def test_a_bayes_factor_next_to_nothing_is_not_so_many_times_as_probable() -> No
 
 
 def test_the_sections_come_in_order_and_the_texts_last() -> None:
-    names = [section.name for section in sections(report())]
-    assert names == [
+    head, *sections = section_elements(report())
+    assert head.tag == "header"
+    assert [section.get("id") for section in sections] == [
         *("summary", "propositions", "population", "material", "result", "validation"),
         *("calibration", "limits", "method", "reproduction", "texts"),
     ]
-    titles = [section.title for section in sections(report())]
+    titles = [section.findtext("h2") or "" for section in sections]
     assert titles[7].startswith("7. Warnings")  # the summary refers to it
     assert titles[5].startswith("5. The result among")
 

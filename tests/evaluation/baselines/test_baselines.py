@@ -13,8 +13,14 @@ import pytest
 from baseline_pairs import made_up_pairs, pair, presidents, truth, turned_round
 
 from adhominem.errors import MissingExtraError, MissingFieldError, OptionError
-from adhominem.evaluation.baselines import BASELINES, baseline, run_baseline
-from adhominem.evaluation.baselines.protocol import Baseline, Predictions, distinct_texts
+from adhominem.evaluation.baselines import (
+    BASELINES,
+    Baseline,
+    Predictions,
+    baseline,
+    distinct_texts,
+    run_baseline,
+)
 from adhominem.evaluation.ranking import auc
 
 pytest.importorskip("sklearn")

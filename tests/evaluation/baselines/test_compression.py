@@ -10,7 +10,7 @@ from baseline_pairs import COMMON, made_up_pairs, pair, truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adhominem.evaluation.baselines.compression import Compression, cross_entropy
+from adhominem.evaluation.baselines import Compression, cross_entropy
 from adhominem.evaluation.pan import best_delta
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
 

@@ -10,8 +10,7 @@ import pytest
 from baseline_pairs import made_up_pairs, pair, truth
 
 from adhominem.errors import EmptyTextError
-from adhominem.evaluation.baselines.delta import Delta
-from adhominem.evaluation.baselines.logistic import Logistic
+from adhominem.evaluation.baselines import Delta, Logistic
 from adhominem.scoring.probability import probability_same_author
 from adhominem.text.pan import Pair
 

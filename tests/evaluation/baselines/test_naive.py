@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import EmptyTextError
-from adhominem.evaluation.baselines.naive import GRID, Naive, answers, best_thresholds
+from adhominem.evaluation.baselines import GRID, Naive, answers, best_thresholds
 from adhominem.evaluation.pan import overall_2020
 
 pytest.importorskip("sklearn")
