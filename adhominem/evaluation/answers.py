@@ -68,10 +68,10 @@ def load_truth(path: str | Path) -> Truth:
     """Read `truth.jsonl`, or that of a folder."""
     path = Path(path)
     if path.is_dir():
-        found = find_file(path, "truth.jsonl")
-        if found is None:
+        file = find_file(path, "truth.jsonl")
+        if file is None:
             raise NotFoundError("there is no truth.jsonl in this folder", path)
-        path = found
+        path = file
     rows = _good_rows(read_truth(path))
     authors = tuple(row[2] for row in rows)
     return Truth(
@@ -94,36 +94,36 @@ def load_answers(
     rows: list[dict[str, Any]] = [_bare(row) for row in _good_rows(row for _, row in lines)]
     unnamed = [f"line {at}" for at, row in lines if not isinstance(row.get("id"), str)]  # type: ignore[union-attr]
     _complain(path, {"answers without an id (a string)": unnamed})
-    found = {row["id"]: row for row in rows}
-    missing = [] if missing_as_unanswered else [each for each in truth.ids if each not in found]
+    by_id = {row["id"]: row for row in rows}
+    missing = [] if missing_as_unanswered else [key for key in truth.ids if key not in by_id]
     known = set(truth.ids)
     _complain(
         path,
         {
             "ids that come twice": _doubles(row["id"] for row in rows),
             "pairs without an answer": missing,
-            "ids that the truth does not have": [each for each in found if each not in known],
+            "ids that the truth does not have": [key for key in by_id if key not in known],
             "values that are no number from 0 to 1": [
                 f"{key}: {row.get('value')!r}"
-                for key, row in found.items()
+                for key, row in by_id.items()
                 if not _is_number(row.get("value")) or not 0 <= row["value"] <= 1
             ],
             "log Bayes factors that are no finite number": [
                 f"{key}: {row['log_bayes_factor']!r}"
-                for key, row in found.items()
+                for key, row in by_id.items()
                 if "log_bayes_factor" in row and not _is_number(row["log_bayes_factor"])
             ],
         },
         hint="; --missing-as-unanswered counts missing answers as non-answers" if missing else "",
     )
-    given = sum("log_bayes_factor" in row for row in found.values())
-    if 0 < given < len(found):
+    given = sum("log_bayes_factor" in row for row in by_id.values())
+    if 0 < given < len(by_id):
         raise AnswersError(
-            f"{given:,} of {len(found):,} answers have a log_bayes_factor; expected all or none",
+            f"{given:,} of {len(by_id):,} answers have a log_bayes_factor; expected all or none",
             path,
         )
     unanswered = {"value": 0.5, "log_bayes_factor": 0.0}
-    ordered = [found.get(key, unanswered) for key in truth.ids]
+    ordered = [by_id.get(key, unanswered) for key in truth.ids]
     return answers_from(
         name or bare_stem(path),
         np.array([row["value"] for row in ordered], dtype=np.float64),
@@ -151,10 +151,10 @@ def load_systems(
 def _answers_file(path: Path) -> Path:
     if not path.is_dir():
         return path
-    found = find_file(path, "answers.jsonl")
-    if found is None:
+    file = find_file(path, "answers.jsonl")
+    if file is None:
         raise NotFoundError("there is no answers.jsonl in this folder", path)
-    return found
+    return file
 
 
 def answers_from(

@@ -260,11 +260,11 @@ class Compression:
         both_ways = partial(_both_ways, self.order)
         texts = [pair.first.text for pair in pairs], [pair.second.text for pair in pairs]
         if self.jobs == 1:
-            found = list(map(both_ways, *texts))
+            entropies = list(map(both_ways, *texts))
         else:
             with worker_pool(self.jobs) as pool:
-                found = list(pool.map(both_ways, *texts, chunksize=_PAIRS_AT_ONCE))
-        return np.array(found, dtype=np.float64).reshape(-1, 2)
+                entropies = list(pool.map(both_ways, *texts, chunksize=_PAIRS_AT_ONCE))
+        return np.array(entropies, dtype=np.float64).reshape(-1, 2)
 
     def predict(self, pairs: Sequence[Pair]) -> Predictions:
         """The probability at the training pairs' prior, without the weak answers."""

@@ -90,10 +90,10 @@ def reliability(
     """Of each bin of probabilities that has pairs: their mean, the share of same authors, pairs."""
     at = np.minimum((probability * bins).astype(np.int64), bins - 1)
     counts = np.bincount(at, minlength=bins)
-    some = counts > 0
-    means = np.bincount(at, probability, bins)[some] / counts[some]
-    shares = np.bincount(at, same_author, bins)[some] / counts[some]
-    return means, shares, counts[some]
+    filled = counts > 0
+    means = np.bincount(at, probability, bins)[filled] / counts[filled]
+    shares = np.bincount(at, same_author, bins)[filled] / counts[filled]
+    return means, shares, counts[filled]
 
 
 def calibration_errors(probability: FloatArray, same_author: BoolArray) -> tuple[float, float]:

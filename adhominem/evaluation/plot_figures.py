@@ -328,10 +328,10 @@ def draw_cross_entropy(systems: Sequence[Answers]) -> Figure:
         canvas = Canvas(title, 5.8, [style.name for style in shown], key=[neutral])
         panels = canvas.axes(2, share_x=True)
         handles = []
-        for axes, each, text in zip(
+        for axes, panel_costs, text in zip(
             panels, (costs, best), ("as given", "after PAV calibration"), strict=True
         ):
-            drawn = _draw_costs(axes, each, shown, top)
+            drawn = _draw_costs(axes, panel_costs, shown, top)
             handles = handles or drawn  # those of what was given: they have the triangles
             axes.set_title(text, loc="left")
     for axes in panels:

@@ -169,13 +169,13 @@ class Canvas:
         grid = self._panels.subplots(
             rows, columns, sharex=share_x, squeeze=False, height_ratios=heights
         )
-        found: list[Axes] = list(grid.flat)
-        for axes in found:
+        panels: list[Axes] = list(grid.flat)
+        for axes in panels:
             # Ticks are made when the figure is written, perhaps in someone else's style.
             axes.tick_params(labelsize=8)
             axes.grid(color="#b0b0b0", alpha=0.35, linewidth=0.6)
             axes.set_axisbelow(True)
-        return found
+        return panels
 
     def note(self, text: str) -> None:
         """What must be known to read the panels, in small print under them."""
@@ -294,10 +294,10 @@ def _note(values: FloatArray, low: float, high: float) -> str:
     infinite = int(np.isinf(values).sum())
     if not beyond:
         return ""
-    found = f"At the rim: {beyond:,} of {len(values):,} Bayes factors, "
+    beginning = f"At the rim: {beyond:,} of {len(values):,} Bayes factors, "
     certain = "infinite (values of exactly 0 or 1)"
     if not infinite:
-        return f"{found}beyond this range"
+        return f"{beginning}beyond this range"
     if infinite == beyond:
-        return f"{found}{certain}"
-    return f"{found}beyond this range;\n{infinite:,} of them {certain}"
+        return f"{beginning}{certain}"
+    return f"{beginning}beyond this range;\n{infinite:,} of them {certain}"

@@ -75,7 +75,9 @@ class Explanation:
     @property
     def has_attention(self) -> bool:
         """Whether a network looked at the texts."""
-        return any(each.attention is not None for text in self.texts for each in text.passages)
+        return any(
+            passage.attention is not None for text in self.texts for passage in text.passages
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings."""

@@ -50,7 +50,7 @@ class Marker:
 def markers(authors: Sequence[str]) -> list[Marker]:
     """A marker for each of these names, in alphabetical order; the unknown author comes last."""
     names = sorted(set(authors) - {""}, key=lambda name: (name.casefold(), name))
-    found = [
+    made = [
         Marker(
             name,
             _COLORS[at % len(_COLORS)],
@@ -61,8 +61,8 @@ def markers(authors: Sequence[str]) -> list[Marker]:
         for at, name in enumerate(names)
     ]
     if "" in authors:
-        found.append(Marker("", _GREY, _ink(_GREY), _UNKNOWN, False))
-    return found
+        made.append(Marker("", _GREY, _ink(_GREY), _UNKNOWN, False))
+    return made
 
 
 def contrast_with_white(color: str) -> float:

@@ -91,10 +91,9 @@ def tippett(
     """The share of each class with at least some Bayes factor, and where the case's result is."""
     values = pairs.log_bayes_factor.astype(np.float64) / LOG_10
     same, different = values[pairs.same_author], values[~pairs.same_author]
-    own = (log10_bayes_factor, *(interval or ()))
-    low, high = _range(values, own)
+    low, high = _range(values, (log10_bayes_factor, *(interval or ())))
     # As exact as those of the pairs: one at a bound equals it.
-    own_value = float(np.float32(log10_bayes_factor * LOG_10)) / LOG_10
+    result = float(np.float32(log10_bayes_factor * LOG_10)) / LOG_10
 
     def x(value: float) -> float:
         return _LEFT + (min(max(value, low), high) - low) / (high - low) * (_RIGHT - _LEFT)
@@ -120,7 +119,7 @@ def tippett(
     for of_class, colour, dash in ((different, DIFFERENT, _DASH), (same, SAME, ())):
         points = [(x(value), y(share)) for value, share in _steps(of_class, low, high)]
         items.append(Stroke(tuple(points), colour, 1.6, dash))
-        items.append(Dot(at, y(_share(of_class, own_value)), colour))
+        items.append(Dot(at, y(_share(of_class, result)), colour))
     items += _words(at, log10_bayes_factor, len(same), len(different), interval is not None)
     told = (
         f"Tippett plot of {len(same):,} same-author and {len(different):,} different-author pairs; "
@@ -134,7 +133,7 @@ def _words(
 ) -> list[Stroke | Box | Dot | Label]:
     """The labels of the axes and of the result, and the legend."""
     anchor = "start" if at < _LEFT + 50 else "end" if at > _RIGHT - 50 else "middle"
-    found: list[Stroke | Box | Dot | Label] = [
+    items: list[Stroke | Box | Dot | Label] = [
         Label(_LEFT - 34, 12, "Share of pairs with at least this Bayes factor", "start"),
         Label(at, _TOP - 10, f"this case: {signed(result)}", anchor, bold=True),
         Label(
@@ -148,26 +147,26 @@ def _words(
         (_LEFT, f"same-author pairs ({same:,})", SAME, ()),
         (middle, f"different-author pairs ({different:,})", DIFFERENT, _DASH),
     ):
-        found.append(Stroke(((left, base - 3), (left + 30, base - 3)), colour, 1.6, dash))
-        found.append(Label(left + 36, base, name, "start"))
-    found.append(Stroke(((_LEFT + 15, base + 6), (_LEFT + 15, base + 18)), _INK, 1.6))
-    found.append(Label(_LEFT + 36, base + 16, "result of this case", "start"))
+        items.append(Stroke(((left, base - 3), (left + 30, base - 3)), colour, 1.6, dash))
+        items.append(Label(left + 36, base, name, "start"))
+    items.append(Stroke(((_LEFT + 15, base + 6), (_LEFT + 15, base + 18)), _INK, 1.6))
+    items.append(Label(_LEFT + 36, base + 16, "result of this case", "start"))
     if has_interval:
-        found.append(Box(middle, base + 7, 30, 11, _BAND))
-        found.append(Label(middle + 36, base + 16, "its interval over passages", "start"))
-    return found
+        items.append(Box(middle, base + 7, 30, 11, _BAND))
+        items.append(Label(middle + 36, base + 16, "its interval over passages", "start"))
+    return items
 
 
-def _range(values: FloatArray, own: tuple[float, ...]) -> tuple[float, float]:
+def _range(values: FloatArray, of_case: tuple[float, ...]) -> tuple[float, float]:
     """All but the most extreme Bayes factors; the case's own, and 1/10 to 10, are always in it."""
     low, high = np.quantile(values, [_LEFT_OUT, 1 - _LEFT_OUT]).tolist()
-    low, high = min(low, -1.0, *own), max(high, 1.0, *own)
+    low, high = min(low, -1.0, *of_case), max(high, 1.0, *of_case)
     margin = 0.04 * (high - low)
     return low - margin, high + margin
 
 
 def _ticks(low: float, high: float) -> list[tuple[float, str]]:
-    step = next((each for each in _STEPS if (high - low) / each <= _MOST_TICKS), high - low)
+    step = next((size for size in _STEPS if (high - low) / size <= _MOST_TICKS), high - low)
     places = range(ceil(low / step), floor(high / step) + 1)
     digits = 0 if step >= 1 else 1
     return [(place * step, signed(place * step, digits)) for place in places]

@@ -314,7 +314,8 @@ def test_matplotlib_is_loaded_by_the_first_figure_and_pyplot_never() -> None:
     code = """
 import sys
 import numpy as np
-from adhominem.evaluation import page, plots
+import adhominem.render.evaluation_page
+from adhominem.evaluation import plots
 from adhominem.evaluation.answers import answers_from
 assert "matplotlib" not in sys.modules
 systems = [answers_from("", np.array([0.2, 0.6]), None, np.array([False, True]))]
