@@ -12,8 +12,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.render.html import SCRIPT, STYLE, explanation_fragment
 from adhominem.render.templates import asset, embedded_json, render_page
 from adhominem.report.report import Report
-from adhominem.report.tippett import as_svg
-from adhominem.report.words import headline, sections, tippett_of
+from adhominem.report.words import headline, sections
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.strict_json import parsed_json
 from adhominem.text.files import read_text
@@ -25,19 +24,15 @@ _DATA = re.compile(
 
 def report_page(report: Report) -> str:
     """The page, the same for the same report."""
-    drawing = tippett_of(report)
-    explanation = report.explanation
+    explained = report.explanation
+    shown = "" if explained is None else explanation_fragment(explained)
     return render_page(
         "report.html",
         (asset("report.css"), STYLE),
         SCRIPT,
         title=headline(report),
         report=report,
-        sections=sections(
-            report,
-            drawing="" if drawing is None else as_svg(drawing),
-            explanation="" if explanation is None else explanation_fragment(explanation),
-        ),
+        sections=sections(report, shown),
         data=embedded_json(report.to_json(), indent=1),
     )
 

@@ -49,7 +49,7 @@ from adhominem.report.pdf_texts import (
     register_fonts,
 )
 from adhominem.report.report import Report
-from adhominem.report.words import TITLE, headline, section_elements, tippett_of
+from adhominem.report.words import TITLE, elements, headline, sections
 
 _LEFT, _TOP, _BOTTOM = 18 * mm, 18 * mm, 20 * mm
 _WIDE = A4[0] - 2 * _LEFT
@@ -146,7 +146,7 @@ def _shortened(text: str, most: int = 90) -> str:
 
 
 def _story(report: Report) -> Iterator[Flowable]:
-    for section in section_elements(report):
+    for section in elements(sections(report)):
         name = section.get("id", "")
         if name == "texts":
             yield PageBreak()
@@ -154,7 +154,7 @@ def _story(report: Report) -> Iterator[Flowable]:
         if boxed:
             yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=6, spaceAfter=0)
         for element in section:
-            yield from _element(element, name, report)
+            yield from _element(element, name)
         if boxed:
             yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=4, spaceAfter=6)
         if name == "texts" and report.explanation is not None:
@@ -174,7 +174,7 @@ def _style_of(element: Element, usual: str = "") -> str:
     return element.get("class", "").removeprefix("report-") or usual
 
 
-def _element(element: Element, section: str, report: Report) -> Iterator[Flowable]:
+def _element(element: Element, section: str) -> Iterator[Flowable]:
     match element.tag:
         case "h1":
             yield _words(_text(element), "title")
@@ -193,10 +193,9 @@ def _element(element: Element, section: str, report: Report) -> Iterator[Flowabl
             yield _grid(rows, (0.27, 0.73), [padding, ("LEFTPADDING", (0, 0), (0, -1), 0)])
             yield Spacer(0, 6)
         case "figure":
-            drawing = tippett_of(report)
-            assert drawing is not None
-            caption = _words(_text(element), "note")
-            yield KeepTogether([Drawn(drawing, 0.9), Spacer(0, 4), caption])
+            drawing, caption = element
+            shown = [Drawn(drawing, 0.9), Spacer(0, 4), _words(_text(caption), "note")]
+            yield KeepTogether(shown)
         case "div" if element.get("class") == "report-beware":
             yield from _beware(element)
         case _:
@@ -287,7 +286,7 @@ def _texts(explanation: Explanation) -> Iterator[Flowable]:
         "with a minus, for different authors."
     )
     yield _words(NOT_WHY if explanation.has_attention else NO_ATTENTION)
-    yield Drawn(legend(explanation.has_attention))
+    yield legend(explanation.has_attention)
     strongest = strongest_passage(explanation)
     for text in explanation.texts:
         yield _words(f"{text.name} ({text.side} side)", "text")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import matplotlib
 from reportlab.lib.colors import HexColor
@@ -31,7 +32,8 @@ from adhominem.render.layout import (
     passage_levels,
 )
 from adhominem.render.summary import contributed
-from adhominem.report.tippett import Box, Dot, Drawing, Label, Stroke
+from adhominem.render.templates import render
+from adhominem.report.words import elements
 
 SANS, BOLD, MONO = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"
 _LETTERS, _SMALL, _ROW = 8.5, 6.5, 14.0  # points
@@ -64,76 +66,71 @@ def width(text: str, size: float, font: str = SANS) -> float:
 
 
 class Drawn(Flowable):
-    """A drawing."""
+    """An SVG made of what `drawing.html` has: lines, boxes, dots and labels."""
 
-    def __init__(self, drawing: Drawing, scale: float = 1.0) -> None:
+    def __init__(self, svg: Element, scale: float = 1.0) -> None:
         super().__init__()
-        self._drawing, self._scale = drawing, scale
+        self._svg, self._scale = svg, scale
+        self._width, self._height = map(float, svg.get("viewbox", "").split()[2:])
 
     def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
         """How large it is."""
-        return self._drawing.width * self._scale, self._drawing.height * self._scale
+        return self._width * self._scale, self._height * self._scale
 
     def draw(self) -> None:
         """On the page; reportlab counts from below."""
         canvas = self.canv
         canvas.saveState()
         canvas.scale(self._scale, self._scale)
-        for item in self._drawing.items:
-            _draw(canvas, item, self._drawing.height)
+        canvas.translate(0, self._height)
+        for item in self._svg:
+            _draw(canvas, item)
         canvas.restoreState()
 
 
-def _draw(canvas: Canvas, item: Stroke | Box | Dot | Label, height: float) -> None:
-    if isinstance(item, Stroke):
-        canvas.setStrokeColor(HexColor(item.colour))
-        canvas.setLineWidth(item.width)
-        canvas.setDash(list(item.dash))
-        (x, y), *rest = item.points
+def _draw(canvas: Canvas, item: Element) -> None:
+    def number(name: str) -> float:
+        return float(item.get(name, 0))
+
+    if item.tag == "polyline":
+        canvas.setStrokeColor(HexColor(item.attrib["stroke"]))
+        canvas.setLineWidth(number("stroke-width"))
+        canvas.setDash(list(map(float, item.get("stroke-dasharray", "").split())))
         path = canvas.beginPath()
-        path.moveTo(x, height - y)
-        for x, y in rest:
-            path.lineTo(x, height - y)
+        for at, point in enumerate(item.get("points", "").split()):
+            x, y = map(float, point.split(","))
+            (path.lineTo if at else path.moveTo)(x, -y)
         canvas.drawPath(path)
         return
-    canvas.setFillColor(HexColor(item.colour))
-    if isinstance(item, Box):
-        canvas.rect(item.x, height - item.y - item.height, item.width, item.height, 0, 1)
-    elif isinstance(item, Dot):
-        canvas.setStrokeColor(HexColor("#ffffff"))
+    canvas.setFillColor(HexColor(item.attrib["fill"]))
+    if item.tag == "rect":
+        x, y, wide, high = map(number, ("x", "y", "width", "height"))
+        canvas.rect(x, -y - high, wide, high, 0, 1)
+    elif item.tag == "circle":
+        canvas.setStrokeColor(HexColor(item.attrib["stroke"]))
         canvas.setLineWidth(1)
         canvas.setDash([])
-        canvas.circle(item.x, height - item.y, item.radius, 1, 1)
+        canvas.circle(number("cx"), -number("cy"), number("r"), 1, 1)
     else:
-        canvas.setFont(BOLD if item.bold else SANS, item.size)
+        canvas.setFont(BOLD if item.get("font-weight") else SANS, number("font-size"))
         write = {
             "start": canvas.drawString,
             "middle": canvas.drawCentredString,
             "end": canvas.drawRightString,
-        }[item.anchor]
-        write(item.x, height - item.y, readable(item.text))
+        }[item.get("text-anchor", "start")]
+        write(number("x"), -number("y"), readable(item.text or ""))
 
 
-def legend(has_attention: bool) -> Drawing:
+def legend(has_attention: bool) -> Drawn:
     """Which colour means what."""
-    rows: list[tuple[str, Sequence[str], str]] = [
+    scales: list[tuple[str, Sequence[str], str]] = [
         ("different authors", (*reversed(DIFFERENT_COLOURS), *SAME_COLOURS), "one author")
     ]
     if has_attention:
-        rows.append(("less attention to a passage", PASSAGE_COLOURS, "more (bar on the left)"))
-        rows.append(("less attention to a word", TOKEN_COLOURS, "more (line below it)"))
-    items: list[Stroke | Box | Dot | Label] = []
-    left, step = 130.0, 14.0
-    for at, (before, colours, after) in enumerate(rows):
-        y = at * 15.0
-        items.append(Label(left - 6, y + 9, before, "end", 7.5))
-        for place, colour in enumerate(colours):
-            items.append(Box(left + place * step, y + 1, step, 10, colour))
-        right = left + len(colours) * step
-        edge = ((left, y + 1), (right, y + 1), (right, y + 11), (left, y + 11), (left, y + 1))
-        items.append(Stroke(edge, "#888888", 0.5))
-        items.append(Label(right + 6, y + 9, after, "start", 7.5))
-    return Drawing(400, 15.0 * len(rows), tuple(items), "")
+        scales.append(("less attention to a passage", PASSAGE_COLOURS, "more (bar on the left)"))
+        scales.append(("less attention to a word", TOKEN_COLOURS, "more (line below it)"))
+    (svg,) = elements(render("legend.svg", scales=scales))
+    return Drawn(svg)
 
 
 def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flowable]:

@@ -14,7 +14,7 @@ from adhominem.explain.resampling import WIDENED
 from adhominem.render.summary import EVEN, how_far, in_numbers, signed, times
 from adhominem.render.templates import markup
 from adhominem.report.report import Report, ReportedText
-from adhominem.report.tippett import Drawing, tippett
+from adhominem.report.tippett import tippett
 from adhominem.scoring.decision import show_probability
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.verify.cautions import UNCALIBRATED
@@ -30,11 +30,11 @@ def headline(report: Report) -> str:
     return f"{TITLE}: {report.case}" if report.case else TITLE
 
 
-def sections(report: Report, *, drawing: str = "", explanation: str = "") -> Markup:
+def sections(report: Report, explanation: str = "") -> Markup:
     """The head and all sections of a report as HTML.
 
-    The texts with their heat maps are the annex, if the report has an explanation. `drawing` and
-    `explanation` are the markup of the Tippett plot and of the heat maps.
+    The texts with their heat maps are the annex, if the report has an explanation; `explanation` is
+    the markup of the heat maps.
     """
     sides = (("first", report.first), ("second", report.second))
     texts = [(side, text) for side, of_side in sides for text in of_side]
@@ -57,18 +57,15 @@ def sections(report: Report, *, drawing: str = "", explanation: str = "") -> Mar
         in_numbers=in_numbers,
         how_far=how_far,
         show_probability=show_probability,
-        drawing=drawing,
+        drawing=_drawing(report),
         explanation=explanation,
     )
 
 
-def section_elements(report: Report) -> list[Element]:
-    """The head and the sections of a report as elements, without the drawing and the heat maps.
-
-    Where the Tippett plot belongs, there is a `figure` with nothing but its caption.
-    """
+def elements(html: str) -> list[Element]:
+    """The elements of one of our pages, or of a part of it, for a PDF."""
     reader = _Reader()
-    reader.feed(f"<main>{sections(report, drawing=' ' if report.like else '')}</main>")
+    reader.feed(f"<main>{html}</main>")
     reader.close()
     return list(reader.tree.close())
 
@@ -90,10 +87,10 @@ class _Reader(HTMLParser):
         self.tree.data(data)
 
 
-def tippett_of(report: Report) -> Drawing | None:
-    """Where the result falls on the Tippett plot; None where there are no pairs like the case."""
-    if report.like is None or report.validation is None:
-        return None
+def _drawing(report: Report) -> str:
+    """Where the result falls on the Tippett plot; empty where there are no pairs like the case."""
+    if report.like is None:
+        return ""
     interval = report.interval
     ends = None if interval is None else (interval.low, interval.high)
     return tippett(report.like, report.log10_bayes_factor, ends)

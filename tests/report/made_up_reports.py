@@ -17,7 +17,7 @@ from adhominem.report.report import (
     ReportedText,
     Settings,
 )
-from adhominem.report.words import section_elements, tippett_of
+from adhominem.report.words import elements, sections
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.verbal import VerbalScale
 from adhominem.verify.cautions import Caution
@@ -141,7 +141,7 @@ ALL = {
 def said(report: Report) -> list[str]:
     """Every sentence of a report but those of the heat maps."""
     sentences = []
-    for section in section_elements(report):
+    for section in elements(sections(report)):
         for element in section.iter():
             text = " ".join("".join(element.itertext()).split())
             if element.tag == "dt":
@@ -150,5 +150,6 @@ def said(report: Report) -> list[str]:
                 sentences[-1] += text
             elif element.tag in ("h1", "h2", "h3", "p", "li", "caption", "th", "td", "figcaption"):
                 sentences.append(text)
-    drawing = tippett_of(report)
-    return [*sentences, drawing.told] if drawing else sentences
+            elif element.tag == "svg":
+                sentences.append(element.attrib["aria-label"])
+    return sentences

@@ -19,7 +19,7 @@ from adhominem.render.layout import SAME_COLOURS, strongest_of
 from adhominem.render.summary import contributed
 from adhominem.report.pdf import check_pdf, write_report_pdf
 from adhominem.report.report import Report
-from adhominem.report.words import section_elements
+from adhominem.report.words import elements, sections
 from adhominem.verify.cautions import Caution
 
 pypdf = pytest.importorskip("pypdf")
@@ -45,7 +45,7 @@ def close(shown: str) -> str:
 @pytest.mark.parametrize("each", ALL.values(), ids=ALL)
 def test_a_pdf_says_what_the_page_says(each: Report, tmp_path: Path) -> None:
     found = close(words(written(each, tmp_path)))
-    for section in section_elements(each):
+    for section in elements(sections(each)):
         for element in section.iter():
             if element.tag in ("h1", "h2", "p", "li", "dt", "dd", "caption"):
                 assert close("".join(element.itertext())) in found
@@ -139,7 +139,7 @@ def test_the_file_knows_its_title_date_and_sections(tmp_path: Path) -> None:
     assert pdf.metadata.author == "Dr. A. Example"
     assert pdf.metadata["/CreationDate"].startswith("D:20260531")
     titles = [entry.title for entry in pdf.outline]
-    assert titles == [section.findtext("h2") for section in section_elements(report())[1:]]
+    assert titles == [section.findtext("h2") for section in elements(sections(report()))[1:]]
     pages = [pdf.get_destination_page_number(entry) for entry in pdf.outline]
     assert pages == sorted(pages)
     assert pages[-1] > 1

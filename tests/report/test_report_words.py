@@ -13,7 +13,7 @@ from made_up_reports import ALL, bare, report, said, silent
 from adhominem.render.summary import in_numbers, times
 from adhominem.report.html import report_page
 from adhominem.report.report import Report
-from adhominem.report.words import section_elements
+from adhominem.report.words import elements, sections
 
 every_report = pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 log10s = st.floats(-5, 5)
@@ -188,13 +188,13 @@ def test_a_bayes_factor_next_to_nothing_is_not_so_many_times_as_probable() -> No
 
 
 def test_the_sections_come_in_order_and_the_texts_last() -> None:
-    head, *sections = section_elements(report())
+    head, *found = elements(sections(report()))
     assert head.tag == "header"
-    assert [section.get("id") for section in sections] == [
+    assert [section.get("id") for section in found] == [
         *("summary", "propositions", "population", "material", "result", "validation"),
         *("calibration", "limits", "method", "reproduction", "texts"),
     ]
-    titles = [section.findtext("h2") or "" for section in sections]
+    titles = [section.findtext("h2") or "" for section in found]
     assert titles[7].startswith("7. Warnings")  # the summary refers to it
     assert titles[5].startswith("5. The result among")
 
