@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,10 +98,11 @@ def load_answers(
     by_id = {row["id"]: row for row in rows}
     missing = [] if missing_as_unanswered else [key for key in truth.ids if key not in by_id]
     known = set(truth.ids)
+    counts = Counter(row["id"] for row in rows)
     _complain(
         path,
         {
-            "ids that come twice": _doubles(row["id"] for row in rows),
+            "ids that come twice": [key for key, times in counts.items() if times > 1],
             "pairs without an answer": missing,
             "ids that the truth does not have": [key for key in by_id if key not in known],
             "values that are no number from 0 to 1": [
@@ -215,26 +217,10 @@ def _complain(path: Path, troubles: dict[str, list[str]], hint: str = "") -> Non
         raise AnswersError("; ".join(told) + hint, path)
 
 
-def _doubles(ids: Iterable[str]) -> list[str]:
-    seen: set[str] = set()
-    twice: dict[str, None] = {}
-    for key in ids:
-        if key in seen:
-            twice[key] = None
-        seen.add(key)
-    return list(twice)
-
-
 def _bare(row: dict[str, Any]) -> dict[str, Any]:
     """A number that comes as a list of one, as an official answer of PAN 2020 has them, is it."""
-    return {
-        name: value[0] if name in _NUMBERS and _is_list_of_one(value) else value
-        for name, value in row.items()
-    }
-
-
-def _is_list_of_one(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 1
+    lists = {name: row[name] for name in _NUMBERS if isinstance(row.get(name), list)}
+    return {**row, **{name: value[0] for name, value in lists.items() if len(value) == 1}}
 
 
 def _is_number(value: object) -> bool:

@@ -31,10 +31,8 @@ from adhominem.evaluation.plot_style import (
     Range,
     SystemStyle,
     figure_of_systems,
-    in_one_class,
     log10_bayes_factor,
     mark_at_rim,
-    nothing_to_draw,
     range_of,
     shorten,
     system_styles,
@@ -60,14 +58,13 @@ _BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is s
 _HIGHEST_COST = 2.0  # bits that the axis shows at most
 
 
-@figure_of_systems
-def draw_tippett(systems: Sequence[Answers]) -> Figure:
+@figure_of_systems("Tippett plot: how often the evidence is how strong")
+def draw_tippett(systems: Sequence[Answers], title: str) -> Figure:
     """The share of each class whose Bayes factor is greater than x.
 
     Several systems get a panel a class: in one, it could not be seen which two curves belong
     together.
     """
-    title = "Tippett plot: how often the evidence is how strong"
     shown, frame = system_styles(systems), range_of(systems)
     if len(systems) == 1:
         pairs = systems[0].same_author
@@ -116,8 +113,8 @@ def _draw_shares(
     return line
 
 
-@figure_of_systems
-def draw_histograms(systems: Sequence[Answers]) -> Figure:
+@figure_of_systems("Bayes factors of same-author and different-author pairs")
+def draw_histograms(systems: Sequence[Answers], title: str) -> Figure:
     """The Bayes factors of each class; a panel a system."""
     from matplotlib.patches import Patch
 
@@ -125,7 +122,7 @@ def draw_histograms(systems: Sequence[Answers]) -> Figure:
     rows = ceil(len(systems) / columns)
     frame = range_of(systems)
     canvas = Canvas(
-        "Bayes factors of same-author and different-author pairs",
+        title,
         3.2 if rows == 1 else 0.5 + 1.25 * rows,
         ["same-author pairs", "different-author pairs"],
         key=[frame.note] if frame.note else [],
@@ -176,14 +173,11 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
     axes.set_ylim(bottom=0)
 
 
-@figure_of_systems
-def draw_roc(systems: Sequence[Answers]) -> Figure:
+@figure_of_systems("ROC: hits and false alarms at every threshold", both_classes=True)
+def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
     """Hits over false alarms, of the values, as PAN's AUC is."""
     from matplotlib.lines import Line2D
 
-    title = "ROC: hits and false alarms at every threshold"
-    if in_one_class(systems):
-        return nothing_to_draw(title)
     shown = system_styles(systems)
     areas = [auc(answers.value, answers.same_author) for answers in systems]
     labels = [f"{style.name} (AUC {area:.3f})" for style, area in zip(shown, areas, strict=True)]
@@ -201,14 +195,11 @@ def draw_roc(systems: Sequence[Answers]) -> Figure:
     return canvas.finish([*handles, chance])
 
 
-@figure_of_systems
-def draw_det(systems: Sequence[Answers]) -> Figure:
+@figure_of_systems("DET: the trade-off between misses and false alarms", both_classes=True)
+def draw_det(systems: Sequence[Answers], title: str) -> Figure:
     """Misses over false alarms, of the Bayes factors, on axes where two bell curves give a line."""
     from matplotlib.lines import Line2D
 
-    title = "DET: the trade-off between misses and false alarms"
-    if in_one_class(systems):
-        return nothing_to_draw(title)
     shown = system_styles(systems)
     equal = [equal_error_rate(answers.log_bayes_factor, answers.same_author) for answers in systems]
     labels = [
@@ -266,15 +257,15 @@ def _deviates(rates: FloatArray) -> FloatArray:
     return np.array([NormalDist().inv_cdf(rate) for rate in rates.tolist()])
 
 
-@figure_of_systems
-def draw_reliability(systems: Sequence[Answers]) -> Figure:
+@figure_of_systems("Reliability: what is said, and what is so")
+def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
     """The share of same-author pairs among those with about the same value, and their number."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     shown = system_styles(systems)
     canvas = Canvas(
-        "Reliability: what is said, and what is so",
+        title,
         5.2,
         [style.name for style in shown],
         key=["perfectly calibrated"],
@@ -302,15 +293,12 @@ def draw_reliability(systems: Sequence[Answers]) -> Figure:
     return canvas.finish([*handles, perfect])
 
 
-@figure_of_systems
-def draw_cross_entropy(systems: Sequence[Answers]) -> Figure:
+@figure_of_systems("Empirical cross-entropy: what the evidence is worth", both_classes=True)
+def draw_cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
     """The cost of the Bayes factors at each prior, beside that of saying nothing.
 
     Several systems get a panel for what they said and one for what calibration would make of it.
     """
-    title = "Empirical cross-entropy: what the evidence is worth"
-    if in_one_class(systems):
-        return nothing_to_draw(title)
     neutral = "no evidence (Bayes factor 1)"
     costs = [_costs(answers, answers.log_bayes_factor) for answers in systems]
     best = [_costs(answers, _after_pav(answers)) for answers in systems]
@@ -386,12 +374,9 @@ def _draw_costs(
     ]
 
 
-@figure_of_systems
-def draw_pav(systems: Sequence[Answers]) -> Figure:
+@figure_of_systems("PAV: Bayes factors as given, and as they should have been", both_classes=True)
+def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
     """What the Bayes factors were, and what they should have been on these very pairs."""
-    title = "PAV: Bayes factors as given, and as they should have been"
-    if in_one_class(systems):
-        return nothing_to_draw(title)
     shown, frame = system_styles(systems), range_of(systems)
     canvas = Canvas(title, 4.0, [style.name for style in shown], key=["perfectly calibrated"])
     (axes,) = canvas.axes()

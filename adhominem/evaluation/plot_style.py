@@ -75,17 +75,28 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def figure_of_systems(draw: Draw) -> Draw:
-    """For a function that draws systems: it gets the style, and at least one system."""
+def figure_of_systems(
+    title: str, *, both_classes: bool = False
+) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
+    """For a function that draws systems under a title: it gets the style, and what it needs.
 
-    @wraps(draw)
-    def drawn(systems: Sequence[Answers]) -> Figure:
-        if not systems:
-            raise OptionError("there is no system to draw; expected one or more")
-        with house_style():
-            return draw(systems)
+    That is at least one system; with `both_classes`, same-author and different-author pairs of
+    each, or else a note is drawn in place of the figure.
+    """
 
-    return drawn
+    def decorate(draw: Callable[[Sequence[Answers], str], Figure]) -> Draw:
+        @wraps(draw)
+        def drawn(systems: Sequence[Answers]) -> Figure:
+            if not systems:
+                raise OptionError("there is no system to draw; expected one or more")
+            with house_style():
+                if both_classes and any(len(np.unique(a.same_author)) < 2 for a in systems):
+                    return _nothing_to_draw(title)
+                return draw(systems, title)
+
+        return drawn
+
+    return decorate
 
 
 @dataclass(frozen=True)
@@ -223,12 +234,7 @@ class Canvas:
             axes.set_position(np.round(axes.get_position(original=True).bounds, _DIGITS).tolist())
 
 
-def in_one_class(systems: Sequence[Answers]) -> bool:
-    """Whether a system has only same-author pairs, or none: then there is nothing to tell apart."""
-    return any(answers.same_author.all() or not answers.same_author.any() for answers in systems)
-
-
-def nothing_to_draw(title: str) -> Figure:
+def _nothing_to_draw(title: str) -> Figure:
     """In place of a figure that needs pairs of both classes."""
     canvas = Canvas(title, 1.2, ())
     (axes,) = canvas.axes()

@@ -9,18 +9,45 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from adhominem.map.corpus_map import CorpusMap, Projection
-from adhominem.map.markers import Marker, markers
 from adhominem.render.templates import asset, embedded_json, render_page
 from adhominem.text.writing import write_whole
 
 _SCRIPT = ("common.js", "points.js", "tree.js", "both.js", "controls.js")
+# Okabe and Ito's colours, as in the figures of an evaluation, and the same dark enough for small
+# text on white. Seven colours and eight shapes have no common divisor: 56 authors get 56 markers,
+# and two in a row differ in both; 56 more are hollow.
+_COLORS = {
+    "#0072B2": "#0072B2",
+    "#D55E00": "#C35600",
+    "#009E73": "#008460",
+    "#CC79A7": "#A46086",
+    "#000000": "#000000",
+    "#56B4E9": "#38789E",
+    "#E69F00": "#9B6A00",
+}
+_SHAPES = (
+    "M-1,0A1,1 0 1,0 1,0A1,1 0 1,0 -1,0Z",  # a circle
+    "M-.9,-.9H.9V.9H-.9Z",
+    "M0,-1.2L1.15,.85H-1.15Z",
+    "M0,-1.35L1.1,0L0,1.35L-1.1,0Z",
+    "M0,1.2L1.15,-.85H-1.15Z",
+    "M-.42,-1.2H.42V-.42H1.2V.42H.42V1.2H-.42V.42H-1.2V-.42H-.42Z",
+    "M0.000,-1.400L0.341,-0.469L1.331,-0.433L0.552,0.179L0.823,1.133L0.000,0.580"
+    "L-0.823,1.133L-0.552,0.179L-1.331,-0.433L-0.341,-0.469Z",  # a star
+    "M-1,-1.1H1L-1,1.1H1Z",  # an hourglass
+)
+_UNKNOWN = (  # a cross that leans
+    "M-1.15,-.6L-.6,-1.15L0,-.55L.6,-1.15L1.15,-.6L.55,0"
+    "L1.15,.6L.6,1.15L0,.55L-.6,1.15L-1.15,.6L-.55,0Z"
+)
+_GREY = "#666666"
 _JOINED = {
     "average": "the mean of all pairs with a text in each",
     "complete": "the least of all pairs with a text in each",
@@ -34,6 +61,34 @@ _CAPTIONS = {
     "UMAP": "UMAP keeps neighbours together. Distances between groups, their sizes and the "
     "directions mean little; another seed gives another picture.",
 }
+
+
+@dataclass(frozen=True)
+class Marker:
+    """How the documents of an author are drawn."""
+
+    author: str  # empty: those of whom no author is known
+    color: str
+    ink: str  # the same colour, dark enough for text
+    path: str  # of the mark, about 2 units wide
+    hollow: bool
+
+    @property
+    def known(self) -> bool:
+        return bool(self.author)
+
+
+def markers(authors: Sequence[str]) -> list[Marker]:
+    """A marker for each of these names, in alphabetical order; the unknown author comes last."""
+    names = sorted(set(authors) - {""}, key=lambda name: (name.casefold(), name))
+    filled = len(_COLORS) * len(_SHAPES)
+    made = []
+    for at, name in enumerate(names):
+        color, ink = list(_COLORS.items())[at % len(_COLORS)]
+        made.append(Marker(name, color, ink, _SHAPES[at % len(_SHAPES)], at // filled % 2 == 1))
+    if "" in authors:
+        made.append(Marker("", _GREY, _GREY, _UNKNOWN, False))
+    return made
 
 
 def write_map_page(drawn: CorpusMap, path: str | Path) -> None:

@@ -124,19 +124,6 @@ def explanation_fragment(explanation: Explanation) -> Markup:
             if place.text == index
         ]
         sides[text.side].append((text, heat_map(text, strongest=strongest, marks=marks)))
-    rows = []
-    for ngram, level in zip(explanation.ngrams, levels, strict=True):
-        amount, proposition = contributed(ngram.contribution), speaks_for(ngram.contribution)
-        rows.append(
-            {
-                "ngram": ngram,
-                "channel": CHANNELS.get(ngram.channel, ngram.channel),
-                "speaks_for": proposition,
-                "amount": amount,
-                "level": contribution_class(level),
-                "said": f"“{ngram.ngram}” contributes {amount}, speaks for {proposition}",
-            }
-        )
     shown = {"attention": explanation.has_attention, "ngrams": bool(explanation.ngrams)}
     return markup(
         "explanation_fragment.html",
@@ -151,7 +138,11 @@ def explanation_fragment(explanation: Explanation) -> Markup:
         different_levels=[contribution_class(level) for level in range(-SIDED_LEVELS, 0)],
         same_levels=[contribution_class(level) for level in range(1, SIDED_LEVELS + 1)],
         deepest=contributed(strongest).lstrip("+"),
-        ngrams=rows,
+        ngrams=zip(explanation.ngrams, map(contribution_class, levels), strict=True),
+        ngram_count=len(explanation.ngrams),
+        channels=CHANNELS,
+        contributed=contributed,
+        speaks_for=speaks_for,
         sides=sides.values(),
     )
 

@@ -30,6 +30,7 @@ from adhominem.render.summary import (
     signed,
     title,
 )
+from adhominem.render.templates import asset
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -62,29 +63,6 @@ _KNOWN = frozenset(  # to pdfLaTeX's fonts, beside ASCII
 _CHUNK = 24  # letters: a longer token may be broken there, or it would leave the page
 _SPACES = re.compile(r"\s+")
 _EMPTY_LINES = re.compile(r"\n\s+")  # which would end a paragraph
-_PREAMBLE = r"""\documentclass[a4paper]{article}
-\usepackage{iftex}
-\ifPDFTeX
-  \usepackage[T1]{fontenc}
-  \usepackage[utf8]{inputenc}
-  \usepackage{textcomp}
-  \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
-  \newcommand{\other}[2]{{\tiny U+#2}}
-\else
-  \usepackage{fontspec}
-  \newcommand{\other}[2]{#1}
-\fi
-\usepackage[margin=22mm]{geometry}
-\usepackage{xcolor}
-\setlength{\parindent}{0pt}
-\setlength{\fboxsep}{0pt}
-\setlength{\emergencystretch}{3em}
-\raggedright
-\hyphenpenalty=10000  % a hyphen that the author did not write would be a false trace
-\newcommand{\passage}[2]{\colorbox{#1}{\strut~~~}{\tiny\,#2}~}
-\newcommand{\token}[2]{\colorbox{#1}{\strut #2}}
-\newcommand{\lineend}{\leavevmode\par}
-"""
 
 
 def latex_heat_map(explanation: Explanation) -> str:
@@ -92,7 +70,7 @@ def latex_heat_map(explanation: Explanation) -> str:
     strongest = strongest_passage(explanation)
     verification = explanation.verification
     texts = "\n\n".join(_text(text, strongest) for text in explanation.texts)
-    return f"""{_PREAMBLE}{_colours()}
+    return f"""{asset("preamble.tex")}{_colours()}
 \\begin{{document}}
 \\section*{{{_line(title(verification))}}}
 log10 Bayes factor \\textbf{{{_line(signed(verification.log10_bayes_factor))}}}.

@@ -28,8 +28,7 @@ from adhominem.map.corpus_map import (
     projections,
     style_products,
 )
-from adhominem.map.markers import contrast_with_white, markers
-from adhominem.map.page import map_page
+from adhominem.map.page import map_page, markers
 from adhominem.scoring.fusion import Scale
 from adhominem.scoring.scales import Scales
 from adhominem.verify.cautions import UNCALIBRATED
@@ -395,6 +394,14 @@ def test_a_page_is_the_same_each_time(drawn: CorpusMap, ngrams: Verifier) -> Non
         population_name="input",
     )
     assert map_page(again) == map_page(drawn)
+
+
+def contrast_with_white(color: str) -> float:
+    """The contrast ratio of the web's guidelines: 1 for white, 21 for black."""
+    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    red, green, blue = linear
+    return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
 
 
 def test_authors_have_looks_that_differ_and_can_be_read() -> None:
