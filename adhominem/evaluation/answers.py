@@ -56,7 +56,7 @@ class Answers:
         return len(self.value)
 
     def of(self, chosen: npt.NDArray[Any]) -> Answers:
-        """Some of the pairs: a mask, or their numbers."""
+        """The answers to some of the pairs, chosen by a mask or by their indices."""
         return replace(
             self,
             value=self.value[chosen],
@@ -66,7 +66,7 @@ class Answers:
 
 
 def load_truth(path: str | Path) -> Truth:
-    """Read `truth.jsonl`, or that of a folder."""
+    """Read the labels of a pair set from `truth.jsonl`, or from the folder that has one."""
     path = Path(path)
     if path.is_dir():
         file = find_file(path, "truth.jsonl")

@@ -41,7 +41,7 @@ _PAIRS_AT_ONCE = 16  # to a worker
 
 @dataclass(frozen=True, kw_only=True)
 class Predictions:
-    """What a baseline says of some pairs."""
+    """A baseline's answers to pairs."""
 
     value: FloatArray  # (pairs,): PAN's answers, in [0, 1]; 0.5 is no answer
     log_bayes_factor: FloatArray | None = None  # (pairs,), in nats; None: it knows no probabilities
@@ -57,7 +57,7 @@ class Baseline(Protocol):
     """Learns from pairs whose truth is known; then answers for others."""
 
     def fit(self, pairs: Sequence[Pair]) -> Self:
-        """Learn; both classes must occur."""
+        """Learn from training pairs; both classes must occur."""
 
     def predict(self, pairs: Sequence[Pair]) -> Predictions:
         """An answer for each pair, which does not depend on the other pairs."""
@@ -91,7 +91,7 @@ def distinct_texts(pairs: Sequence[Pair]) -> tuple[list[str], npt.NDArray[np.int
 
 
 def fitted(part: Item | None) -> Item:
-    """What `fit` has left behind."""
+    """What `fit` has learnt; refused where it was not called yet."""
     if part is None:
         raise OptionError("this baseline has learnt nothing yet; call fit before predict")
     return part

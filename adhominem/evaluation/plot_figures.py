@@ -175,7 +175,7 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
 
 @figure_of_systems("ROC: hits and false alarms at every threshold", both_classes=True)
 def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
-    """Hits over false alarms, of the values, as PAN's AUC is."""
+    """The hit rate over the false alarm rate, by thresholds on the values, as PAN's AUC is."""
     from matplotlib.lines import Line2D
 
     shown = system_styles(systems)

@@ -110,12 +110,12 @@ class SystemStyle:
 
     @property
     def line(self) -> dict[str, Any]:
-        """Options of a curve."""
+        """matplotlib's options for a curve of this system."""
         return {"color": self.color, "linestyle": self.linestyle}
 
     @property
     def marks(self) -> dict[str, Any]:
-        """Options of marks, on a curve or alone."""
+        """matplotlib's options for marks of this system, on a curve or alone."""
         inside, edge = ("white", self.color) if self.hollow else (self.color, "white")
         return {
             "markerfacecolor": inside,
@@ -194,7 +194,7 @@ class Canvas:
             self._panels.supxlabel(text, fontsize=SMALL, color=GREY)
 
     def label(self, x: str, y: str) -> None:
-        """The labels of many panels' axes."""
+        """Label the axes of many panels together."""
         self._panels.supxlabel(x, fontsize=9)
         self._panels.supylabel(y, fontsize=9)
 
@@ -235,7 +235,7 @@ class Canvas:
 
 
 def _nothing_to_draw(title: str) -> Figure:
-    """In place of a figure that needs pairs of both classes."""
+    """A note in place of a figure that needs pairs of both classes."""
     canvas = Canvas(title, 1.2, ())
     (axes,) = canvas.axes()
     axes.set_axis_off()
@@ -276,7 +276,7 @@ class Range:
 
 
 def log10_bayes_factor(answers: Answers) -> FloatArray:
-    """(pairs,): in base 10, as people read it."""
+    """(pairs,): the Bayes factors in base 10, as people read them."""
     return np.asarray(answers.log_bayes_factor / LOG_10)
 
 

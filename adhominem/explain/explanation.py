@@ -24,7 +24,7 @@ class TokenAttention:
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of a text."""
+    """A stretch of a text, with its contribution and its attention."""
 
     start: int
     end: int
@@ -45,7 +45,7 @@ class ExplainedText:
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands."""
+    """A place in one of the texts of an explanation, in characters."""
 
     text: int  # index into the texts of the explanation
     start: int

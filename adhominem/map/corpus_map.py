@@ -48,13 +48,13 @@ Watch = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]
 
 @contextmanager
 def unwatched(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Shows nothing."""
+    """A `Watch` that shows nothing."""
     yield lambda count: None
 
 
 @dataclass(frozen=True)
 class MappedDocument:
-    """A point of the map."""
+    """A document as a point of the map."""
 
     name: str
     author: str  # empty where unknown
@@ -105,7 +105,7 @@ class CorpusMap:
 
     @cached_property
     def agreement(self) -> Agreement:
-        """Over all pairs of documents whose authors are named."""
+        """How far Bayes factors and names agree, over all pairs whose authors are named."""
         first, second = np.triu_indices(len(self.documents), 1)
         names = np.array([document.author for document in self.documents])
         known = (names[first] != "") & (names[second] != "")
@@ -351,7 +351,7 @@ def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:
 def _remarks(
     mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
 ) -> list[str]:
-    """What to beware of when the map is read."""
+    """Cautions for the reader of the map: short or strange texts, copies, no population."""
     remarks = []
     if short := [document.name for document in mapped if document.words < _SHORT_WORDS]:
         remarks.append(

@@ -92,14 +92,14 @@ def markers(authors: Sequence[str]) -> list[Marker]:
 
 
 def write_map_page(drawn: CorpusMap, path: str | Path) -> None:
-    """Write the page."""
+    """Write the page of a map to a file, whole or not at all."""
     with write_whole(Path(path)) as file:
         # A file's name may hold bytes that are no text; nothing else may.
         file.write(map_page(drawn).encode("utf-8", "replace").decode("utf-8"))
 
 
 def map_page(drawn: CorpusMap) -> str:
-    """The page as text."""
+    """The page of a map as HTML."""
     parts = "".join(asset(f"map/{name}") for name in _SCRIPT)
     known = markers([document.author for document in drawn.documents])
     documents = len(drawn.documents)

@@ -32,7 +32,7 @@ def write_evaluation(
     version: str,
     entropies: Entropies | None = None,
 ) -> None:
-    """Write the folder, whole or not at all."""
+    """Write the folder of an evaluation, whole or not at all: figures, page and numbers."""
     with write_folder(output) as folder:
         write_figures(systems, folder, entropies)
         write_page(evaluations, systems, folder / "index.html", version, entropies)

@@ -61,7 +61,7 @@ OF_256: dict[str, int] = {
 
 
 def attention_level(times_even: float) -> int:
-    """0 to 9, of a share divided by an even one."""
+    """The level, 0 to 9, of an attention given as a multiple of an even share."""
     if not times_even > 0:
         return 0
     if not isfinite(times_even):
@@ -93,7 +93,7 @@ def strongest_passage(explanation: Explanation) -> float:
 
 
 def contribution_colour(level: int) -> str:
-    """The background of a level of -5 to 5."""
+    """The background colour of a contribution's level, -5 to 5."""
     if level == 0:
         return PAPER
     return SAME_COLOURS[level - 1] if level > 0 else DIFFERENT_COLOURS[-level - 1]
@@ -108,7 +108,7 @@ def contribution_class(level: int) -> str:
 
 @dataclass(frozen=True)
 class Piece:
-    """Characters of one token, or between two."""
+    """A run of characters that belong to one token, or lie between two."""
 
     start: int
     end: int
@@ -137,7 +137,7 @@ def pieces(text: ExplainedText) -> Iterator[Piece]:
 
 
 def passage_weights(text: ExplainedText) -> list[float | None]:
-    """Of each passage, its attention as a multiple of an even one; None where no network looked."""
+    """The attention of each passage, as a multiple of an even share; None where there is none."""
     looked_at = sum(passage.attention is not None for passage in text.passages)
     return [
         None if passage.attention is None else passage.attention * looked_at
@@ -146,13 +146,13 @@ def passage_weights(text: ExplainedText) -> list[float | None]:
 
 
 def token_weights(passage: Passage) -> list[float]:
-    """Of each token, its attention as a multiple of an even one."""
+    """The attention of each token of a passage, as a multiple of an even share."""
     return [token.attention * len(passage.tokens) for token in passage.tokens]
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a passage."""
+    """The levels of a passage: of its attention, its tokens and its contribution."""
 
     attention: int | None  # None where no network looked
     tokens: tuple[int, ...]
@@ -230,7 +230,7 @@ def lines(
 
 
 def _rows(runs: Sequence[Run]) -> Iterator[list[Run]]:
-    """The lines that the text itself has."""
+    """Cut runs at the line ends of the text itself."""
     row: list[Run] = []
     for run in runs:
         first, *others = run.text.split("\n")

@@ -59,7 +59,7 @@ def png_heat_map(explanation: Explanation, path: Path) -> None:
 
 @cache
 def _measure(size: float, bold: bool = False) -> Callable[[str], float]:
-    """How wide letters are, in points."""
+    """A function that measures how wide a text is in this font size, in points."""
     from matplotlib.font_manager import FontProperties, findfont
     from matplotlib.ft2font import FT2Font
 
@@ -86,16 +86,16 @@ class _Sheet:
     def write(
         self, x: float, text: str, size: float, colour: str = INK, bold: bool = False
     ) -> None:
-        """On the present line."""
+        """Put text on the current line, beginning at `x`."""
         if text.strip():
             self.texts.append((x, self.y, text, size, colour, bold))
 
     def box(self, x: float, width: float, colour: str, height: float, gap: float = 0) -> None:
-        """Behind the present line; a gap at its top."""
+        """Put a coloured box behind the current line, with a gap at its top."""
         self.boxes.append((x, self.y - height * 0.73 + gap, width, height - gap, colour))
 
     def prose(self, text: str, size: float, colour: str = INK, bold: bool = False) -> None:
-        """A paragraph."""
+        """Add a paragraph below what is there, wrapped to the width of the sheet."""
         whole = ExplainedText("", "", text, ())
         for line in lines(whole, _WIDTH - 2 * _EDGE, _measure(size, bold)):
             self.y += size * 1.35
@@ -103,7 +103,7 @@ class _Sheet:
         self.y += 0.4 * size
 
     def figure(self) -> Figure:
-        """All of it, drawn."""
+        """The sheet as a matplotlib figure."""
         from matplotlib.collections import PatchCollection
         from matplotlib.figure import Figure
         from matplotlib.patches import Rectangle

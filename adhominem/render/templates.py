@@ -26,7 +26,7 @@ _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 @cache
 def environment() -> Environment:
-    """The one environment of all templates."""
+    """The Jinja environment that all templates share, with autoescape and our filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     made = Environment(

@@ -82,7 +82,7 @@ def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) ->
 
 
 class _Map:
-    """The lines of one text."""
+    """Lays out and colours the lines of one text."""
 
     def __init__(self, text: ExplainedText, colours: Colours, width: int, strongest: float) -> None:
         self._text, self._colours = text, colours

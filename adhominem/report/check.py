@@ -38,7 +38,7 @@ _CAUSES = ("version", "model_sha256", "population")  # before what comes of them
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that is not as the report has it."""
+    """A value that differs between a report and what the texts give now."""
 
     what: str
     reported: str
@@ -220,7 +220,7 @@ def _compare_pages(page: str, reported: Report, computed: Report) -> Iterator[Di
 
 
 def _where(one: str, other: str) -> tuple[str, str]:
-    """Two lines from a little before where they part."""
+    """Two lines, each cut to begin a little before the first character that differs."""
     part = next(
         (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
         min(len(one), len(other)),

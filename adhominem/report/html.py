@@ -23,7 +23,7 @@ _DATA = re.compile(
 
 
 def report_page(report: Report) -> str:
-    """The page, the same for the same report."""
+    """A report as an HTML page; the same report gives the same page."""
     explained = report.explanation
     shown = "" if explained is None else explanation_fragment(explained)
     return render_page(

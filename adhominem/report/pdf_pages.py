@@ -134,7 +134,7 @@ class _Pages(BaseDocTemplate):
         canvas.drawString(_LEFT, 11 * mm, _shortened(readable(named).replace("\n", " ")))
 
     def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802
-        """List a section."""
+        """Add a section's heading to the outline of the PDF; called by reportlab."""
         if isinstance(flowable, Words) and flowable.style.name == "section":
             title = flowable.getPlainText()
             self.canv.bookmarkPage(title)

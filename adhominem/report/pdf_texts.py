@@ -74,11 +74,11 @@ class Drawn(Flowable):
         self._width, self._height = map(float, svg.get("viewbox", "").split()[2:])
 
     def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
-        """How large it is."""
+        """The width and height of the drawing; called by reportlab."""
         return self._width * self._scale, self._height * self._scale
 
     def draw(self) -> None:
-        """On the page; reportlab counts from below."""
+        """Draw the SVG on the page; reportlab counts from below."""
         canvas = self.canv
         canvas.saveState()
         canvas.scale(self._scale, self._scale)
@@ -122,7 +122,7 @@ def _draw(canvas: Canvas, item: Element) -> None:
 
 
 def legend(has_attention: bool) -> Drawn:
-    """Which colour means what."""
+    """A drawing that says which colour means what."""
     scales: list[tuple[str, Sequence[str], str]] = [
         ("different authors", (*reversed(DIFFERENT_COLOURS), *SAME_COLOURS), "one author")
     ]
@@ -158,11 +158,11 @@ class _TextLine(Flowable):
         self._line, self._amount, self._levels = line, amount, levels
 
     def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
-        """How large it is; an empty line is half as high."""
+        """The width and height of the line, of which an empty one is half as high."""
         return availWidth, _ROW if self._line.runs else _ROW / 2
 
     def draw(self) -> None:
-        """On the page."""
+        """Draw the line on the page."""
         canvas, base, levels = self.canv, 4.0, self._levels
         left = x = _NUMBER + _BAR + _GAP
         if self._amount:

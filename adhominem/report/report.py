@@ -45,7 +45,7 @@ _ALL_BUT_INTERVAL = 0.4  # of the work, roughly
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedText:
-    """A text of one side."""
+    """A text of one side as a report lists it."""
 
     name: str
     sha256: str  # of its file; of a text that came without one, of its characters
@@ -57,7 +57,7 @@ class ReportedText:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedPopulation:
-    """The relevant population, and what it did."""
+    """The relevant population of a case, and how it changed the result."""
 
     source: str  # where it is from, in the user's words
     texts: int
@@ -263,7 +263,7 @@ def _texts(
 def _reported(
     interval: Interval | None, calibration: Calibration | None
 ) -> ReportedInterval | None:
-    """In base 10, and no farther than the number itself may go."""
+    """An interval in base 10, cut off at the bounds of the calibration."""
     if interval is None:
         return None
     low, high = interval.low, interval.high

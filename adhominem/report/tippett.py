@@ -98,7 +98,7 @@ def _share(values: FloatArray, at_least: float) -> float:
 
 
 def _steps(values: FloatArray, low: float, high: float) -> list[tuple[float, float]]:
-    """The corners of the curve, from left to right."""
+    """The corners of a class's curve, from left to right: (log10 Bayes factor, share)."""
     ordered = np.sort(values)
     places = np.unique(ordered[(ordered > low) & (ordered < high)])
     if len(places) > _MOST_STEPS:

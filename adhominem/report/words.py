@@ -71,7 +71,7 @@ def elements(html: str) -> list[Element]:
 
 
 class _Reader(HTMLParser):
-    """Builds a tree of elements."""
+    """Parses HTML into a tree of elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ def _drawing(report: Report) -> str:
 
 
 def listed(texts: Sequence[ReportedText]) -> str:
-    """The names of the texts of a side."""
+    """The names of the texts of a side, as a sentence can list them."""
     names = [f"“{text.name}”" for text in texts]
     if len(names) > _NAMED:
         return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1:,} more texts"
