@@ -81,7 +81,7 @@ def test_the_same_pairs_give_the_same_answers(make: Make) -> None:
 def test_an_answer_does_not_depend_on_the_other_pairs(make: Make) -> None:
     learnt = make().fit(made_up_pairs(40))
     test = made_up_pairs(6, seed="others")
-    alone = [learnt.predict([each]).value[0] for each in test]
+    alone = [learnt.predict([pair]).value[0] for pair in test]
     np.testing.assert_allclose(learnt.predict(test).value, alone, rtol=1e-12)
     assert len(learnt.predict([]).value) == 0
 
@@ -90,7 +90,7 @@ def test_an_answer_does_not_depend_on_the_other_pairs(make: Make) -> None:
 def test_the_truth_of_test_pairs_is_not_looked_at(make: Make) -> None:
     learnt = make().fit(made_up_pairs(40))
     test = made_up_pairs(10, seed="others")
-    without = [replace(each, same_author=None) for each in test]
+    without = [replace(pair, same_author=None) for pair in test]
     assert same_predictions(learnt.predict(test), learnt.predict(without))
 
 

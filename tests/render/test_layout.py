@@ -121,8 +121,8 @@ def test_a_higher_level_is_darker_and_never_lighter_with_256_colours(
 
 def test_every_level_has_a_colour() -> None:
     assert len(PASSAGE_COLOURS) == len(TOKEN_COLOURS) == LEVELS
-    found = {contribution_colour(level) for level in range(-5, 6)}
-    assert found == {PAPER, *SAME_COLOURS, *DIFFERENT_COLOURS}
+    result = {contribution_colour(level) for level in range(-5, 6)}
+    assert result == {PAPER, *SAME_COLOURS, *DIFFERENT_COLOURS}
     names = [contribution_class(level) for level in range(-5, 6)]
     assert names[:2] == ["diff5", "diff4"]
     assert names[5:7] == ["", "same1"]
@@ -168,9 +168,9 @@ def visible(text: str) -> str:
 
 @given(any_texts())
 def test_the_pieces_of_a_text_are_the_text(text: ExplainedText) -> None:
-    found = list(pieces(text))
-    assert "".join(text.text[piece.start : piece.end] for piece in found) == text.text
-    assert all(piece.start < piece.end for piece in found)
+    result = list(pieces(text))
+    assert "".join(text.text[piece.start : piece.end] for piece in result) == text.text
+    assert all(piece.start < piece.end for piece in result)
 
 
 def test_what_overlaps_is_shown_once() -> None:
@@ -178,8 +178,8 @@ def test_what_overlaps_is_shown_once() -> None:
     text = ExplainedText(
         "first", "", "abcdefgh", (Passage(0, 6, 0, 0.5, tokens), Passage(3, 99, 0, 0.5))
     )
-    found = [(piece.start, piece.end, piece.passage, piece.token) for piece in pieces(text)]
-    assert found == [(0, 4, 0, 0), (4, 6, 0, 1), (6, 8, 1, None)]
+    result = [(piece.start, piece.end, piece.passage, piece.token) for piece in pieces(text)]
+    assert result == [(0, 4, 0, 0), (4, 6, 0, 1), (6, 8, 1, None)]
 
 
 def test_weights_are_multiples_of_an_even_share() -> None:
@@ -193,11 +193,11 @@ def test_weights_are_multiples_of_an_even_share() -> None:
 
 @given(st.text(st.characters()))
 def test_nothing_in_a_harmless_text_is_a_command(text: str) -> None:
-    found = harmless(text)
-    kinds = {unicodedata.category(letter) for letter in found if letter != "\n"}
+    shown = harmless(text)
+    kinds = {unicodedata.category(letter) for letter in shown if letter != "\n"}
     assert not kinds & {"Cc", "Cs", "Zl", "Zp"}
-    found.encode("utf-8")
-    assert harmless(found) == found
+    shown.encode("utf-8")
+    assert harmless(shown) == shown
 
 
 def test_escape_sequences_and_overrides_become_signs() -> None:
@@ -208,9 +208,9 @@ def test_escape_sequences_and_overrides_become_signs() -> None:
 def test_lines_hold_the_text_and_are_no_wider_than_they_may_be(
     text: ExplainedText, width: int
 ) -> None:
-    found = list(lines(text, width, cell_len))
-    assert visible("".join(line.text for line in found)) == visible(text.text)
-    assert all(cell_len(line.text) <= width for line in found)
+    result = list(lines(text, width, cell_len))
+    assert visible("".join(line.text for line in result)) == visible(text.text)
+    assert all(cell_len(line.text) <= width for line in result)
 
 
 @given(any_texts())

@@ -50,7 +50,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
     probability = None
     if prior is not None:
         probability = float(probability_same_author(log10 * LOG_10, prior))
-    found = Report(
+    made = Report(
         case="Crown v. Nobody",
         examiner="Dr. A. Example",
         date="2026-05-31",
@@ -93,7 +93,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
         explanation=made_up.explanation(),
         like=pairs,
     )
-    return replace(found, **changes)
+    return replace(made, **changes)
 
 
 def bare(log10: float = 1.23, **changes: Any) -> Report:
