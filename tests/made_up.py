@@ -34,7 +34,7 @@ SECOND = (
 
 def verification(**changes: Any) -> Verification:
     """Of two letters, with everything that a comparison may come with."""
-    found = Verification(
+    made = Verification(
         log_bayes_factor=1.23 * log(10),
         log10_bayes_factor=1.23,
         verbal="The texts give moderate support for the proposition that one person wrote both "
@@ -52,7 +52,7 @@ def verification(**changes: Any) -> Verification:
         first=Side((Material("letters/tom.txt", 30, "cd" * 32),), 30),
         second=Side((Material(BAD, 60, "ef" * 32),), 60),
     )
-    return replace(found, **changes)
+    return replace(made, **changes)
 
 
 def explained(
@@ -60,7 +60,7 @@ def explained(
 ) -> ExplainedText:
     """A text in passages of so many tokens, with weights out of thin air."""
     rng = random.Random(f"{seed} {name}")
-    spans = [found.span() for found in re.finditer(r"\w+|[^\w\s]", text)]
+    spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
     groups = [spans[at : at + tokens] for at in range(0, len(spans), tokens)]
     weights = _shares(rng, len(groups), 0.8)
     passages = []
@@ -85,7 +85,7 @@ def explained(
 
 def _shares(rng: random.Random, number: int, spread: float) -> list[float]:
     drawn = [rng.lognormvariate(0, spread) for _ in range(number)]
-    return [each / sum(drawn) for each in drawn]
+    return [weight / sum(drawn) for weight in drawn]
 
 
 def explanation(
@@ -110,7 +110,7 @@ def explanation(
     return Explanation(
         verification(**changes),
         texts,
-        tuple(contribution(texts, *each) for each in ngrams),
+        tuple(contribution(texts, *arguments) for arguments in ngrams),
     )
 
 
@@ -119,9 +119,9 @@ def contribution(
 ) -> NgramContribution:
     """An n-gram at all its places."""
     places = tuple(
-        Place(at, found.start(), found.end())
+        Place(at, match.start(), match.end())
         for at, text in enumerate(texts)
-        for found in re.finditer(re.escape(ngram), text.text)
+        for match in re.finditer(re.escape(ngram), text.text)
     )
     counts = [
         sum(texts[place.text].side == side for place in places) for side in ("first", "second")

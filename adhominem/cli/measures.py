@@ -130,8 +130,8 @@ def evaluate(
             for system in systems
         ]
     if output is not None:
-        from adhominem.evaluation.folder import write_evaluation
         from adhominem.evaluation.plots import Entropies
+        from adhominem.render.evaluation_page import write_evaluation
 
         entropies = Entropies.read(training) if training else None
         write_evaluation(found, systems, output, __version__, entropies)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,7 +56,7 @@ class Answers:
         return len(self.value)
 
     def of(self, chosen: npt.NDArray[Any]) -> Answers:
-        """Some of the pairs: a mask, or their numbers."""
+        """The answers to some of the pairs, chosen by a mask or by their indices."""
         return replace(
             self,
             value=self.value[chosen],
@@ -65,13 +66,13 @@ class Answers:
 
 
 def load_truth(path: str | Path) -> Truth:
-    """Read `truth.jsonl`, or that of a folder."""
+    """Read the labels of a pair set from `truth.jsonl`, or from the folder that has one."""
     path = Path(path)
     if path.is_dir():
-        found = find_file(path, "truth.jsonl")
-        if found is None:
+        file = find_file(path, "truth.jsonl")
+        if file is None:
             raise NotFoundError("there is no truth.jsonl in this folder", path)
-        path = found
+        path = file
     rows = _good_rows(read_truth(path))
     authors = tuple(row[2] for row in rows)
     return Truth(
@@ -94,36 +95,37 @@ def load_answers(
     rows: list[dict[str, Any]] = [_bare(row) for row in _good_rows(row for _, row in lines)]
     unnamed = [f"line {at}" for at, row in lines if not isinstance(row.get("id"), str)]  # type: ignore[union-attr]
     _complain(path, {"answers without an id (a string)": unnamed})
-    found = {row["id"]: row for row in rows}
-    missing = [] if missing_as_unanswered else [each for each in truth.ids if each not in found]
+    by_id = {row["id"]: row for row in rows}
+    missing = [] if missing_as_unanswered else [key for key in truth.ids if key not in by_id]
     known = set(truth.ids)
+    counts = Counter(row["id"] for row in rows)
     _complain(
         path,
         {
-            "ids that come twice": _doubles(row["id"] for row in rows),
+            "ids that come twice": [key for key, times in counts.items() if times > 1],
             "pairs without an answer": missing,
-            "ids that the truth does not have": [each for each in found if each not in known],
+            "ids that the truth does not have": [key for key in by_id if key not in known],
             "values that are no number from 0 to 1": [
                 f"{key}: {row.get('value')!r}"
-                for key, row in found.items()
+                for key, row in by_id.items()
                 if not _is_number(row.get("value")) or not 0 <= row["value"] <= 1
             ],
             "log Bayes factors that are no finite number": [
                 f"{key}: {row['log_bayes_factor']!r}"
-                for key, row in found.items()
+                for key, row in by_id.items()
                 if "log_bayes_factor" in row and not _is_number(row["log_bayes_factor"])
             ],
         },
         hint="; --missing-as-unanswered counts missing answers as non-answers" if missing else "",
     )
-    given = sum("log_bayes_factor" in row for row in found.values())
-    if 0 < given < len(found):
+    given = sum("log_bayes_factor" in row for row in by_id.values())
+    if 0 < given < len(by_id):
         raise AnswersError(
-            f"{given:,} of {len(found):,} answers have a log_bayes_factor; expected all or none",
+            f"{given:,} of {len(by_id):,} answers have a log_bayes_factor; expected all or none",
             path,
         )
     unanswered = {"value": 0.5, "log_bayes_factor": 0.0}
-    ordered = [found.get(key, unanswered) for key in truth.ids]
+    ordered = [by_id.get(key, unanswered) for key in truth.ids]
     return answers_from(
         name or bare_stem(path),
         np.array([row["value"] for row in ordered], dtype=np.float64),
@@ -151,10 +153,10 @@ def load_systems(
 def _answers_file(path: Path) -> Path:
     if not path.is_dir():
         return path
-    found = find_file(path, "answers.jsonl")
-    if found is None:
+    file = find_file(path, "answers.jsonl")
+    if file is None:
         raise NotFoundError("there is no answers.jsonl in this folder", path)
-    return found
+    return file
 
 
 def answers_from(
@@ -215,26 +217,10 @@ def _complain(path: Path, troubles: dict[str, list[str]], hint: str = "") -> Non
         raise AnswersError("; ".join(told) + hint, path)
 
 
-def _doubles(ids: Iterable[str]) -> list[str]:
-    seen: set[str] = set()
-    twice: dict[str, None] = {}
-    for key in ids:
-        if key in seen:
-            twice[key] = None
-        seen.add(key)
-    return list(twice)
-
-
 def _bare(row: dict[str, Any]) -> dict[str, Any]:
     """A number that comes as a list of one, as an official answer of PAN 2020 has them, is it."""
-    return {
-        name: value[0] if name in _NUMBERS and _is_list_of_one(value) else value
-        for name, value in row.items()
-    }
-
-
-def _is_list_of_one(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 1
+    lists = {name: row[name] for name in _NUMBERS if isinstance(row.get(name), list)}
+    return {**row, **{name: value[0] for name, value in lists.items() if len(value) == 1}}
 
 
 def _is_number(value: object) -> bool:

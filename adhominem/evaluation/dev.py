@@ -16,7 +16,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairScores:
-    """What a model says of a pair set."""
+    """The scores that a model gives the pairs of a set."""
 
     log_bayes_factor: FloatArray  # (pairs,)
     distance: FloatArray  # (pairs,): the squared distance of the LEVs

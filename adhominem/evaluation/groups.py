@@ -1,4 +1,4 @@
-"""Parts of a pair set that are worth a look of their own: by topic, and by length."""
+"""Groups of the pairs of a set that are measured apart: by topic, and by length."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Leak:
 
     @property
     def verdict(self) -> str:
-        """In a word; pairs of one class alone tell nothing."""
+        """The result in a word or two; pairs of one class alone tell nothing."""
         return "LEAKS" if self.leaks else "ok" if isfinite(self.auc) else "cannot tell"
 
 

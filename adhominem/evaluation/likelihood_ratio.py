@@ -30,7 +30,7 @@ def cllr_min(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
 
 
 def pooled_cost(blocks: Blocks) -> float:
-    """`cllr_min` of pairs that are pooled already."""
+    """The cost after the best calibration (`cllr_min`), of pairs that are pooled already."""
     best = blocks.log_bayes_factor
     some_same, some_different = blocks.same > 0, blocks.different > 0  # no 0 times infinity
     misses = np.logaddexp(0, -best[some_same]) @ blocks.same[some_same]
@@ -51,7 +51,7 @@ def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> fl
 
 
 def pooled_error_rate(blocks: Blocks) -> float:
-    """`equal_error_rate` of pairs that are pooled already."""
+    """The equal error rate of pairs that are pooled already."""
     misses, alarms = blocks.misses, blocks.false_alarms
     at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal, never (0, 1)
     rise, fall = misses[at] - misses[at - 1], alarms[at - 1] - alarms[at]
@@ -90,10 +90,10 @@ def reliability(
     """Of each bin of probabilities that has pairs: their mean, the share of same authors, pairs."""
     at = np.minimum((probability * bins).astype(np.int64), bins - 1)
     counts = np.bincount(at, minlength=bins)
-    some = counts > 0
-    means = np.bincount(at, probability, bins)[some] / counts[some]
-    shares = np.bincount(at, same_author, bins)[some] / counts[some]
-    return means, shares, counts[some]
+    filled = counts > 0
+    means = np.bincount(at, probability, bins)[filled] / counts[filled]
+    shares = np.bincount(at, same_author, bins)[filled] / counts[filled]
+    return means, shares, counts[filled]
 
 
 def calibration_errors(probability: FloatArray, same_author: BoolArray) -> tuple[float, float]:

@@ -91,7 +91,7 @@ def measure(answers: Answers) -> dict[str, float]:
         return {**dict.fromkeys(MEASURES, float("nan")), **_of_one_class(answers)}
     blocks = pool(factors, same)
     expected, largest = likelihood_ratio.calibration_errors(value, same)
-    found = {
+    values = {
         "auc": auc(value, same),
         "c@1": pan.c_at_1(value, same),
         "f1": pan.f1(value, same),
@@ -107,10 +107,10 @@ def measure(answers: Answers) -> dict[str, float]:
         "mce": largest,
         **likelihood_ratio.misleading_evidence(factors, same),
     }
-    found["overall_2020"] = _mean(found, *pan.OVERALL_2020)
-    found["overall_2021"] = _mean(found, *pan.OVERALL_2021)
-    found["cllr_cal"] = max(0.0, found["cllr"] - found["cllr_min"])
-    return {name: found[name] for name in MEASURES}
+    values["overall_2020"] = _mean(values, *pan.OVERALL_2020)
+    values["overall_2021"] = _mean(values, *pan.OVERALL_2021)
+    values["cllr_cal"] = max(0.0, values["cllr"] - values["cllr_min"])
+    return {name: values[name] for name in MEASURES}
 
 
 def _of_one_class(answers: Answers) -> dict[str, float]:
@@ -118,7 +118,7 @@ def _of_one_class(answers: Answers) -> dict[str, float]:
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
     if not len(value):
         return {}
-    found = {
+    values = {
         "c@1": pan.c_at_1(value, same),
         "brier": pan.brier(value, same),
         "accuracy": pan.accuracy(value, same),
@@ -126,9 +126,9 @@ def _of_one_class(answers: Answers) -> dict[str, float]:
     }
     ending = "same" if same.all() else "different"
     wrong = -factors if same.all() else factors
-    found[f"misleading_{ending}"] = float((wrong > 0).mean())
-    found[f"strongly_misleading_{ending}"] = float((wrong > likelihood_ratio.STRONG).mean())
-    return found
+    values[f"misleading_{ending}"] = float((wrong > 0).mean())
+    values[f"strongly_misleading_{ending}"] = float((wrong > likelihood_ratio.STRONG).mean())
+    return values
 
 
 def evaluate(
@@ -228,5 +228,5 @@ def _remarks(answers: Answers) -> list[str]:
     return remarks
 
 
-def _mean(found: dict[str, float], *names: str) -> float:
-    return float(np.mean([found[name] for name in names]))
+def _mean(values: dict[str, float], *names: str) -> float:
+    return float(np.mean([values[name] for name in names]))

@@ -75,17 +75,28 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def figure_of_systems(draw: Draw) -> Draw:
-    """For a function that draws systems: it gets the style, and at least one system."""
+def figure_of_systems(
+    title: str, *, both_classes: bool = False
+) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
+    """For a function that draws systems under a title: it gets the style, and what it needs.
 
-    @wraps(draw)
-    def drawn(systems: Sequence[Answers]) -> Figure:
-        if not systems:
-            raise OptionError("there is no system to draw; expected one or more")
-        with house_style():
-            return draw(systems)
+    That is at least one system; with `both_classes`, same-author and different-author pairs of
+    each, or else a note is drawn in place of the figure.
+    """
 
-    return drawn
+    def decorate(draw: Callable[[Sequence[Answers], str], Figure]) -> Draw:
+        @wraps(draw)
+        def drawn(systems: Sequence[Answers]) -> Figure:
+            if not systems:
+                raise OptionError("there is no system to draw; expected one or more")
+            with house_style():
+                if both_classes and any(len(np.unique(a.same_author)) < 2 for a in systems):
+                    return _nothing_to_draw(title)
+                return draw(systems, title)
+
+        return drawn
+
+    return decorate
 
 
 @dataclass(frozen=True)
@@ -99,12 +110,12 @@ class SystemStyle:
 
     @property
     def line(self) -> dict[str, Any]:
-        """Options of a curve."""
+        """matplotlib's options for a curve of this system."""
         return {"color": self.color, "linestyle": self.linestyle}
 
     @property
     def marks(self) -> dict[str, Any]:
-        """Options of marks, on a curve or alone."""
+        """matplotlib's options for marks of this system, on a curve or alone."""
         inside, edge = ("white", self.color) if self.hollow else (self.color, "white")
         return {
             "markerfacecolor": inside,
@@ -169,13 +180,13 @@ class Canvas:
         grid = self._panels.subplots(
             rows, columns, sharex=share_x, squeeze=False, height_ratios=heights
         )
-        found: list[Axes] = list(grid.flat)
-        for axes in found:
+        panels: list[Axes] = list(grid.flat)
+        for axes in panels:
             # Ticks are made when the figure is written, perhaps in someone else's style.
             axes.tick_params(labelsize=8)
             axes.grid(color="#b0b0b0", alpha=0.35, linewidth=0.6)
             axes.set_axisbelow(True)
-        return found
+        return panels
 
     def note(self, text: str) -> None:
         """What must be known to read the panels, in small print under them."""
@@ -183,7 +194,7 @@ class Canvas:
             self._panels.supxlabel(text, fontsize=SMALL, color=GREY)
 
     def label(self, x: str, y: str) -> None:
-        """The labels of many panels' axes."""
+        """Label the axes of many panels together."""
         self._panels.supxlabel(x, fontsize=9)
         self._panels.supylabel(y, fontsize=9)
 
@@ -223,13 +234,8 @@ class Canvas:
             axes.set_position(np.round(axes.get_position(original=True).bounds, _DIGITS).tolist())
 
 
-def in_one_class(systems: Sequence[Answers]) -> bool:
-    """Whether a system has only same-author pairs, or none: then there is nothing to tell apart."""
-    return any(answers.same_author.all() or not answers.same_author.any() for answers in systems)
-
-
-def nothing_to_draw(title: str) -> Figure:
-    """In place of a figure that needs pairs of both classes."""
+def _nothing_to_draw(title: str) -> Figure:
+    """A note in place of a figure that needs pairs of both classes."""
     canvas = Canvas(title, 1.2, ())
     (axes,) = canvas.axes()
     axes.set_axis_off()
@@ -270,7 +276,7 @@ class Range:
 
 
 def log10_bayes_factor(answers: Answers) -> FloatArray:
-    """(pairs,): in base 10, as people read it."""
+    """(pairs,): the Bayes factors in base 10, as people read them."""
     return np.asarray(answers.log_bayes_factor / LOG_10)
 
 
@@ -294,10 +300,10 @@ def _note(values: FloatArray, low: float, high: float) -> str:
     infinite = int(np.isinf(values).sum())
     if not beyond:
         return ""
-    found = f"At the rim: {beyond:,} of {len(values):,} Bayes factors, "
+    beginning = f"At the rim: {beyond:,} of {len(values):,} Bayes factors, "
     certain = "infinite (values of exactly 0 or 1)"
     if not infinite:
-        return f"{found}beyond this range"
+        return f"{beginning}beyond this range"
     if infinite == beyond:
-        return f"{found}{certain}"
-    return f"{found}beyond this range;\n{infinite:,} of them {certain}"
+        return f"{beginning}{certain}"
+    return f"{beginning}beyond this range;\n{infinite:,} of them {certain}"

@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING
 
 from adhominem.errors import InputError, MissingExtraError
 from adhominem.evaluation.answers import Answers
-from adhominem.evaluation.plot_calibration import draw_cross_entropy, draw_pav, draw_reliability
-from adhominem.evaluation.plot_errors import draw_det, draw_roc
-from adhominem.evaluation.plot_evidence import draw_histograms, draw_tippett
+from adhominem.evaluation.plot_figures import (
+    draw_cross_entropy,
+    draw_det,
+    draw_histograms,
+    draw_pav,
+    draw_reliability,
+    draw_roc,
+    draw_tippett,
+)
 from adhominem.evaluation.plot_style import Draw, house_style
 from adhominem.text.pan import read_json_lines
 from adhominem.text.writing import replaced_file
@@ -96,7 +102,7 @@ class Entropies:
 
     @classmethod
     def read(cls, path: str | Path) -> Entropies:
-        """From the `training.jsonl` of a model folder."""
+        """Read the entropies from the `training.jsonl` of a model folder."""
         rows = []
         for _, row in read_json_lines(Path(path)):
             if isinstance(row, InputError):
@@ -117,7 +123,7 @@ class Entropies:
 def figures(
     systems: Sequence[Answers], entropies: Entropies | None = None
 ) -> Iterator[tuple[str, Drawing, Figure]]:
-    """Each figure with the stem of its file, and what it is called."""
+    """All figures, each with the stem of its file, and its title and caption."""
     for stem, drawing in FIGURES.items():
         yield stem, drawing, drawing.draw(systems)
     if entropies is not None:
@@ -145,12 +151,12 @@ def write_figures(
 
 
 def png_of(figure: Figure) -> bytes:
-    """The figure as pixels, 150 an inch."""
+    """A figure as a PNG of 150 pixels an inch."""
     return _saved(figure, format="png", dpi=150, metadata={"Software": None})
 
 
 def svg_of(figure: Figure) -> bytes:
-    """The figure as lines, without the date and whatever else changes."""
+    """A figure as an SVG, without a date or anything else that changes."""
     return _saved(figure, format="svg", metadata={"Date": None, "Creator": None})
 
 

@@ -25,7 +25,7 @@ class TokenAttention:
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of a text."""
+    """A stretch of a text, with its contribution and its attention."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ class ExplainedText:
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands."""
+    """A place in one of the texts of an explanation, in characters."""
 
     text: int  # index into the texts of the explanation
     start: int
@@ -76,7 +76,9 @@ class Explanation:
     @property
     def has_attention(self) -> bool:
         """Whether a network looked at the texts."""
-        return any(each.attention is not None for text in self.texts for each in text.passages)
+        return any(
+            passage.attention is not None for text in self.texts for passage in text.passages
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings, with the version of the schema."""

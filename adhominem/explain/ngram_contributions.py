@@ -52,7 +52,7 @@ def explain_ngrams(comparison: Comparison) -> tuple[NgramContribution, ...]:
     contributions = comparison.log_bayes_factor - _made_usual(
         comparison, members, unusual, candidates
     )
-    found: list[NgramContribution] = []
+    explained: list[NgramContribution] = []
     seen: set[tuple[bool, tuple[tuple[int, ...], ...]]] = set()
     for at in np.argsort(-np.abs(contributions), kind="stable"):
         value, column = float(contributions[at]), int(unusual.columns[candidates[at]])
@@ -67,14 +67,14 @@ def explain_ngrams(comparison: Comparison) -> tuple[NgramContribution, ...]:
         for text, tokens in zip(profile.texts, occurrences, strict=True):
             counts[text.side] += len(tokens)
             places += [Place(text.number, *span) for span in _spans(ngram, text, tokens)]
-        found.append(
+        explained.append(
             NgramContribution(
                 shown(ngram), CHANNELS[ngram.channel], value, counts[0], counts[1], tuple(places)
             )
         )
-        if len(found) == _SHOWN:
+        if len(explained) == _SHOWN:
             break
-    return tuple(found)
+    return tuple(explained)
 
 
 def shown(ngram: Ngram) -> str:
@@ -103,14 +103,14 @@ def _made_usual(
     """(chosen,): the log Bayes factor with each of these n-grams made usual in all texts."""
     parts = [np.zeros(0)]
     for at in range(0, len(chosen), _AT_ONCE):
-        some = chosen[at : at + _AT_ONCE]
-        changed = [np.repeat(levs[None], len(some), axis=0) for levs in comparison.levs]
+        batch = chosen[at : at + _AT_ONCE]
+        changed = [np.repeat(levs[None], len(batch), axis=0) for levs in comparison.levs]
         for member in members:
-            columns = member.columns_of(unusual, some)  # (chosen,)
+            columns = member.columns_of(unusual, batch)  # (chosen,)
             known = np.flatnonzero(columns >= 0)
             rows = member.encoder.rows(columns[known])  # (known, lev_size)
             for text in member.texts:
-                excess = unusual.excess(text.number, some[known])  # in levels
+                excess = unusual.excess(text.number, batch[known])  # in levels
                 step = excess * text.unit_values[columns[known]]
                 varied = changed[text.side]
                 varied[known, text.place, member.dimensions] -= step[:, None] * rows
@@ -155,16 +155,16 @@ class _NgramMember:
                 self.texts.append(self._text(side, place, text))
 
     def _text(self, side: int, place: int, text: ComparedText) -> _Text:
-        found = text.tokens(self.member)
-        values, unit_values = self.encoder.values(found.tokens)
-        columns, places = self.encoder.counter.occurrences(found.tokens)
+        tokenized = text.tokens(self.member)
+        values, unit_values = self.encoder.values(tokenized.tokens)
+        columns, places = self.encoder.counter.occurrences(tokenized.tokens)
         order = np.argsort(columns, kind="stable")
         return _Text(
             len(self.texts),
             side,
             place,
-            found.tokens,
-            found.spans,
+            tokenized.tokens,
+            tokenized.spans,
             values,
             unit_values,
             columns[order],
@@ -174,8 +174,8 @@ class _NgramMember:
     @cached_property
     def _columns(self) -> dict[Ngram, int]:
         """The n-grams of all texts, and the column of each."""
-        found = np.unique(np.concatenate([text.columns for text in self.texts]))
-        return {self.table.ngram(column): column for column in found.tolist()}
+        columns = np.unique(np.concatenate([text.columns for text in self.texts]))
+        return {self.table.ngram(column): column for column in columns.tolist()}
 
     def columns_of(self, unusual: _Unusual, chosen: IntArray) -> IntArray:
         """(chosen,): the columns of some of the profile's n-grams here, or -1."""
@@ -215,11 +215,11 @@ class _Unusual:
         means = [part.mean(axis=0) for part in units]
         slopes = np.zeros(len(self.columns))
         for text in self.profile.texts:
-            own, other = units[text.side][text.place], means[1 - text.side]
+            unit_lev, other = units[text.side][text.place], means[1 - text.side]
             rest = self._rest[text.side]
             length = float(np.linalg.norm(rest[text.place]))
             if length > self._usual_length:  # a shorter one is not brought to length 1
-                other = other - (own @ other) * own
+                other = other - (unit_lev @ other) * unit_lev
             along = other / (max(length, self._usual_length) * len(rest))  # (lev_size,)
             back = self.profile.encoder.project_back(self.columns, along)
             slopes += self._excess[text.number] * back
@@ -228,16 +228,16 @@ class _Unusual:
 
 def _spans(ngram: Ngram, text: _Text, tokens: IntArray) -> list[tuple[int, int]]:
     """Where an n-gram stands, in characters."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for at in np.unique(tokens).tolist():
         start, end = int(text.spans[at, 0]), int(text.spans[at, 1])
         if ngram.channel == 0:
-            found += _inside(ngram.parts[0], text.tokens[at], start, end)
+            spans += _inside(ngram.parts[0], text.tokens[at], start, end)
         elif ngram.channel == 1:
-            found.append((start, end))
+            spans.append((start, end))
         else:
-            found.append((start, int(text.spans[at + 1, 1])))
-    return found
+            spans.append((start, int(text.spans[at + 1, 1])))
+    return spans
 
 
 def _inside(gram: str, token: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -248,10 +248,10 @@ def _inside(gram: str, token: str, start: int, end: int) -> list[tuple[int, int]
     marked = f"{START}{token}{END}"
     if end - start != len(token) or gram not in marked:
         return [(start, end)]
-    found = []
+    spans = []
     at = marked.find(gram)
     while at >= 0:
         first, last = max(0, at - 1), min(len(token), at - 1 + len(gram))
-        found.append((start + first, start + last))
+        spans.append((start + first, start + last))
         at = marked.find(gram, at + 1)
-    return found
+    return spans

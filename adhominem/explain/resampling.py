@@ -56,7 +56,7 @@ def bootstrap_interval(
         return None
     rng = np.random.default_rng(seed)
     at_once = max(1, _LEVS_AT_ONCE // len(comparison.texts))
-    found: list[FloatArray] = []
+    batches: list[FloatArray] = []
     for at in range(0, draws, at_once):
         count = min(at_once, draws - at)
         drawn = []  # of each side: (draws, texts, lev_size)
@@ -67,9 +67,9 @@ def bootstrap_interval(
                 times = rng.multinomial(number, even, size=count)  # (draws, passages)
                 of_side.append(comparison.vary(text, times))
             drawn.append(np.stack(of_side, axis=1))
-        found.append(comparison.of_pairs(list(drawn[0]), list(drawn[1])))
+        batches.append(comparison.of_pairs(list(drawn[0]), list(drawn[1])))
         on_progress((at + count) / draws)
-    values = np.concatenate(found)
+    values = np.concatenate(batches)
     tails = (1 - _LEVEL) / 2
     low, high = WIDENED * np.quantile(values - np.median(values), [tails, 1 - tails])
     whole = comparison.log_bayes_factor

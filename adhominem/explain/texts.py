@@ -72,9 +72,9 @@ def explain_comparison(
 def _explain_text(
     comparison: Comparison, name: str, side: int, number: int, text: ComparedText
 ) -> ExplainedText:
-    found = text.tokens(comparison.lead)
+    tokenized = text.tokens(comparison.lead)
     starts = comparison.passages(text)
-    ends = np.append(starts[1:], len(found.tokens))
+    ends = np.append(starts[1:], len(tokenized.tokens))
     contributions = _contributions(comparison, side, number, len(starts))
     attention = _attention(comparison, text, starts)
     passages = []
@@ -84,14 +84,16 @@ def _explain_text(
             shares = attention.tokens[at]
             tokens = tuple(
                 TokenAttention(
-                    int(found.spans[start + place, 0]), int(found.spans[start + place, 1]), share
+                    int(tokenized.spans[start + place, 0]),
+                    int(tokenized.spans[start + place, 1]),
+                    share,
                 )
                 for place, share in enumerate(shares.tolist())
             )
         passages.append(
             Passage(
-                int(found.spans[start, 0]),
-                int(found.spans[end - 1, 1]),
+                int(tokenized.spans[start, 0]),
+                int(tokenized.spans[end - 1, 1]),
                 float(contributions[at]),
                 None if attention is None else float(attention.passages[at]),
                 tokens,
@@ -110,29 +112,29 @@ def _contributions(comparison: Comparison, side: int, number: int, passages: int
 
 
 @dataclass(frozen=True)
-class _Looks:
+class _Attention:
     """Where the networks of a model looked on average."""
 
     passages: FloatArray  # (passages,): sums to 1
     tokens: list[FloatArray]  # of each passage: sums to 1; none of what was not read
 
 
-def _attention(comparison: Comparison, text: ComparedText, starts: IntArray) -> _Looks | None:
-    found = []
+def _attention(comparison: Comparison, text: ComparedText, starts: IntArray) -> _Attention | None:
+    attentions = []
     for member, seen in zip(comparison.members, text.attention, strict=True):
         if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
             continue
         if seen is not None and np.array_equal(seen.windows.starts, starts):
             of_passages = seen.window_attention[0].astype(np.float64)
             shares = _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
-            found.append(_Looks(of_passages, shares))
-    if not found:
+            attentions.append(_Attention(of_passages, shares))
+    if not attentions:
         return None
-    return _Looks(
-        np.mean([each.passages for each in found], axis=0),
+    return _Attention(
+        np.mean([attention.passages for attention in attentions], axis=0),
         [
             np.asarray(np.mean(of_passage, axis=0))
-            for of_passage in zip(*(each.tokens for each in found), strict=True)
+            for of_passage in zip(*(attention.tokens for attention in attentions), strict=True)
         ],
     )
 
@@ -153,6 +155,6 @@ def _token_shares(
     mean = total / np.maximum(seen, 1)
     shares = []
     for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
-        own = mean[start : min(end, start + count)]
-        shares.append(own / max(float(own.sum()), 1e-300))
+        of_passage = mean[start : min(end, start + count)]
+        shares.append(of_passage / max(float(of_passage.sum()), 1e-300))
     return shares

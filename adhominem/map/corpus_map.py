@@ -49,13 +49,13 @@ Watch = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]
 
 @contextmanager
 def unwatched(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Shows nothing."""
+    """A `Watch` that shows nothing."""
     yield lambda count: None
 
 
 @dataclass(frozen=True)
 class MappedDocument:
-    """A point of the map."""
+    """A document as a point of the map."""
 
     name: str
     author: str  # empty where unknown
@@ -106,18 +106,18 @@ class CorpusMap:
 
     @cached_property
     def agreement(self) -> Agreement:
-        """Over all pairs of documents whose authors are named."""
+        """How far Bayes factors and names agree, over all pairs whose authors are named."""
         first, second = np.triu_indices(len(self.documents), 1)
         names = np.array([document.author for document in self.documents])
         known = (names[first] != "") & (names[second] != "")
         first, second = first[known], second[known]
         one = names[first] == names[second]
-        found = self.log10_bayes_factors[first, second]
+        factors = self.log10_bayes_factors[first, second]
         return Agreement(
             int(one.sum()),
-            int((found[one] > 0).sum()),
+            int((factors[one] > 0).sum()),
             int((~one).sum()),
-            int((found[~one] < 0).sum()),
+            int((factors[~one] < 0).sum()),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -197,9 +197,12 @@ def map_documents(
     strange = verifier.atypicality(levs) > 1
     mapped = tuple(
         MappedDocument(
-            each.id or f"document {at}", each.author.strip(), len(each.text.split()), bool(unlike)
+            document.id or f"document {at}",
+            document.author.strip(),
+            len(document.text.split()),
+            bool(unlike),
         )
-        for at, (each, unlike) in enumerate(zip(documents, strange, strict=True), start=1)
+        for at, (document, unlike) in enumerate(zip(documents, strange, strict=True), start=1)
     )
     pairs = len(documents) * (len(documents) - 1) // 2
     with watch("comparing", pairs * len(verifier.members)) as on_pairs:
@@ -242,10 +245,10 @@ def map_documents(
 def _square(pairs: FloatArray) -> FloatArray:
     """(documents, documents): of all pairs (pairs,); NaN for a text and itself."""
     documents = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
-    found = np.full((documents, documents), np.nan)
+    table = np.full((documents, documents), np.nan)
     first, second = np.triu_indices(documents, 1)
-    found[first, second] = found[second, first] = pairs
-    return found
+    table[first, second] = table[second, first] = pairs
+    return table
 
 
 def style_products(parts: Sequence[Levs], population: Population | None) -> FloatArray:
@@ -255,17 +258,17 @@ def style_products(parts: Sequence[Levs], population: Population | None) -> Floa
     so that no member outweighs another by the size of its numbers. A score does much the same, but
     beside a population it hears the guess of the genre, and it does not stretch what is short.
     """
-    found = np.zeros((len(parts[0]), len(parts[0])))
+    total = np.zeros((len(parts[0]), len(parts[0])))
     at = 0
     for part in parts:
         size = part.shape[1]
         mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
         origin = mean if population is None else population.lev_mean[at : at + size]
-        own = products(part, origin=origin)
-        lengths = np.sqrt(np.maximum(np.diag(own), 1e-24))
-        found += own / lengths / lengths[:, None] / len(parts)
+        table = products(part, origin=origin)
+        lengths = np.sqrt(np.maximum(np.diag(table), 1e-24))
+        total += table / lengths / lengths[:, None] / len(parts)
         at += size
-    return found
+    return total
 
 
 def projections(
@@ -273,7 +276,7 @@ def projections(
 ) -> tuple[Projection, ...]:
     """All that can be drawn of documents with these scalar products (documents, documents)."""
     pca = principal_components(table)
-    found = [pca]
+    drawn = [pca]
     on_picture(1)
     if len(table) < _FEWEST_NEIGHBOURS:
         return (pca,)
@@ -285,9 +288,9 @@ def projections(
         with warnings.catch_warnings(action="ignore"):  # of things that we want just so
             places = draw(distances, start, seed)
         if places is not None and np.isfinite(places).all():
-            found.append(Projection(name, places))
+            drawn.append(Projection(name, places))
             on_picture(1)
-    return tuple(found)
+    return tuple(drawn)
 
 
 def principal_components(table: FloatArray) -> Projection:
@@ -349,19 +352,19 @@ def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:
 def _remarks(
     mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
 ) -> list[str]:
-    """What to beware of when the map is read."""
-    found = []
-    if short := [each.name for each in mapped if each.words < _SHORT_WORDS]:
-        found.append(
-            f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {_some(short)}"
+    """Cautions for the reader of the map: short or strange texts, copies, no population."""
+    remarks = []
+    if short := [document.name for document in mapped if document.words < _SHORT_WORDS]:
+        remarks.append(
+            f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {_named(short)}"
         )
-    if strange := [each.name for each in mapped if each.unlike_training]:
-        found.append(
-            f"the Bayes factors may not hold for texts unlike the training texts: {_some(strange)}"
+    if strange := [document.name for document in mapped if document.unlike_training]:
+        remarks.append(
+            f"the Bayes factors may not hold for texts unlike the training texts: {_named(strange)}"
         )
-    long = sum(each.words > _LONG_WORDS for each in mapped)
+    long = sum(document.words > _LONG_WORDS for document in mapped)
     if long and not has_population:
-        found.append(
+        remarks.append(
             f"{long:,} texts of more than {_LONG_WORDS:,} words without a population: what such "
             "texts of a genre have in common speaks louder than who wrote them"
         )
@@ -373,11 +376,11 @@ def _remarks(
         if before != at:
             copies.append(f"{mapped[at].name} = {mapped[before].name}")
     if copies:
-        found.append(f"copies of one text show nothing of who wrote it: {_some(copies)}")
-    return found
+        remarks.append(f"copies of one text show nothing of who wrote it: {_named(copies)}")
+    return remarks
 
 
-def _some(names: Sequence[str]) -> str:
+def _named(names: Sequence[str]) -> str:
     """The first names of a list, and how many there are."""
     named = ", ".join(names[:_MOST_NAMED])
     rest = len(names) - _MOST_NAMED

@@ -7,7 +7,7 @@ groups are is for
     complete  the least
     single    the greatest
 
-As the mean of numbers is a number of their genre, a join can be labelled by what it was made of:
+As the mean of numbers is such a number again, a join can be labelled by what it was made of:
 here a log10 Bayes factor. It is that of pairs of texts, their mean, least or greatest one, and not
 the Bayes factor of one author having written both groups.
 """
@@ -55,10 +55,10 @@ def join_all(likeness: npt.ArrayLike, linkage: str = "average") -> tuple[Join, .
         raise OptionError("a likeness is not a number")
     sizes = np.ones(n)
     inside = np.full(n, np.inf)  # the least likeness within each group
-    found: list[tuple[float, int, int]] = []  # the likeness, and a document of each group
+    pairs: list[tuple[float, int, int]] = []  # the likeness, and a document of each group
     chain: list[int] = []
     left = np.ones(n, dtype=bool)
-    while len(found) < n - 1:
+    while len(pairs) < n - 1:
         if not chain:
             chain = [int(np.argmax(left))]
         last = chain[-1]
@@ -73,14 +73,14 @@ def join_all(likeness: npt.ArrayLike, linkage: str = "average") -> tuple[Join, .
         kept, gone = sorted((last, nearest))
         # By rounding, a mean of equal numbers may be greater than they are.
         inside[kept] = min(table[kept, gone], inside[kept], inside[gone])
-        found.append((float(inside[kept]), kept, gone))
+        pairs.append((float(inside[kept]), kept, gone))
         row = _joined(table, sizes, kept, gone, linkage)
         row[~left] = row[kept] = row[gone] = -np.inf
         table[kept], table[:, kept] = row, row
         table[gone] = table[:, gone] = -np.inf
         sizes[kept] += sizes[gone]
         left[gone] = False
-    return _numbered(sorted(found, key=lambda each: -each[0]), n)
+    return _numbered(sorted(pairs, key=lambda pair: -pair[0]), n)
 
 
 def _joined(
@@ -95,7 +95,7 @@ def _joined(
     return np.asarray(both / (sizes[first] + sizes[second]))
 
 
-def _numbered(found: Sequence[tuple[float, int, int]], documents: int) -> tuple[Join, ...]:
+def _numbered(pairs: Sequence[tuple[float, int, int]], documents: int) -> tuple[Join, ...]:
     """Joins of groups by their numbers; a group is found by any of its documents."""
     parents = list(range(2 * documents - 1))
     sizes = [1] * documents
@@ -107,7 +107,7 @@ def _numbered(found: Sequence[tuple[float, int, int]], documents: int) -> tuple[
             member = parents[member]
         return member
 
-    for likeness, one, other in found:
+    for likeness, one, other in pairs:
         first, second = sorted((group(one), group(other)))
         parents[first] = parents[second] = documents + len(joins)
         sizes.append(sizes[first] + sizes[second])

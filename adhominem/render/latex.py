@@ -12,17 +12,16 @@ from itertools import groupby
 
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.harmless import harmless
-from adhominem.render.colours import (
+from adhominem.render.layout import (
     DIFFERENT_COLOURS,
     PASSAGE_COLOURS,
     SAME_COLOURS,
     TOKEN_COLOURS,
-    attention_level,
     contribution_class,
-    contribution_level,
-    strongest_of,
+    passage_levels,
+    pieces,
+    strongest_passage,
 )
-from adhominem.render.pieces import passage_weights, pieces, token_weights
 from adhominem.render.summary import (
     NOT_A_VERDICT,
     caption,
@@ -31,6 +30,7 @@ from adhominem.render.summary import (
     signed,
     title,
 )
+from adhominem.render.templates import asset
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -63,51 +63,26 @@ _KNOWN = frozenset(  # to pdfLaTeX's fonts, beside ASCII
 _CHUNK = 24  # letters: a longer token may be broken there, or it would leave the page
 _SPACES = re.compile(r"\s+")
 _EMPTY_LINES = re.compile(r"\n\s+")  # which would end a paragraph
-_PREAMBLE = r"""\documentclass[a4paper]{article}
-\usepackage{iftex}
-\ifPDFTeX
-  \usepackage[T1]{fontenc}
-  \usepackage[utf8]{inputenc}
-  \usepackage{textcomp}
-  \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
-  \newcommand{\other}[2]{{\tiny U+#2}}
-\else
-  \usepackage{fontspec}
-  \newcommand{\other}[2]{#1}
-\fi
-\usepackage[margin=22mm]{geometry}
-\usepackage{xcolor}
-\setlength{\parindent}{0pt}
-\setlength{\fboxsep}{0pt}
-\setlength{\emergencystretch}{3em}
-\raggedright
-\hyphenpenalty=10000  % a hyphen that the author did not write would be a false trace
-\newcommand{\passage}[2]{\colorbox{#1}{\strut~~~}{\tiny\,#2}~}
-\newcommand{\token}[2]{\colorbox{#1}{\strut #2}}
-\newcommand{\lineend}{\leavevmode\par}
-"""
 
 
 def latex_heat_map(explanation: Explanation) -> str:
     """A whole document, with the number, all texts, and how to read them."""
-    strongest = strongest_of(
-        passage.contribution for text in explanation.texts for passage in text.passages
-    )
-    found = explanation.verification
-    texts = "\n\n".join(_text(each, strongest) for each in explanation.texts)
-    return f"""{_PREAMBLE}{_colours()}
+    strongest = strongest_passage(explanation)
+    verification = explanation.verification
+    texts = "\n\n".join(_text(text, strongest) for text in explanation.texts)
+    return f"""{asset("preamble.tex")}{_colours()}
 \\begin{{document}}
-\\section*{{{_line(title(found))}}}
-log10 Bayes factor \\textbf{{{_line(signed(found.log10_bayes_factor))}}}.
-{_line(found.verbal)}
+\\section*{{{_line(title(verification))}}}
+log10 Bayes factor \\textbf{{{_line(signed(verification.log10_bayes_factor))}}}.
+{_line(verification.verbal)}
 
-{_line(NOT_A_VERDICT)} {_line(probability(found))}
+{_line(NOT_A_VERDICT)} {_line(probability(verification))}
 
 {texts}
 
 \\bigskip
 {{\\footnotesize {_line(caption(explanation))}
-Model {_line(found.model)}, AdHominem {_line(found.version)}.\\par}}
+Model {_line(verification.model)}, AdHominem {_line(verification.version)}.\\par}}
 \\end{{document}}
 """
 
@@ -130,31 +105,30 @@ def _line(text: str) -> str:
 
 
 def _colours() -> str:
-    named = {f"w{at}": each for at, each in enumerate(PASSAGE_COLOURS)}
-    named |= {f"t{at}": each for at, each in enumerate(TOKEN_COLOURS)}
-    named |= {f"same{at}": each for at, each in enumerate(SAME_COLOURS, 1)}
-    named |= {f"diff{at}": each for at, each in enumerate(DIFFERENT_COLOURS, 1)}
+    named = {f"w{level}": colour for level, colour in enumerate(PASSAGE_COLOURS)}
+    named |= {f"t{level}": colour for level, colour in enumerate(TOKEN_COLOURS)}
+    named |= {f"same{level}": colour for level, colour in enumerate(SAME_COLOURS, 1)}
+    named |= {f"diff{level}": colour for level, colour in enumerate(DIFFERENT_COLOURS, 1)}
     return "\n".join(
         f"\\definecolor{{{name}}}{{HTML}}{{{colour[1:].upper()}}}" for name, colour in named.items()
     )
 
 
 def _text(text: ExplainedText, strongest: float) -> str:
-    weights = passage_weights(text)
+    levels = passage_levels(text, strongest)
     parts = [f"\\subsection*{{{_line(text.name)} ({_line(text.side)} side)}}\n"]
     for number, group in groupby(pieces(text), key=lambda piece: piece.passage):
-        colour, levels = "", [0]
+        colour, tokens = "", (0,)
         if number is not None:
-            passage, weight = text.passages[number], weights[number]
-            levels = [attention_level(each) for each in token_weights(passage)]
-            side = contribution_class(contribution_level(passage.contribution, strongest))
-            bar = (side or "white") if weight is None else f"w{attention_level(weight)}"
-            colour = side if weight is None else ""
-            amount = _line(contributed(passage.contribution))
+            attention, tokens = levels[number].attention, levels[number].tokens
+            side = contribution_class(levels[number].contribution)
+            bar = (side or "white") if attention is None else f"w{attention}"
+            colour = side if attention is None else ""
+            amount = _line(contributed(text.passages[number].contribution))
             parts.append(f"\\par\\passage{{{bar}}}{{{amount}}}%\n")
         for piece in group:
             shown = text.text[piece.start : piece.end]
-            level = 0 if piece.token is None else levels[piece.token]
+            level = 0 if piece.token is None else tokens[piece.token]
             parts += _boxed(shown, f"t{level}" if level else colour)
     return _EMPTY_LINES.sub("\n", "".join(parts))
 

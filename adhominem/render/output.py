@@ -23,7 +23,7 @@ def format_of(output: Path, chosen: str | None = None) -> str:
 
 
 def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
-    """Write it as `chosen`, or as the ending of the file says."""
+    """Write an explanation in the format `chosen`, or in that of the file's ending."""
     format = format_of(output, chosen)
     if format == "png":
         from adhominem.render.png import png_heat_map

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 from adhominem.errors import MissingExtraError
 from adhominem.evaluation.plot_style import house_style
 from adhominem.explain.explanation import ExplainedText, Explanation
-from adhominem.render.colours import (
+from adhominem.render.layout import (
     INK,
-    PASSAGE_COLOURS,
     TOKEN_COLOURS,
-    attention_level,
-    contribution_colour,
-    contribution_level,
-    strongest_of,
+    Levels,
+    Line,
+    lines,
+    passage_levels,
+    strongest_passage,
 )
-from adhominem.render.lines import Line, lines
-from adhominem.render.pieces import passage_weights, token_weights
 from adhominem.render.summary import (
     NOT_A_VERDICT,
     caption,
@@ -61,7 +59,7 @@ def png_heat_map(explanation: Explanation, path: Path) -> None:
 
 @cache
 def _measure(size: float, bold: bool = False) -> Callable[[str], float]:
-    """How wide letters are, in points."""
+    """A function that measures how wide a text is in this font size, in points."""
     from matplotlib.font_manager import FontProperties, findfont
     from matplotlib.ft2font import FT2Font
 
@@ -88,16 +86,16 @@ class _Sheet:
     def write(
         self, x: float, text: str, size: float, colour: str = INK, bold: bool = False
     ) -> None:
-        """On the present line."""
+        """Put text on the current line, beginning at `x`."""
         if text.strip():
             self.texts.append((x, self.y, text, size, colour, bold))
 
     def box(self, x: float, width: float, colour: str, height: float, gap: float = 0) -> None:
-        """Behind the present line; a gap at its top."""
+        """Put a coloured box behind the current line, with a gap at its top."""
         self.boxes.append((x, self.y - height * 0.73 + gap, width, height - gap, colour))
 
     def prose(self, text: str, size: float, colour: str = INK, bold: bool = False) -> None:
-        """A paragraph."""
+        """Add a paragraph below what is there, wrapped to the width of the sheet."""
         whole = ExplainedText("", "", text, ())
         for line in lines(whole, _WIDTH - 2 * _EDGE, _measure(size, bold)):
             self.y += size * 1.35
@@ -105,7 +103,7 @@ class _Sheet:
         self.y += 0.4 * size
 
     def figure(self) -> Figure:
-        """All of it, drawn."""
+        """The sheet as a matplotlib figure."""
         from matplotlib.collections import PatchCollection
         from matplotlib.figure import Figure
         from matplotlib.patches import Rectangle
@@ -134,56 +132,49 @@ class _Sheet:
 
 
 def _draw(explanation: Explanation, sheet: _Sheet) -> None:
-    found = explanation.verification
-    sheet.prose(title(found), _HEAD, bold=True)
-    sheet.prose(f"log10 Bayes factor {signed(found.log10_bayes_factor)}", _NUMBER, bold=True)
-    sheet.prose(found.verbal, _BODY)
-    sheet.prose(NOT_A_VERDICT, _BODY)
-    sheet.prose(probability(found), _BODY)
-    strongest = strongest_of(
-        passage.contribution for text in explanation.texts for passage in text.passages
-    )
+    verification = explanation.verification
+    number = f"log10 Bayes factor {signed(verification.log10_bayes_factor)}"
+    sheet.prose(title(verification), _HEAD, bold=True)
+    sheet.prose(number, _NUMBER, bold=True)
+    for sentence in (verification.verbal, NOT_A_VERDICT, probability(verification)):
+        sheet.prose(sentence, _BODY)
+    strongest = strongest_passage(explanation)
     width = _WIDTH - _EDGE - _MARGIN - _EDGE
     laid_out = [list(lines(text, width, _measure(_BODY))) for text in explanation.texts]
-    for text, its_lines, most in zip(
-        explanation.texts, laid_out, _quotas([len(each) for each in laid_out]), strict=True
-    ):
+    quotas = _quotas([len(rows) for rows in laid_out])
+    for text, rows, most in zip(explanation.texts, laid_out, quotas, strict=True):
         sheet.y += 8
         sheet.prose(f"{text.name} ({text.side} side)", _BODY, bold=True)
-        _draw_text(text, its_lines[:most], strongest, sheet)
-        if most < len(its_lines):
+        _draw_text(text, rows[:most], passage_levels(text, strongest), sheet)
+        if most < len(rows):
             sheet.y += 4
-            note = f"Shown are {most:,} of {len(its_lines):,} lines; the page (HTML) has them all."
+            note = f"Shown are {most:,} of {len(rows):,} lines; the page (HTML) has them all."
             sheet.prose(note, _SMALL, _GREY)
     sheet.y += 8
     sheet.prose(caption(explanation), _SMALL, _GREY)
-    sheet.prose(f"Model {found.model}, AdHominem {found.version}.", _SMALL, _GREY)
+    sheet.prose(f"Model {verification.model}, AdHominem {verification.version}.", _SMALL, _GREY)
 
 
 def _draw_text(
-    text: ExplainedText, its_lines: Sequence[Line], strongest: float, sheet: _Sheet
+    text: ExplainedText, rows: Sequence[Line], levels: Sequence[Levels], sheet: _Sheet
 ) -> None:
     measure = _measure(_BODY)
-    weights = passage_weights(text)
-    row = _BODY * _LEADING
-    for line in its_lines:
-        sheet.y += row
-        levels: list[int] = []
+    height = _BODY * _LEADING
+    for line in rows:
+        sheet.y += height
+        tokens: tuple[int, ...] = ()
         x = _EDGE + _MARGIN
         if line.passage is not None:
-            passage, weight = text.passages[line.passage], weights[line.passage]
-            levels = [attention_level(each) for each in token_weights(passage)]
-            side = contribution_colour(contribution_level(passage.contribution, strongest))
-            bar = side if weight is None else PASSAGE_COLOURS[attention_level(weight)]
-            sheet.box(_EDGE, _BAR, bar, row, 1.5 if line.begins else 0)
+            tokens = levels[line.passage].tokens
+            sheet.box(_EDGE, _BAR, levels[line.passage].bar, height, 1.5 if line.begins else 0)
             if line.begins:
-                amount = contributed(passage.contribution)
+                amount = contributed(text.passages[line.passage].contribution)
                 right = x - 6 - _measure(_SMALL)(amount)
                 sheet.write(right, amount, _SMALL, _GREY)
         for run in line.runs:
             wide = measure(run.text)
-            if run.token is not None and levels[run.token]:
-                sheet.box(x, wide, TOKEN_COLOURS[levels[run.token]], row * 0.9)
+            if run.token is not None and tokens[run.token]:
+                sheet.box(x, wide, TOKEN_COLOURS[tokens[run.token]], height * 0.9)
             sheet.write(x, run.text, _BODY)
             x += wide
 

@@ -29,7 +29,7 @@ CHANNELS = {  # of n-grams, in plain words
 
 
 def title(verification: Verification) -> str:
-    """What was compared with what."""
+    """The title of a comparison: what was compared with what."""
     sides = (verification.first.documents, verification.second.documents)
     return f"Comparison of {' and '.join(_named(side) for side in sides)}"
 
@@ -42,7 +42,7 @@ def _named(documents: tuple[Material, ...]) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A number whose sign matters."""
+    """A number with its sign; without one if it rounds to zero."""
     if not isfinite(value):
         return "–" if value != value else "+∞" if value > 0 else "−∞"
     shown = f"{value:+.{digits}f}"
@@ -87,7 +87,7 @@ def probability(verification: Verification) -> str:
 
 
 def background(verification: Verification) -> str:
-    """What the texts were compared against: a population, or what they look like."""
+    """What the texts were compared against: a population, or the genre they are most like."""
     if population := verification.population:
         return (
             f"Population of {population.texts:,} texts; without it the log10 Bayes factor would be "
@@ -112,7 +112,7 @@ def how_far(likeness: Likeness) -> str:
 
 
 def speaks_for(contribution: float) -> str:
-    """The proposition that a contribution is for."""
+    """The proposition that a contribution supports, or `neither`."""
     if not isfinite(contribution) or contributed(contribution) == "0.000":
         return "neither"
     return "one author" if contribution > 0 else "different authors"

@@ -1,24 +1,32 @@
 """Pages from templates: whatever is put into one is escaped, unless it is markup already.
 
-The templates lie in `templates/`; `base.html` is the frame of every page that is a file of its own.
+The templates lie in `templates/`, with the style sheets and scripts. `base.html` is the frame of
+every page that is a file of its own, and `base.css` the style that these pages have in common.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
 
 from adhominem.harmless import spelt_out
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_UNREADABLE = re.compile("[\0\ud800-\udfff]")
+
 
 @cache
 def environment() -> Environment:
-    """The one environment of all templates."""
+    """The Jinja environment that all templates share, with autoescape and our filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     made = Environment(
@@ -31,6 +39,10 @@ def environment() -> Environment:
         finalize=_showable,
     )
     made.filters["verbatim"] = verbatim
+    made.filters["count"] = "{:,}".format
+    made.filters["percent"] = lambda share, digits=0: f"{share:.{digits}%}"
+    made.filters["sentence"] = sentence
+    made.filters["plain"] = plain_number
     return made
 
 
@@ -39,23 +51,57 @@ def render(template: str, **values: object) -> str:
     return environment().get_template(template).render(values)
 
 
-def markup(template: str, **values: object) -> str:
+def markup(template: str, **values: object) -> Markup:
     """A template as part of another one: what it renders is not escaped again."""
-    from markupsafe import Markup
-
     return Markup(render(template, **values))
 
 
-def verbatim(text: str) -> str:
-    """Characters that read back as they were, except for those that no page may hold."""
-    from markupsafe import Markup, escape
+def render_page(
+    template: str, styles: Sequence[str], script: str = "", images: str = "", **values: object
+) -> str:
+    """A page of its own: it fetches nothing, and obeys no style and no script but its own.
 
-    readable = "".join(
-        "\N{REPLACEMENT CHARACTER}" if letter == "\0" or "\ud800" <= letter <= "\udfff" else letter
-        for letter in text
-    )
+    `styles` follow the base style sheet, and `images` is where images may come from, such as
+    `data:`.
+    """
+    style = "\n".join((asset("base.css"), *styles))
+    sources = {"style-src": hash_source(style)}
+    if script:
+        sources["script-src"] = hash_source(script)
+    if images:
+        sources["img-src"] = images
+    allowed = "".join(f"{name} {source}; " for name, source in sources.items())
+    policy = Markup(f"default-src 'none'; {allowed}base-uri 'none'; form-action 'none'")
+    return render(template, policy=policy, style=Markup(style), script=Markup(script), **values)
+
+
+def asset(name: str) -> str:
+    """A style sheet or a script that lies beside the templates."""
+    return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8")
+
+
+def verbatim(text: str) -> Markup:
+    """Characters that read back as they were, except for those that no page may hold."""
+    readable = escape(_UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", text))
     # A raw carriage return would be read as a line feed.
-    return Markup(str(escape(readable)).replace("\r", "&#13;"))
+    return Markup(str(readable).replace("\r", "&#13;"))
+
+
+def sentence(text: str) -> str:
+    """A message as a sentence: with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def plain_number(value: float) -> str:
+    """A number to two decimals, without the zeros at its end."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def embedded_json(data: Any, **options: Any) -> Markup:
+    """Data for a <script> element, as JSON in which neither a tag nor a comment begins."""
+    from jinja2.utils import htmlsafe_json_dumps
+
+    return htmlsafe_json_dumps(data, allow_nan=False, **options)
 
 
 def hash_source(text: str) -> str:

@@ -12,23 +12,23 @@ from textwrap import wrap
 from typing import Literal
 
 from rich.cells import cell_len
+from rich.color import Color, ColorSystem
+from rich.style import Style
 
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.harmless import harmless
-from adhominem.render.colours import (
+from adhominem.render.layout import (
     INK,
+    OF_256,
     PAPER,
-    PASSAGE_COLOURS,
     TOKEN_COLOURS,
-    attention_level,
-    colour_of_256,
+    Line,
+    Piece,
     contribution_colour,
-    contribution_level,
-    rgb,
-    strongest_of,
+    lines,
+    passage_levels,
+    strongest_passage,
 )
-from adhominem.render.lines import Line, lines
-from adhominem.render.pieces import Piece, passage_weights, token_weights
 from adhominem.render.summary import (
     CHANNELS,
     NO_ATTENTION,
@@ -47,7 +47,6 @@ _BRACKETS = ((7, "[[", "]]"), (4, "[", "]"))  # from which level of a token on
 _MARGIN = 10  # cells: bar, contribution, and a space after each
 _NARROWEST = 24  # cells of text
 _NGRAMS = 10  # that are listed
-_RESET = "\x1b[0m"
 
 
 def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colours:
@@ -71,9 +70,7 @@ def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) ->
 
     Nothing in it is a command.
     """
-    strongest = strongest_of(
-        passage.contribution for text in explanation.texts for passage in text.passages
-    )
+    strongest = strongest_passage(explanation)
     shown = []
     for text in explanation.texts:
         shown += [*wrap(f"{text.side} side: {_one_line(text.name)}", max(width, _NARROWEST)), ""]
@@ -85,15 +82,11 @@ def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) ->
 
 
 class _Map:
-    """The lines of one text."""
+    """Lays out and colours the lines of one text."""
 
     def __init__(self, text: ExplainedText, colours: Colours, width: int, strongest: float) -> None:
-        self._text, self._colours, self._strongest = text, colours, strongest
-        self._passages = passage_weights(text)
-        self._tokens = [
-            [attention_level(weight) for weight in token_weights(passage)]
-            for passage in text.passages
-        ]
+        self._text, self._colours = text, colours
+        self._levels = passage_levels(text, strongest)
         self._width = max(width - _MARGIN, _NARROWEST)
 
     def lines(self) -> Iterator[str]:
@@ -104,7 +97,7 @@ class _Map:
     def _bracketed(self, piece: Piece, shown: str) -> str:
         if piece.passage is None or piece.token is None:
             return shown
-        level = self._tokens[piece.passage][piece.token]
+        level = self._levels[piece.passage].tokens[piece.token]
         for lowest, left, right in _BRACKETS:
             if level >= lowest:
                 return f"{left}{shown}{right}"
@@ -112,19 +105,17 @@ class _Map:
 
     def _plain(self, line: Line) -> str:
         bar = "  "
-        if line.passage is not None and (weight := self._passages[line.passage]) is not None:
-            bar = _BARS[attention_level(weight)] * 2
+        if line.passage is not None and (level := self._levels[line.passage].attention) is not None:
+            bar = _BARS[level] * 2
         return f"{bar} {self._contribution(line)} {line.text}".rstrip()
 
     def _coloured(self, line: Line) -> str:
         bar = side = PAPER
-        levels: list[int] = []
+        levels: tuple[int, ...] = ()
         if line.passage is not None:
-            levels = self._tokens[line.passage]
-            contribution = self._text.passages[line.passage].contribution
-            side = contribution_colour(contribution_level(contribution, self._strongest))
-            weight = self._passages[line.passage]
-            bar = side if weight is None else PASSAGE_COLOURS[attention_level(weight)]
+            passage = self._levels[line.passage]
+            bar, levels = passage.bar, passage.tokens
+            side = contribution_colour(passage.contribution)
         cells = [
             ("  ", bar),
             (" ", PAPER),
@@ -136,23 +127,24 @@ class _Map:
             for run in line.runs
         ]
         cells.append((" " * max(0, self._width - cell_len(line.text)), PAPER))
-        painted = "".join(
-            f"{self._code(48, colour)}{''.join(text for text, _ in same)}"
+        return "".join(
+            self._painted("".join(text for text, _ in same), colour)
             for colour, same in groupby(cells, key=lambda cell: cell[1])
         )
-        return f"{self._code(38, INK)}{painted}{_RESET}"
+
+    def _painted(self, text: str, colour: str) -> str:
+        if self._colours == "256":
+            style = Style(
+                color=Color.from_ansi(OF_256[INK]), bgcolor=Color.from_ansi(OF_256[colour])
+            )
+            return style.render(text, color_system=ColorSystem.EIGHT_BIT)
+        return Style(color=INK, bgcolor=colour).render(text, color_system=ColorSystem.TRUECOLOR)
 
     def _contribution(self, line: Line) -> str:
         """What its passage contributes, at the passage's first line."""
         if line.passage is None or not line.begins:
             return " " * 6
         return f"{contributed(self._text.passages[line.passage].contribution):>6.6}"
-
-    def _code(self, ground: int, colour: str) -> str:
-        if self._colours == "256":
-            return f"\x1b[{ground};5;{colour_of_256(colour)}m"
-        red, green, blue = rgb(colour)
-        return f"\x1b[{ground};2;{red};{green};{blue}m"
 
 
 def _legend(explanation: Explanation, colours: Colours) -> str:
@@ -172,27 +164,27 @@ def _legend(explanation: Explanation, colours: Colours) -> str:
 
 
 def _ngrams(explanation: Explanation) -> list[str]:
-    some = explanation.ngrams[:_NGRAMS]
-    if not some:
+    if not explanation.ngrams:
         return []
     rows = [
-        f"{contributed(each.contribution):>7}  {_one_line(each.ngram)}  "
-        f"({CHANNELS.get(each.channel, _one_line(each.channel))}; {each.first:,} : {each.second:,})"
-        for each in some
+        f"{contributed(ngram.contribution):>7}  {_one_line(ngram.ngram)}  "
+        f"({CHANNELS.get(ngram.channel, _one_line(ngram.channel))}; "
+        f"{ngram.first:,} : {ngram.second:,})"
+        for ngram in explanation.ngrams[:_NGRAMS]
     ]
     return ["", "N-grams that contribute most (how often, first : second side):", *rows]
 
 
 def _result(explanation: Explanation, width: int) -> list[str]:
-    found = explanation.verification
-    said = (
-        f"log10 Bayes factor  {signed(found.log10_bayes_factor)}",
-        found.verbal,
+    verification = explanation.verification
+    sentences = (
+        f"log10 Bayes factor  {signed(verification.log10_bayes_factor)}",
+        verification.verbal,
         NOT_A_VERDICT,
-        probability(found),
-        background(found),
+        probability(verification),
+        background(verification),
     )
-    return ["", *(line for each in said for line in wrap(_one_line(each), width))]
+    return ["", *(line for text in sentences for line in wrap(_one_line(text), width))]
 
 
 def _one_line(text: str) -> str:

@@ -25,7 +25,7 @@ _NAMES = {
     "log10_bayes_factor": "log10 Bayes factor",
     "model_sha256": "SHA-256 of the model",
     "version": "version of AdHominem",
-    "population.sha256": "SHA-256 of the population (other texts, or another genre of processor)",
+    "population.sha256": "SHA-256 of the population (other texts, or another type of processor)",
     "population.texts": "texts of the population",
     "population.log10_bayes_factor_without": "log10 Bayes factor without the population",
     "interval.low": "lower end of the interval",
@@ -38,7 +38,7 @@ _CAUSES = ("version", "model_sha256", "population")  # before what comes of them
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that is not as the report has it."""
+    """A value that differs between a report and what the texts give now."""
 
     what: str
     reported: str
@@ -73,13 +73,13 @@ def check_report(
         )
     verifier = verifier or load(model or reported.model)
     chosen = [
-        _as_reported(exhibits_of(texts, side), own)
-        for texts, side, own in (
+        _as_reported(exhibits_of(texts, side), texts_of_report)
+        for texts, side, texts_of_report in (
             (first, "first", reported.first),
             (second, "second", reported.second),
         )
     ]
-    found = make_report(
+    computed = make_report(
         verifier,
         *chosen,
         population=population,
@@ -94,18 +94,18 @@ def check_report(
         model=model,
         on_progress=on_progress,
     )
-    differences = list(_compare_texts(reported, found))
-    differences += _compare_scales(reported, found)
-    differences += _compare(_comparable(reported), _comparable(found), "")
+    differences = list(_compare_texts(reported, computed))
+    differences += _compare_scales(reported, computed)
+    differences += _compare(_comparable(reported), _comparable(computed), "")
     if not differences:
-        differences += _compare_pages(page, reported, found)
+        differences += _compare_pages(page, reported, computed)
     return differences
 
 
 def _comparable(report: Report) -> dict[str, Any]:
     told = report.to_json()
     del told["settings"]["scale"]  # as a whole, and not rung by rung
-    told["warnings"] = [each["message"] for each in told["warnings"]]
+    told["warnings"] = [warning["message"] for warning in told["warnings"]]
     order = sorted(told, key=lambda name: name not in _CAUSES)
     return {name: told[name] for name in order if name not in _NOT_COMPARED}
 
@@ -118,30 +118,30 @@ def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) 
     known: dict[str, list[int]] = {}  # a file and its copies have one hash
     for at, text in enumerate(reported):
         known.setdefault(text.sha256, []).append(at)
-    found = []
-    for each in exhibits:
-        topic, name, at = "", each.document.id, len(reported)
-        if places := known.get(each.sha256):
+    placed_exhibits = []
+    for exhibit in exhibits:
+        topic, name, at = "", exhibit.document.id, len(reported)
+        if places := known.get(exhibit.sha256):
             at = places.pop(0)
             topic, name = reported[at].topic, reported[at].name
-        document = replace(each.document, topic=topic, id=name)
-        found.append((at, replace(each, document=document)))
-    return [each for _, each in sorted(found, key=lambda placed: placed[0])]
+        document = replace(exhibit.document, topic=topic, id=name)
+        placed_exhibits.append((at, replace(exhibit, document=document)))
+    return [exhibit for _, exhibit in sorted(placed_exhibits, key=lambda placed: placed[0])]
 
 
-def _compare_texts(reported: Report, found: Report) -> Iterator[Difference]:
+def _compare_texts(reported: Report, computed: Report) -> Iterator[Difference]:
     for side in ("first", "second"):
-        own, now = getattr(reported, side), getattr(found, side)
-        left = [each.sha256 for each in now]
+        before, now = getattr(reported, side), getattr(computed, side)
+        left = [text.sha256 for text in now]
         missing = []
-        for text in own:
+        for text in before:
             if text.sha256 in left:
                 left.remove(text.sha256)
             else:
                 missing.append(text)
         more = [text for text in now if text.sha256 in left]
         counted = {text.sha256: text for text in now}
-        for text in own:
+        for text in before:
             again = counted.get(text.sha256, text)
             for what in ("words", "tokens"):
                 one, other = getattr(text, what), getattr(again, what)
@@ -151,41 +151,45 @@ def _compare_texts(reported: Report, found: Report) -> Iterator[Difference]:
             yield Difference(f"text of the {side} side", _named(lacking), _named(new))
 
 
-def _compare_scales(reported: Report, found: Report) -> Iterator[Difference]:
-    if reported.settings.scale != found.settings.scale:
-        own, now = (
-            ", ".join(f"{words} from {start:g}" for start, words in each.settings.scale)
-            for each in (reported, found)
+def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
+    if reported.settings.scale != computed.settings.scale:
+        before, now = (
+            ", ".join(f"{words} from {start:g}" for start, words in report.settings.scale)
+            for report in (reported, computed)
         )
-        yield Difference("verbal scale", *_where(own, now))
+        yield Difference("verbal scale", *_where(before, now))
 
 
 def _named(text: ReportedText | None) -> str:
     return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
 
 
-def _compare(reported: Any, found: Any, name: str) -> Iterator[Difference]:
+def _compare(reported: Any, computed: Any, name: str) -> Iterator[Difference]:
     """Everything that is in one or the other, with what it is called."""
-    if isinstance(reported, dict) and isinstance(found, dict):
-        for key in {**reported, **found}:
+    if isinstance(reported, dict) and isinstance(computed, dict):
+        for key in {**reported, **computed}:
             inner = f"{name}.{key}" if name else key
-            yield from _compare(reported.get(key), found.get(key), inner)
-    elif isinstance(reported, list) and isinstance(found, list) and len(reported) == len(found):
-        for at, (one, other) in enumerate(zip(reported, found, strict=True), start=1):
+            yield from _compare(reported.get(key), computed.get(key), inner)
+    elif (
+        isinstance(reported, list) and isinstance(computed, list) and len(reported) == len(computed)
+    ):
+        for at, (one, other) in enumerate(zip(reported, computed, strict=True), start=1):
             yield from _compare(one, other, f"{name} {at}")
-    elif not _same(reported, found):
-        yield Difference(_NAMES.get(name, name.replace("_", " ")), _shown(reported), _shown(found))
+    elif not _same(reported, computed):
+        yield Difference(
+            _NAMES.get(name, name.replace("_", " ")), _shown(reported), _shown(computed)
+        )
 
 
-def _same(reported: Any, found: Any) -> bool:
-    if isinstance(reported, float) and isinstance(found, float):
-        return abs(reported - found) <= _CLOSE
-    return bool(reported == found)
+def _same(reported: Any, computed: Any) -> bool:
+    if isinstance(reported, float) and isinstance(computed, float):
+        return abs(reported - computed) <= _CLOSE
+    return bool(reported == computed)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        value = [f"{name.replace('_', ' ')} {_shown(each)}" for name, each in value.items()]
+        value = [f"{name.replace('_', ' ')} {_shown(item)}" for name, item in value.items()]
     if isinstance(value, list):
         value = ", ".join(map(str, value)) or None
     text = "none" if value is None else f"{value:+.4f}" if isinstance(value, float) else str(value)
@@ -193,30 +197,30 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _compare_pages(page: str, reported: Report, found: Report) -> Iterator[Difference]:
+def _compare_pages(page: str, reported: Report, computed: Report) -> Iterator[Difference]:
     """Whether the page says what its data say, and shows the texts as they are.
 
     It is written anew from the data that stand in it: so the last digits of another machine do not
     count. Those of the heat maps do, in the rare case that a colour or a third digit hangs on them.
     """
-    expected = report_page(replace(reported, explanation=found.explanation, like=found.like))
+    expected = report_page(replace(reported, explanation=computed.explanation, like=computed.like))
     parts = (page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS))
     (before, _, texts), (expected_before, _, expected_texts) = parts
-    for what, own, now in (
+    for what, written, now in (
         ("what the page says", before, expected_before),
         ("the texts and heat maps of the page", texts, expected_texts),
     ):
-        if own != now:
+        if written != now:
             one, other = next(
                 (one, other)
-                for one, other in zip_longest(own.split("\n"), now.split("\n"), fillvalue="")
+                for one, other in zip_longest(written.split("\n"), now.split("\n"), fillvalue="")
                 if one != other
             )
             yield Difference(what, *_where(one, other))
 
 
 def _where(one: str, other: str) -> tuple[str, str]:
-    """Two lines from a little before where they part."""
+    """Two lines, each cut to begin a little before the first character that differs."""
     part = next(
         (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
         min(len(one), len(other)),

@@ -103,11 +103,11 @@ def like_pairs(
     if validation is None:
         return None
     genre = _genre(likeness)
-    found, condition = validation.like(words, genre, population)
+    pairs, condition = validation.like(words, genre, population)
     if likeness is not None and genre in likeness.described:
         condition = condition.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
-    same = int(found.same_author.sum())
-    return (found, condition) if 0 < same < len(found) else None
+    same = int(pairs.same_author.sum())
+    return (pairs, condition) if 0 < same < len(pairs) else None
 
 
 def _genre(likeness: Likeness | None) -> str:
@@ -116,7 +116,7 @@ def _genre(likeness: Likeness | None) -> str:
         return _ANY_GENRE
     if likeness.atypicality > 1:
         return ""
-    genre, share = max(likeness.genres.items(), key=lambda each: each[1])
+    genre, share = max(likeness.genres.items(), key=lambda item: item[1])
     return genre if share >= _MOSTLY else _ANY_GENRE
 
 

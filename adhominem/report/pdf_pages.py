@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from reportlab.lib.colors import HexColor
 from reportlab.lib.enums import TA_RIGHT
@@ -28,7 +29,7 @@ from reportlab.platypus import Paragraph as Words
 from reportlab.platypus import Table as Grid
 
 from adhominem.explain.explanation import Explanation
-from adhominem.render.colours import INK, strongest_of
+from adhominem.render.layout import INK, strongest_passage
 from adhominem.render.summary import (
     CHANNELS,
     NGRAM_CONTRIBUTION,
@@ -37,22 +38,27 @@ from adhominem.render.summary import (
     contributed,
     speaks_for,
 )
-from adhominem.report.blocks import (
-    Block,
-    Bullets,
-    Facts,
-    Figure,
-    Paragraph,
-    Table,
-    Texts,
+from adhominem.report.pdf_texts import (
+    BOLD,
+    MONO,
+    SANS,
+    Drawn,
+    heat_map,
+    legend,
+    readable,
+    register_fonts,
 )
-from adhominem.report.pdf_fonts import BOLD, MONO, SANS, readable, register_fonts
-from adhominem.report.pdf_texts import Drawn, heat_map, legend
 from adhominem.report.report import Report
-from adhominem.report.words import TITLE, head, headline, sections
+from adhominem.report.words import TITLE, elements, headline, sections
 
 _LEFT, _TOP, _BOTTOM = 18 * mm, 18 * mm, 20 * mm
 _WIDE = A4[0] - 2 * _LEFT
+_WIDTHS = {  # of the columns of the table in each section that has one
+    "material": (0.1, 0.43, 0.25, 0.11, 0.11),
+    "result": (0.4, 0.6),
+    "validation": (0.31, 0.15, 0.27, 0.27),
+}
+_SPACE = re.compile("[ \n]+")
 _RULE, _BEWARE, _EDGE = "#bbbbbb", "#fff6ea", "#8a4500"
 
 
@@ -128,7 +134,7 @@ class _Pages(BaseDocTemplate):
         canvas.drawString(_LEFT, 11 * mm, _shortened(readable(named).replace("\n", " ")))
 
     def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802
-        """List a section."""
+        """Add a section's heading to the outline of the PDF; called by reportlab."""
         if isinstance(flowable, Words) and flowable.style.name == "section":
             title = flowable.getPlainText()
             self.canv.bookmarkPage(title)
@@ -140,19 +146,19 @@ def _shortened(text: str, most: int = 90) -> str:
 
 
 def _story(report: Report) -> Iterator[Flowable]:
-    yield _words(TITLE, "title")
-    yield from _block(head(report))
-    for section in sections(report):
-        if section.name == "texts":
+    for section in elements(sections(report)):
+        name = section.get("id", "")
+        if name == "texts":
             yield PageBreak()
-        boxed = section.name == "summary"
+        boxed = name == "summary"
         if boxed:
             yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=6, spaceAfter=0)
-        yield _words(section.title, "section")
-        for block in section.blocks:
-            yield from _block(block)
+        for element in section:
+            yield from _element(element, name)
         if boxed:
             yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=4, spaceAfter=6)
+        if name == "texts" and report.explanation is not None:
+            yield from _texts(report.explanation)
 
 
 def _words(text: str, style: str = "", bullet: str | None = None) -> Words:
@@ -160,27 +166,40 @@ def _words(text: str, style: str = "", bullet: str | None = None) -> Words:
     return Words(shown, _STYLES[style], bulletText=bullet)
 
 
-def _block(block: Block) -> Iterator[Flowable]:
-    match block:
-        case Paragraph():
-            yield _words(block.text, block.style)
-        case Bullets():
-            yield from _bullets(block)
-        case Facts():
+def _text(element: Element) -> str:
+    return _SPACE.sub(" ", "".join(element.itertext())).strip(" ")
+
+
+def _style_of(element: Element, usual: str = "") -> str:
+    return element.get("class", "").removeprefix("report-") or usual
+
+
+def _element(element: Element, section: str) -> Iterator[Flowable]:
+    match element.tag:
+        case "h1":
+            yield _words(_text(element), "title")
+        case "h2":
+            yield _words(_text(element), "section")
+        case "p":
+            yield _words(_text(element), _style_of(element))
+        case "ul":
+            yield from (_words(_text(item), "bullet", "•") for item in element)
+        case "dl":
             rows = [
-                (_words(name, "name"), _words(text, "code" if name in block.code else "cell"))
-                for name, text in block.rows
+                (_words(_text(name), "name"), _words(_text(fact), _style_of(fact, "cell")))
+                for name, fact in zip(element[::2], element[1::2], strict=True)
             ]
             padding = ("BOTTOMPADDING", (0, 0), (-1, -1), 3.0)
             yield _grid(rows, (0.27, 0.73), [padding, ("LEFTPADDING", (0, 0), (0, -1), 0)])
             yield Spacer(0, 6)
-        case Table():
-            yield from _table(block)
-        case Figure():
-            drawn = [Drawn(block.drawing, 0.9), Spacer(0, 4), _words(block.caption, "note")]
-            yield KeepTogether(drawn)
+        case "figure":
+            drawing, caption = element
+            shown = [Drawn(drawing, 0.9), Spacer(0, 4), _words(_text(caption), "note")]
+            yield KeepTogether(shown)
+        case "div" if element.get("class") == "report-beware":
+            yield from _beware(element)
         case _:
-            yield from _texts(block)
+            yield from _table_element(element, _WIDTHS[section])
 
 
 def _grid(
@@ -201,12 +220,9 @@ def _grid(
     return Grid(rows, widths, repeatRows=heads, style=style, splitInRow=1, hAlign="LEFT")
 
 
-def _bullets(bullets: Bullets) -> Iterator[Flowable]:
-    if not bullets.title:
-        yield from (_words(item, "bullet", "•") for item in bullets.items)
-        return
-    rows = [(_words(bullets.title, "name"),)]
-    rows += [(_words(item, "bullet", "•"),) for item in bullets.items]
+def _beware(element: Element) -> Iterator[Flowable]:
+    rows = [(_words(_text(title), "name"),) for title in element.iter("h3")]
+    rows += [(_words(_text(item), "bullet", "•"),) for item in element.iter("li")]
     commands = [
         ("BACKGROUND", (0, 0), (-1, -1), HexColor(_BEWARE)),
         ("LINEBEFORE", (0, 0), (0, -1), 3, HexColor(_EDGE)),
@@ -217,46 +233,61 @@ def _bullets(bullets: Bullets) -> Iterator[Flowable]:
     yield Spacer(0, 6)
 
 
-def _table(table: Table) -> Iterator[Flowable]:
-    rows = [
+def _table_element(element: Element, widths: tuple[float, ...]) -> Iterator[Flowable]:
+    rows = [[_text(cell) for cell in row] for row in element.iter("tr")]
+    heads = list(element.iter("th"))[: len(widths)]
+    numbers_from = sum(not head.get("class") for head in heads)
+    notes = [row[1] for row in rows if len(row) == 2 < len(widths)]
+    rows = [row for row in rows if len(row) == len(widths)]
+    (caption,) = element.iter("caption")
+    yield from _table(_text(caption), rows[0], rows[1:], numbers_from, widths, notes)
+
+
+def _table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers_from: int,
+    widths: tuple[float, ...],
+    notes: Sequence[str] = (),
+) -> Iterator[Flowable]:
+    """Rows of cells; those from `numbers_from` on are numbers. A note may follow each row."""
+    shown = [
         tuple(
-            _words(each, "figures-head" if at >= table.numbers_from else "head")
-            for at, each in enumerate(table.heads)
+            _words(head, "figures-head" if at >= numbers_from else "head")
+            for at, head in enumerate(heads)
         )
     ]
     commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(INK))]
     empty = _words("")
-    for number, row in enumerate(table.rows):
-        rows.append(
+    for number, row in enumerate(rows):
+        shown.append(
             tuple(
-                _words(each, "figures" if at >= table.numbers_from else "cell")
-                for at, each in enumerate(row)
+                _words(cell, "figures" if at >= numbers_from else "cell")
+                for at, cell in enumerate(row)
             )
         )
-        if table.notes:
-            rows.append((empty, _words(table.notes[number], "code"), *[empty] * (len(row) - 2)))
-            last = len(rows) - 1
+        if notes:
+            shown.append((empty, _words(notes[number], "code"), *[empty] * (len(row) - 2)))
+            last = len(shown) - 1
             commands += [("SPAN", (1, last), (-1, last)), ("NOSPLIT", (0, last - 1), (-1, last))]
-        end = len(rows) - 1
+        end = len(shown) - 1
         commands.append(("LINEBELOW", (0, end), (-1, end), 0.5, HexColor(_RULE)))
-    grid = _grid(rows, table.shares, commands, heads=1)
-    caption = _words(table.caption, "caption")
-    yield from [caption, grid] if table.notes else [KeepTogether([caption, grid])]
+    grid = _grid(shown, widths, commands, heads=1)
+    above = _words(caption, "caption")
+    yield from [above, grid] if notes else [KeepTogether([above, grid])]
     yield Spacer(0, 8)
 
 
-def _texts(texts: Texts) -> Iterator[Flowable]:
-    explanation = texts.explanation
+def _texts(explanation: Explanation) -> Iterator[Flowable]:
     yield _words(
         "The number beside a passage is what it contributes: the log10 Bayes factor, less that "
         "without the passage. On teal, and with a plus, it speaks for one author; on orange, and "
         "with a minus, for different authors."
     )
     yield _words(NOT_WHY if explanation.has_attention else NO_ATTENTION)
-    yield Drawn(legend(explanation.has_attention))
-    strongest = strongest_of(
-        passage.contribution for text in explanation.texts for passage in text.passages
-    )
+    yield legend(explanation.has_attention)
+    strongest = strongest_passage(explanation)
     for text in explanation.texts:
         yield _words(f"{text.name} ({text.side} side)", "text")
         yield from heat_map(text, strongest, _WIDE)
@@ -267,23 +298,22 @@ def _ngrams(explanation: Explanation) -> Iterator[Flowable]:
     if not explanation.ngrams:
         return
     yield Spacer(0, 12)
-    table = Table(
+    yield from _table(
         "The n-grams (words, or parts of words, in a row) that contribute most, what they "
         "contribute to the log10 Bayes factor, and how often they occur on either side. "
         + NGRAM_CONTRIBUTION,
         ("n-gram", "what it is", "speaks for", "contribution", "first", "second"),
-        tuple(
+        [
             (
-                each.ngram,
-                CHANNELS.get(each.channel, each.channel),
-                speaks_for(each.contribution),
-                contributed(each.contribution),
-                f"{each.first:,}",
-                f"{each.second:,}",
+                ngram.ngram,
+                CHANNELS.get(ngram.channel, ngram.channel),
+                speaks_for(ngram.contribution),
+                contributed(ngram.contribution),
+                f"{ngram.first:,}",
+                f"{ngram.second:,}",
             )
-            for each in explanation.ngrams
-        ),
+            for ngram in explanation.ngrams
+        ],
         3,
         (0.19, 0.3, 0.19, 0.14, 0.08, 0.1),
     )
-    yield from _table(table)

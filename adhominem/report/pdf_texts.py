@@ -1,112 +1,142 @@
-"""Drawings and heat maps in a PDF."""
+"""Letters, drawings and heat maps in a PDF.
+
+The letters are those of matplotlib's DejaVu, which has most alphabets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from xml.etree.ElementTree import Element
 
+import matplotlib
 from reportlab.lib.colors import HexColor
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus.flowables import Flowable
 
 from adhominem.explain.explanation import ExplainedText
-from adhominem.render.colours import (
+from adhominem.harmless import harmless
+from adhominem.render.layout import (
     DIFFERENT_COLOURS,
     INK,
     PASSAGE_COLOURS,
     SAME_COLOURS,
     TOKEN_COLOURS,
-    attention_level,
+    Levels,
+    Line,
     contribution_colour,
-    contribution_level,
+    lines,
+    passage_levels,
 )
-from adhominem.render.lines import Line, lines
-from adhominem.render.pieces import passage_weights, token_weights
 from adhominem.render.summary import contributed
-from adhominem.report.pdf_fonts import BOLD, SANS, readable, width
-from adhominem.report.tippett import Box, Dot, Drawing, Label, Stroke
+from adhominem.render.templates import render
+from adhominem.report.words import elements
 
+SANS, BOLD, MONO = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"
 _LETTERS, _SMALL, _ROW = 8.5, 6.5, 14.0  # points
 _NUMBER, _BAR, _GAP = 36.0, 5.0, 6.0  # the columns before the text
 _UNDERLINE = 1.5
 
 
-class Drawn(Flowable):
-    """A drawing."""
+@cache
+def register_fonts() -> frozenset[int]:
+    """Make them known to reportlab; the letters that all of them have."""
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    fonts = [TTFont(name, folder / f"{name}.ttf") for name in (SANS, BOLD, MONO)]
+    for font in fonts:
+        pdfmetrics.registerFont(font)
+    return frozenset.intersection(*(frozenset(font.face.charToGlyph) for font in fonts))
 
-    def __init__(self, drawing: Drawing, scale: float = 1.0) -> None:
+
+def readable(text: str) -> str:
+    """A harmless text; letters that the fonts lack are named by number, so that none is lost."""
+    letters = register_fonts()
+    return "".join(
+        letter if letter == "\n" or ord(letter) in letters else f"[U+{ord(letter):04X}]"
+        for letter in harmless(text)
+    )
+
+
+def width(text: str, size: float, font: str = SANS) -> float:
+    """The width of a line of text, in points."""
+    return float(pdfmetrics.stringWidth(text, font, size))
+
+
+class Drawn(Flowable):
+    """An SVG made of what `drawing.html` has: lines, boxes, dots and labels."""
+
+    def __init__(self, svg: Element, scale: float = 1.0) -> None:
         super().__init__()
-        self._drawing, self._scale = drawing, scale
+        self._svg, self._scale = svg, scale
+        self._width, self._height = map(float, svg.get("viewbox", "").split()[2:])
 
     def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
-        """How large it is."""
-        return self._drawing.width * self._scale, self._drawing.height * self._scale
+        """The width and height of the drawing; called by reportlab."""
+        return self._width * self._scale, self._height * self._scale
 
     def draw(self) -> None:
-        """On the page; reportlab counts from below."""
+        """Draw the SVG on the page; reportlab counts from below."""
         canvas = self.canv
         canvas.saveState()
         canvas.scale(self._scale, self._scale)
-        for item in self._drawing.items:
-            _draw(canvas, item, self._drawing.height)
+        canvas.translate(0, self._height)
+        for item in self._svg:
+            _draw(canvas, item)
         canvas.restoreState()
 
 
-def _draw(canvas: Canvas, item: Stroke | Box | Dot | Label, height: float) -> None:
-    if isinstance(item, Stroke):
-        canvas.setStrokeColor(HexColor(item.colour))
-        canvas.setLineWidth(item.width)
-        canvas.setDash(list(item.dash))
-        (x, y), *rest = item.points
+def _draw(canvas: Canvas, item: Element) -> None:
+    def number(name: str) -> float:
+        return float(item.get(name, 0))
+
+    if item.tag == "polyline":
+        canvas.setStrokeColor(HexColor(item.attrib["stroke"]))
+        canvas.setLineWidth(number("stroke-width"))
+        canvas.setDash(list(map(float, item.get("stroke-dasharray", "").split())))
         path = canvas.beginPath()
-        path.moveTo(x, height - y)
-        for x, y in rest:
-            path.lineTo(x, height - y)
+        for at, point in enumerate(item.get("points", "").split()):
+            x, y = map(float, point.split(","))
+            (path.lineTo if at else path.moveTo)(x, -y)
         canvas.drawPath(path)
         return
-    canvas.setFillColor(HexColor(item.colour))
-    if isinstance(item, Box):
-        canvas.rect(item.x, height - item.y - item.height, item.width, item.height, 0, 1)
-    elif isinstance(item, Dot):
-        canvas.setStrokeColor(HexColor("#ffffff"))
+    canvas.setFillColor(HexColor(item.attrib["fill"]))
+    if item.tag == "rect":
+        x, y, wide, high = map(number, ("x", "y", "width", "height"))
+        canvas.rect(x, -y - high, wide, high, 0, 1)
+    elif item.tag == "circle":
+        canvas.setStrokeColor(HexColor(item.attrib["stroke"]))
         canvas.setLineWidth(1)
         canvas.setDash([])
-        canvas.circle(item.x, height - item.y, item.radius, 1, 1)
+        canvas.circle(number("cx"), -number("cy"), number("r"), 1, 1)
     else:
-        canvas.setFont(BOLD if item.bold else SANS, item.size)
+        canvas.setFont(BOLD if item.get("font-weight") else SANS, number("font-size"))
         write = {
             "start": canvas.drawString,
             "middle": canvas.drawCentredString,
             "end": canvas.drawRightString,
-        }[item.anchor]
-        write(item.x, height - item.y, readable(item.text))
+        }[item.get("text-anchor", "start")]
+        write(number("x"), -number("y"), readable(item.text or ""))
 
 
-def legend(has_attention: bool) -> Drawing:
-    """Which colour means what."""
-    rows: list[tuple[str, Sequence[str], str]] = [
+def legend(has_attention: bool) -> Drawn:
+    """A drawing that says which colour means what."""
+    scales: list[tuple[str, Sequence[str], str]] = [
         ("different authors", (*reversed(DIFFERENT_COLOURS), *SAME_COLOURS), "one author")
     ]
     if has_attention:
-        rows.append(("less attention to a passage", PASSAGE_COLOURS, "more (bar on the left)"))
-        rows.append(("less attention to a word", TOKEN_COLOURS, "more (line below it)"))
-    items: list[Stroke | Box | Dot | Label] = []
-    left, step = 130.0, 14.0
-    for at, (before, colours, after) in enumerate(rows):
-        y = at * 15.0
-        items.append(Label(left - 6, y + 9, before, "end", 7.5))
-        for place, colour in enumerate(colours):
-            items.append(Box(left + place * step, y + 1, step, 10, colour))
-        right = left + len(colours) * step
-        edge = ((left, y + 1), (right, y + 1), (right, y + 11), (left, y + 11), (left, y + 1))
-        items.append(Stroke(edge, "#888888", 0.5))
-        items.append(Label(right + 6, y + 9, after, "start", 7.5))
-    return Drawing(400, 15.0 * len(rows), tuple(items), "")
+        scales.append(("less attention to a passage", PASSAGE_COLOURS, "more (bar on the left)"))
+        scales.append(("less attention to a word", TOKEN_COLOURS, "more (line below it)"))
+    (svg,) = elements(render("legend.svg", scales=scales))
+    return Drawn(svg)
 
 
 def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flowable]:
     """A text, a line at a time, so that it may go on over any number of pages."""
     left = _NUMBER + _BAR + _GAP
-    weights = passage_weights(text)
+    levels = passage_levels(text, strongest)
     laid_out = lines(
         text,
         wide - left,
@@ -114,49 +144,40 @@ def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flo
         lambda piece, shown: readable(shown),
     )
     for line in laid_out:
-        weight = None if line.passage is None else weights[line.passage]
-        yield _TextLine(text, line, weight, strongest)
+        amount = ""
+        if line.passage is not None and line.begins:
+            amount = contributed(text.passages[line.passage].contribution)
+        yield _TextLine(line, amount, None if line.passage is None else levels[line.passage])
 
 
 class _TextLine(Flowable):
     """A line: the contribution of a passage that begins here, its attention, its letters."""
 
-    def __init__(
-        self, text: ExplainedText, line: Line, weight: float | None, strongest: float
-    ) -> None:
+    def __init__(self, line: Line, amount: str, levels: Levels | None) -> None:
         super().__init__()
-        self._line, self._weight = line, weight
-        self._passage = None if line.passage is None else text.passages[line.passage]
-        self._strongest = strongest
+        self._line, self._amount, self._levels = line, amount, levels
 
     def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
-        """How large it is; an empty line is half as high."""
+        """The width and height of the line, of which an empty one is half as high."""
         return availWidth, _ROW if self._line.runs else _ROW / 2
 
     def draw(self) -> None:
-        """On the page."""
-        canvas, base = self.canv, 4.0
-        if self._passage is None:
-            levels: list[int] = []
-            side = None
-        else:
-            levels = [attention_level(each) for each in token_weights(self._passage)]
-            level = contribution_level(self._passage.contribution, self._strongest)
-            side = contribution_colour(level) if level else None
-            if self._line.begins:
-                canvas.setFillColor(HexColor("#444444"))
-                canvas.setFont(SANS, _SMALL)
-                amount = contributed(self._passage.contribution)
-                canvas.drawRightString(_NUMBER - 4, base, amount)
-        if self._weight is not None:
-            _fill(canvas, PASSAGE_COLOURS[attention_level(self._weight)], _NUMBER, 0, _BAR, _ROW)
+        """Draw the line on the page."""
+        canvas, base, levels = self.canv, 4.0, self._levels
         left = x = _NUMBER + _BAR + _GAP
-        if side is not None:
+        if self._amount:
+            canvas.setFillColor(HexColor("#444444"))
+            canvas.setFont(SANS, _SMALL)
+            canvas.drawRightString(_NUMBER - 4, base, self._amount)
+        if levels is not None and levels.attention is not None:
+            _fill(canvas, PASSAGE_COLOURS[levels.attention], _NUMBER, 0, _BAR, _ROW)
+        if levels is not None and levels.contribution:
+            side = contribution_colour(levels.contribution)
             _fill(canvas, side, left - 1, 1, width(self._line.text, _LETTERS) + 2, _ROW - 2)
         for run in self._line.runs:
             wide = width(run.text, _LETTERS)
-            if run.token is not None and levels[run.token]:
-                colour = TOKEN_COLOURS[levels[run.token]]
+            if levels is not None and run.token is not None and levels.tokens[run.token]:
+                colour = TOKEN_COLOURS[levels.tokens[run.token]]
                 _fill(canvas, colour, x, base - _UNDERLINE - 1.6, wide, _UNDERLINE)
             x += wide
         canvas.setFillColor(HexColor(INK))

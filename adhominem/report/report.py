@@ -44,7 +44,7 @@ _ALL_BUT_INTERVAL = 0.4  # of the work, roughly
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedText:
-    """A text of one side."""
+    """A text of one side as a report lists it."""
 
     name: str
     sha256: str  # of its file; of a text that came without one, of its characters
@@ -56,7 +56,7 @@ class ReportedText:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedPopulation:
-    """The relevant population, and what it did."""
+    """The relevant population of a case, and how it changed the result."""
 
     source: str  # where it is from, in the user's words
     texts: int
@@ -168,9 +168,9 @@ def make_report(
     sides = [[text.exhibit for text in side] for side in comparison.sides]
     files = files_of(verifier, model)
     prior = 0.5 if prior_same_author is None else prior_same_author
-    found = verifier.judge(comparison, prior, scale=scale)
+    verification = verifier.judge(comparison, prior, scale=scale)
     explanation = explain_comparison(
-        comparison, found, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
+        comparison, verification, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
     )
     interval = bootstrap_interval(
         comparison,
@@ -181,39 +181,41 @@ def make_report(
     calibration = verifier.scales.of(population).calibration
     like = like_pairs(
         None if files is None else read_validation(files),
-        min(sum(_words(each) for each in side) for side in sides),
-        found.likeness,
+        min(sum(_words(exhibit) for exhibit in side) for side in sides),
+        verification.likeness,
         population=population is not None,
     )
-    states = not any(each.decides for each in found.warnings)
+    states = not any(caution.decides for caution in verification.warnings)
     dates = modified or {}
     on_progress(1.0)
     return Report(
         case=_readable(case),
         examiner=_readable(examiner),
         date=report_date(date),
-        first=_texts(comparison.exhibits[0], found.first, dates),
-        second=_texts(comparison.exhibits[1], found.second, dates),
-        log10_bayes_factor=found.log10_bayes_factor,
-        verbal=found.verbal,
+        first=_texts(comparison.exhibits[0], verification.first, dates),
+        second=_texts(comparison.exhibits[1], verification.second, dates),
+        log10_bayes_factor=verification.log10_bayes_factor,
+        verbal=verification.verbal,
         states=states,
         interval=_reported(interval, calibration),
         prior_same_author=prior_same_author,
         probability_same_author=(
-            found.probability_same_author if states and prior_same_author is not None else None
+            verification.probability_same_author
+            if states and prior_same_author is not None
+            else None
         ),
-        population=_population(population, population_source, found),
-        likeness=found.likeness,
-        validation=like and validation_facts(*like, found.log_bayes_factor),
+        population=_population(population, population_source, verification),
+        likeness=verification.likeness,
+        validation=like and validation_facts(*like, verification.log_bayes_factor),
         calibration=calibration_facts(
             calibration,
             files,
             population=population is not None,
-            at_bound=any(each.code == "at_bound" for each in found.warnings),
+            at_bound=any(caution.code == "at_bound" for caution in verification.warnings),
         ),
-        warnings=found.warnings,
-        model=found.model,
-        model_sha256=found.model_sha256,
+        warnings=verification.warnings,
+        model=verification.model,
+        model_sha256=verification.model_sha256,
         members=tuple(verifier.member_names),
         version=adhominem.__version__,
         settings=settings,
@@ -250,13 +252,13 @@ def _texts(
 def _reported(
     interval: Interval | None, calibration: Calibration | None
 ) -> ReportedInterval | None:
-    """In base 10, and no farther than the number itself may go."""
+    """An interval in base 10, cut off at the bounds of the calibration."""
     if interval is None:
         return None
     low, high = interval.low, interval.high
     if calibration is not None:
         bounds = calibration.lower_bound, calibration.upper_bound
-        low, high = (min(max(each, bounds[0]), bounds[1]) for each in (low, high))
+        low, high = (min(max(end, bounds[0]), bounds[1]) for end in (low, high))
     return ReportedInterval(
         low=low / LOG_10,
         high=high / LOG_10,
@@ -267,15 +269,15 @@ def _reported(
 
 
 def _population(
-    population: Population | None, source: str, found: Verification
+    population: Population | None, source: str, verification: Verification
 ) -> ReportedPopulation | None:
-    if population is None or found.population is None:
+    if population is None or verification.population is None:
         return None
     return ReportedPopulation(
         source=_readable(source),
         texts=population.texts,
         sha256=population.sha256,
-        log10_bayes_factor_without=found.population.log10_bayes_factor_without,
+        log10_bayes_factor_without=verification.population.log10_bayes_factor_without,
     )
 
 
@@ -300,12 +302,12 @@ def report_date(given: str | None = None) -> str:
 
 def file_dates(exhibits: Sequence[Exhibit]) -> dict[str, str]:
     """When the files of texts that were read from files were last changed, by name."""
-    found = {}
+    dates = {}
     for exhibit in exhibits:
         path = Path(exhibit.document.id)
         if path.is_file():
-            found[exhibit.document.id] = _shown(datetime.fromtimestamp(path.stat().st_mtime, UTC))
-    return found
+            dates[exhibit.document.id] = _shown(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return dates
 
 
 def _shown(moment: datetime) -> str:

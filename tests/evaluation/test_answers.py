@@ -112,32 +112,32 @@ def test_answers_come_in_the_order_of_the_truth_whatever_theirs(
             rows[-1]["log_bayes_factor"] = rng.gauss(0, 9)
     with tempfile.TemporaryDirectory() as folder:
         path = write_lines(Path(folder) / "mine.jsonl", rng.sample(rows, len(rows)))
-        found = load_answers(path, truth)
-    assert found.name == "mine"
-    assert found.value.tolist() == [row["value"] for row in rows]
-    assert found.given == with_factors
+        result = load_answers(path, truth)
+    assert result.name == "mine"
+    assert result.value.tolist() == [row["value"] for row in rows]
+    assert result.given == with_factors
     if with_factors:
-        assert found.log_bayes_factor.tolist() == [row["log_bayes_factor"] for row in rows]
-    np.testing.assert_array_equal(found.same_author, truth.same_author)
-    assert len(found) == pairs
+        assert result.log_bayes_factor.tolist() == [row["log_bayes_factor"] for row in rows]
+    np.testing.assert_array_equal(result.same_author, truth.same_author)
+    assert len(result) == pairs
 
 
 def test_without_bayes_factors_the_odds_of_the_values_stand_for_them(tmp_path: Path) -> None:
-    found = load_answers(write_lines(tmp_path / "answers.jsonl", GOOD), TRUTH)
-    assert not found.given
-    assert found.log_bayes_factor.tolist() == [pytest.approx(math.log(3)), -math.inf, 0]
+    result = load_answers(write_lines(tmp_path / "answers.jsonl", GOOD), TRUTH)
+    assert not result.given
+    assert result.log_bayes_factor.tolist() == [pytest.approx(math.log(3)), -math.inf, 0]
     given = [{**row, "log_bayes_factor": 1} for row in GOOD]
-    found = load_answers(write_lines(tmp_path / "answers.jsonl", given), TRUTH)
-    assert found.given
-    assert found.log_bayes_factor.tolist() == [1, 1, 1]
-    assert found.log_bayes_factor.dtype == np.float64
+    result = load_answers(write_lines(tmp_path / "answers.jsonl", given), TRUTH)
+    assert result.given
+    assert result.log_bayes_factor.tolist() == [1, 1, 1]
+    assert result.log_bayes_factor.dtype == np.float64
 
 
 @given(st.lists(st.floats(0, 1), max_size=20))
 def test_the_odds_of_values_are_theirs_without_a_warning(values: list[float]) -> None:
     same = np.ones(len(values), dtype=bool)
-    found = answers_from("", np.array(values), None, same).log_bayes_factor
-    for value, factor in zip(values, found, strict=True):
+    result = answers_from("", np.array(values), None, same).log_bayes_factor
+    for value, factor in zip(values, result, strict=True):
         if 0 < value < 1:
             assert factor == pytest.approx(math.log(value / (1 - value)), rel=1e-9, abs=1e-9)
         else:
@@ -167,9 +167,9 @@ def test_packed_answers_are_read(
     lines = write_lines(tmp_path / "plain.jsonl", GOOD).read_bytes()
     path = tmp_path / f"mine.jsonl{suffix}"
     path.write_bytes(pack(lines))
-    found = load_answers(path, TRUTH)
-    assert found.name == "mine"
-    assert found.value.tolist() == [0.75, 0, 0.5]
+    result = load_answers(path, TRUTH)
+    assert result.name == "mine"
+    assert result.value.tolist() == [0.75, 0, 0.5]
     path.write_bytes(pack(lines)[:-6])  # cut off
     with pytest.raises(AnswersError, match="damaged"):
         load_answers(path, TRUTH)
@@ -178,11 +178,11 @@ def test_packed_answers_are_read(
 def test_numbers_in_lists_of_one_are_read_as_they_are(tmp_path: Path) -> None:
     """As one official answer of PAN 2020 has them."""
     wrapped = [{**row, "value": [row["value"]]} for row in GOOD]
-    found = load_answers(write_lines(tmp_path / "answers.jsonl", wrapped), TRUTH)
-    assert found.value.tolist() == [0.75, 0, 0.5]
+    result = load_answers(write_lines(tmp_path / "answers.jsonl", wrapped), TRUTH)
+    assert result.value.tolist() == [0.75, 0, 0.5]
     factors = [{**row, "log_bayes_factor": [1.5]} for row in wrapped]
-    found = load_answers(write_lines(tmp_path / "answers.jsonl", factors), TRUTH)
-    assert found.log_bayes_factor.tolist() == [1.5, 1.5, 1.5]
+    result = load_answers(write_lines(tmp_path / "answers.jsonl", factors), TRUTH)
+    assert result.log_bayes_factor.tolist() == [1.5, 1.5, 1.5]
 
 
 # Bad answers
@@ -312,15 +312,15 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_missing_answers_may_count_as_non_answers(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "answers.jsonl", GOOD[:1])
-    found = load_answers(path, TRUTH, missing_as_unanswered=True)
-    assert found.value.tolist() == [0.75, 0.5, 0.5]
-    assert found.log_bayes_factor[1:].tolist() == [0, 0]
-    assert not found.given
+    result = load_answers(path, TRUTH, missing_as_unanswered=True)
+    assert result.value.tolist() == [0.75, 0.5, 0.5]
+    assert result.log_bayes_factor[1:].tolist() == [0, 0]
+    assert not result.given
     path = write_lines(path, [{**GOOD[0], "log_bayes_factor": -2.5}])
-    found = load_answers(path, TRUTH, missing_as_unanswered=True)
-    assert found.value.tolist() == [0.75, 0.5, 0.5]
-    assert found.log_bayes_factor.tolist() == [-2.5, 0, 0]
-    assert found.given
+    result = load_answers(path, TRUTH, missing_as_unanswered=True)
+    assert result.value.tolist() == [0.75, 0.5, 0.5]
+    assert result.log_bayes_factor.tolist() == [-2.5, 0, 0]
+    assert result.given
 
 
 @pytest.mark.parametrize(
@@ -364,11 +364,11 @@ def test_what_is_written_is_read_bit_for_bit(
         path = Path(folder) / "new" / f"answers.jsonl{suffix}"
         write_answers(path, ids, value, factors)
         assert list(path.parent.iterdir()) == [path]
-        found = load_answers(path, truth)
-    assert found.value.tobytes() == value.tobytes()
-    assert found.given == with_factors
+        result = load_answers(path, truth)
+    assert result.value.tobytes() == value.tobytes()
+    assert result.given == with_factors
     if factors is not None:
-        assert found.log_bayes_factor.tobytes() == factors.tobytes()
+        assert result.log_bayes_factor.tobytes() == factors.tobytes()
 
 
 def test_answers_that_cannot_be_written_leave_those_that_were_there(tmp_path: Path) -> None:
@@ -411,11 +411,11 @@ def test_some_of_the_pairs_are_chosen_by_a_mask_or_by_their_numbers() -> None:
         "x", np.array([0.1, 0.2, 0.3]), np.array([1.0, 2, 3]), np.array([True, False, True])
     )
     for chosen in (np.array([False, True, True]), np.array([1, 2])):
-        some = answers.of(chosen)
-        assert some.value.tolist() == [0.2, 0.3]
-        assert some.log_bayes_factor.tolist() == [2, 3]
-        assert some.same_author.tolist() == [False, True]
-        assert (some.name, some.given, len(some)) == ("x", True, 2)
+        part = answers.of(chosen)
+        assert part.value.tolist() == [0.2, 0.3]
+        assert part.log_bayes_factor.tolist() == [2, 3]
+        assert part.same_author.tolist() == [False, True]
+        assert (part.name, part.given, len(part)) == ("x", True, 2)
     assert answers.of(np.array([2, 2, 0])).value.tolist() == [0.3, 0.3, 0.1]
 
 
@@ -436,12 +436,12 @@ def test_systems_are_named_by_what_tells_them_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], names: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for number, each in enumerate(given):
-        path = Path(each) if ".jsonl" in each else Path(each) / "answers.jsonl"
+    for number, given_path in enumerate(given):
+        path = Path(given_path) if ".jsonl" in given_path else Path(given_path) / "answers.jsonl"
         write_answers(path, TRUTH.ids, np.full(3, number / 10))
-    found = load_systems([Path(each) for each in given], TRUTH)
-    assert [system.name for system in found] == names
-    for number, system in enumerate(found):  # in the order they were given
+    result = load_systems([Path(given_path) for given_path in given], TRUTH)
+    assert [system.name for system in result] == names
+    for number, system in enumerate(result):  # in the order they were given
         assert set(system.value.tolist()) == {number / 10}
 
 

@@ -33,14 +33,14 @@ def made_up(seed: int, pairs: int = 30) -> PairScores:
 @given(st.integers(0, 1_000))
 def test_each_auc_is_that_of_its_own_scores(seed: int) -> None:
     scores = made_up(seed)
-    found = summarise(scores)
+    result = summarise(scores)
     assert scores.cosine is not None
     for name, values in (
         ("cosine_auc", scores.cosine),
         ("bayes_factor_auc", scores.log_bayes_factor),
         ("distance_auc", -scores.distance),
     ):
-        assert found[name] == pytest.approx(slow_auc(values, scores.same_author))
+        assert result[name] == pytest.approx(slow_auc(values, scores.same_author))
 
 
 def test_without_a_cosine_all_else_is_as_with_one() -> None:

@@ -71,19 +71,19 @@ topics = st.none() | st.tuples(*[st.sampled_from(["", "cats", "ships", "Cats"])]
 def test_groups_are_those_of_a_loop_over_the_pairs_in_the_order_of_the_truth(
     pairs: list[tuple[tuple[int, int], tuple[str, str] | None]], rng: random.Random
 ) -> None:
-    rows = [pair(f"p{at}", *each) for at, each in enumerate(pairs)]
+    rows = [pair(f"p{at}", *item) for at, item in enumerate(pairs)]
     ids = rng.sample([row["id"] for row in rows], len(rows))
     with tempfile.TemporaryDirectory() as folder:
-        found = read_groups(write_pairs(Path(folder) / "pairs.jsonl", rows), truth_of(*ids))
+        result = read_groups(write_pairs(Path(folder) / "pairs.jsonl", rows), truth_of(*ids))
     in_groups = {
-        name: sorted(np.array(ids)[mask].tolist()) for name, mask in found.items() if mask.any()
+        name: sorted(np.array(ids)[mask].tolist()) for name, mask in result.items() if mask.any()
     }
-    assert in_groups == {name: sorted(each) for name, each in slow_groups(rows).items()}
-    assert len(in_groups) == len(found)  # none without a pair
-    for mask in found.values():
+    assert in_groups == {name: sorted(item) for name, item in slow_groups(rows).items()}
+    assert len(in_groups) == len(result)  # none without a pair
+    for mask in result.values():
         assert mask.shape == (len(ids),)
         assert mask.dtype == bool
-    by_length = [mask for name, mask in found.items() if "words" in name]
+    by_length = [mask for name, mask in result.items() if "words" in name]
     assert np.sum(by_length, axis=0).tolist() == [1] * len(ids)  # each pair in one bin
 
 
@@ -95,12 +95,12 @@ def test_groups_come_topics_first_then_from_short_to_long(tmp_path: Path) -> Non
     ]
     path = write_pairs(tmp_path / "pairs.jsonl", rows)
     names = ["same topic", "cross topic", *LENGTHS]
-    found = read_groups(path, truth_of("a", "b", "c"))
-    assert list(found) == [name for name in names if name in found]
-    assert found["same topic"].tolist() == [False, True, False]
-    assert found["cross topic"].tolist() == [True, False, False]
-    assert found["shorter text: 300 to 599 words"].tolist() == [False, False, True]
-    assert list(read_groups(str(tmp_path), truth_of("a", "b", "c"))) == list(found)  # the folder
+    result = read_groups(path, truth_of("a", "b", "c"))
+    assert list(result) == [name for name in names if name in result]
+    assert result["same topic"].tolist() == [False, True, False]
+    assert result["cross topic"].tolist() == [True, False, False]
+    assert result["shorter text: 300 to 599 words"].tolist() == [False, False, True]
+    assert list(read_groups(str(tmp_path), truth_of("a", "b", "c"))) == list(result)  # the folder
 
 
 def test_a_pair_that_the_truth_does_not_have_is_named(tmp_path: Path) -> None:

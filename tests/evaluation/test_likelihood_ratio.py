@@ -65,8 +65,8 @@ def test_cllr_is_the_cost_of_a_loop_over_the_pairs(items: Items) -> None:
 
 @given(of_both_classes(factors), st.floats(-7, 7))
 def test_the_cost_at_any_prior_is_that_of_a_loop_over_the_pairs(items: Items, odds: float) -> None:
-    (found,) = empirical_cross_entropy(*arrays(items), np.array([odds]))
-    assert found == pytest.approx(slow_cost(items, 1 / (1 + math.exp(-odds))), rel=1e-9)
+    (result,) = empirical_cross_entropy(*arrays(items), np.array([odds]))
+    assert result == pytest.approx(slow_cost(items, 1 / (1 + math.exp(-odds))), rel=1e-9)
 
 
 @given(of_both_classes(factors))
@@ -81,8 +81,8 @@ def test_the_cost_at_even_priors_is_cllr(items: Items) -> None:
 def test_saying_nothing_costs_the_entropy_of_the_prior(items: Items, odds: float) -> None:
     prior = 1 / (1 + math.exp(-odds))
     entropy = -prior * math.log2(prior) - (1 - prior) * math.log2(1 - prior)
-    (found,) = empirical_cross_entropy(*arrays(items), np.array([odds]))
-    assert found == pytest.approx(entropy, rel=1e-9)
+    (result,) = empirical_cross_entropy(*arrays(items), np.array([odds]))
+    assert result == pytest.approx(entropy, rel=1e-9)
     assert cllr(*arrays(items)) == pytest.approx(1, rel=1e-12)
 
 
@@ -188,8 +188,8 @@ def slow_equal_error_rate(items: Items) -> float:
 def test_the_equal_error_rate_is_the_best_of_drawing_lots_between_two_thresholds(
     items: Items,
 ) -> None:
-    found = equal_error_rate(*arrays(items))
-    assert found == pytest.approx(slow_equal_error_rate(items), abs=1e-12)
+    result = equal_error_rate(*arrays(items))
+    assert result == pytest.approx(slow_equal_error_rate(items), abs=1e-12)
 
 
 # The same from others
@@ -213,9 +213,9 @@ def check_against_others(values: np.ndarray, same: np.ndarray) -> None:
     rate = llreval_pav.ROCCH(pav).EER()
     assert equal_error_rate(values, same) == pytest.approx(rate, abs=1e-6)
     for prior in (0.01, 0.3, 0.5, 0.9):
-        (found,) = empirical_cross_entropy(values, same, np.array([np.log(prior / (1 - prior))]))
+        (result,) = empirical_cross_entropy(values, same, np.array([np.log(prior / (1 - prior))]))
         expected = llreval_cllr.cross_entropy(values[same], values[~same], prior)
-        assert found == pytest.approx(expected, abs=1e-6)
+        assert result == pytest.approx(expected, abs=1e-6)
 
 
 # Apart by a 64th: scikit-learn, which lir asks, takes scores for equal that are next to it.
@@ -271,8 +271,8 @@ def test_misleading_evidence_is_counted_pair_by_pair(items: Items) -> None:
 
 
 def test_evidence_that_says_nothing_misleads_nobody() -> None:
-    found = misleading_evidence(np.zeros(4), np.array([True, True, False, False]))
-    assert set(found.values()) == {0}
+    result = misleading_evidence(np.zeros(4), np.array([True, True, False, False]))
+    assert set(result.values()) == {0}
 
 
 probabilities = st.one_of(st.floats(0, 1), st.integers(0, 10).map(lambda tenth: tenth / 10))
@@ -283,19 +283,19 @@ def slow_bins(items: Items) -> list[Items]:
     bins: list[Items] = [[] for _ in range(10)]
     for probability, same in items:
         bins[min(int(Decimal(repr(probability)) * 10), 9)].append((probability, same))
-    return [each for each in bins if each]
+    return [bin_ for bin_ in bins if bin_]
 
 
 @given(st.lists(st.tuples(probabilities, st.booleans()), min_size=1, max_size=40))
 def test_reliability_is_that_of_sorting_the_pairs_into_bins(items: Items) -> None:
     means, shares, counts = reliability(*arrays(items))
     bins = slow_bins(items)
-    assert counts.tolist() == [len(each) for each in bins]
-    np.testing.assert_allclose(means, [np.mean([p for p, _ in each]) for each in bins])
-    np.testing.assert_allclose(shares, [np.mean([same for _, same in each]) for each in bins])
+    assert counts.tolist() == [len(bin_) for bin_ in bins]
+    np.testing.assert_allclose(means, [np.mean([p for p, _ in bin_]) for bin_ in bins])
+    np.testing.assert_allclose(shares, [np.mean([same for _, same in bin_]) for bin_ in bins])
     gaps = [abs(mean - share) for mean, share in zip(means, shares, strict=True)]
     expected, largest = calibration_errors(*arrays(items))
-    weighed = sum(gap * len(each) for gap, each in zip(gaps, bins, strict=True)) / len(items)
+    weighed = sum(gap * len(bin_) for gap, bin_ in zip(gaps, bins, strict=True)) / len(items)
     assert expected == pytest.approx(weighed, abs=1e-12)
     assert largest == pytest.approx(max(gaps), abs=1e-12)
     assert 0 <= expected <= largest + 1e-12

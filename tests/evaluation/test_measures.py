@@ -68,13 +68,13 @@ def test_the_official_scores_of_all_ten_systems_come_out_of_their_files() -> Non
     systems = load_systems(sorted((OFFICIAL / "answers").iterdir()), truth)
     assert {system.name for system in systems} == set(official)
     for system in systems:
-        found = evaluate(system, authors=truth.authors, resamples=0)
+        result = evaluate(system, authors=truth.authors, resamples=0)
         expected = official[system.name]
-        assert {name: found.measures[name] for name in expected} == pytest.approx(
+        assert {name: result.measures[name] for name in expected} == pytest.approx(
             expected, abs=1e-6
         ), system.name
-        assert (found.pairs, found.same_author) == (14_311, int(truth.same_author.sum()))
-        assert not any(math.isnan(value) for value in found.measures.values())
+        assert (result.pairs, result.same_author) == (14_311, int(truth.same_author.sum()))
+        assert not any(math.isnan(value) for value in result.measures.values())
 
 
 @given(items_of_both_classes, st.booleans())
@@ -83,10 +83,10 @@ def test_every_measure_is_that_of_its_own_function(items: list[Item], given: boo
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
     expected, largest = likelihood_ratio.calibration_errors(value, same)
     cost, least = likelihood_ratio.cllr(factors, same), likelihood_ratio.cllr_min(factors, same)
-    found = measure(answers)
-    assert list(found) == list(MEASURES)
-    assert all(type(each) is float for each in found.values())
-    assert found == pytest.approx(
+    result = measure(answers)
+    assert list(result) == list(MEASURES)
+    assert all(type(value) is float for value in result.values())
+    assert result == pytest.approx(
         {
             "auc": auc(value, same),
             "c@1": pan.c_at_1(value, same),
@@ -115,28 +115,28 @@ def test_the_order_of_the_pairs_does_not_matter_for_any_measure(
     items: list[Item], given: bool, rng: random.Random
 ) -> None:
     shuffled = rng.sample(items, len(items))
-    found = measure(answers_of(shuffled, given))
-    assert found == pytest.approx(measure(answers_of(items, given)), abs=1e-9)
+    result = measure(answers_of(shuffled, given))
+    assert result == pytest.approx(measure(answers_of(items, given)), abs=1e-9)
 
 
 @given(items_of_both_classes, st.booleans())
 def test_a_system_and_its_mirror_image_are_equally_good(items: list[Item], given: bool) -> None:
     mirrored = [(64 - value, -factor, not same) for value, factor, same in items]
-    found, other = measure(answers_of(items, given)), measure(answers_of(mirrored, given))
+    result, other = measure(answers_of(items, given)), measure(answers_of(mirrored, given))
     alike = ("auc", "c@1", "brier", "accuracy", "non_answers", "cllr", "cllr_min", "eer")
     for name in alike:
-        assert other[name] == pytest.approx(found[name], abs=1e-9), name
+        assert other[name] == pytest.approx(result[name], abs=1e-9), name
     for name in ("misleading", "strongly_misleading"):  # what misled about one, misleads of two
-        assert other[f"{name}_same"] == found[f"{name}_different"]
-        assert other[f"{name}_different"] == found[f"{name}_same"]
+        assert other[f"{name}_same"] == result[f"{name}_different"]
+        assert other[f"{name}_different"] == result[f"{name}_same"]
 
 
 @pytest.mark.parametrize("same", [True, False])
 def test_pairs_of_one_class_measure_what_needs_no_other_class(same: bool) -> None:
     answers = answers_from("x", np.array([0.1, 0.5, 0.9]), None, np.full(3, same))
-    found = evaluate(answers, authors=[("a", "a"), ("a", "b"), ("b", "c")], resamples=20)
-    assert list(found.measures) == list(MEASURES)
-    known = {name: value for name, value in found.measures.items() if not math.isnan(value)}
+    result = evaluate(answers, authors=[("a", "a"), ("a", "b"), ("b", "c")], resamples=20)
+    assert list(result.measures) == list(MEASURES)
+    known = {name: value for name, value in result.measures.items() if not math.isnan(value)}
     ending = "same" if same else "different"
     assert known == pytest.approx(
         {
@@ -148,15 +148,15 @@ def test_pairs_of_one_class_measure_what_needs_no_other_class(same: bool) -> Non
             f"strongly_misleading_{ending}": 0.0,
         }
     )
-    assert found.intervals == {}
-    assert found.resampled == ""
-    assert (found.pairs, found.same_author) == (3, 3 * same)
+    assert result.intervals == {}
+    assert result.resampled == ""
+    assert (result.pairs, result.same_author) == (3, 3 * same)
 
 
 def test_values_of_0_and_1_make_cllr_infinite_only_where_they_are_wrong() -> None:
     value, same = np.array([1.0, 0.9, 0.0, 0.2]), np.array([True, True, False, False])
-    found = measure(answers_from("right", value, None, same))
-    assert math.isfinite(found["cllr"])
+    result = measure(answers_from("right", value, None, same))
+    assert math.isfinite(result["cllr"])
     wrong = evaluate(answers_from("wrong", value, None, np.roll(same, 1)), resamples=50)
     assert wrong.measures["cllr"] == wrong.measures["cllr_cal"] == math.inf
     assert 0 <= wrong.measures["cllr_min"] <= 1
@@ -193,14 +193,14 @@ def test_parts_are_measured_as_if_they_were_the_whole() -> None:
     answers = good_system(60)
     even = np.arange(60) % 4 < 2
     groups = {"some": even, "same alone": answers.same_author, "none": np.zeros(60, dtype=bool)}
-    found = evaluate(answers, groups=groups, resamples=10)
-    assert list(found.groups) == ["some", "same alone"]  # none without a pair
-    some = found.groups["some"]
-    assert some.measures == measure(answers.of(even))
-    assert (some.pairs, some.same_author) == (30, int(answers.same_author[even].sum()))
-    assert some.intervals == some.groups == {}
-    assert math.isnan(found.groups["same alone"].measures["auc"])
-    assert found.measures == measure(answers)
+    result = evaluate(answers, groups=groups, resamples=10)
+    assert list(result.groups) == ["some", "same alone"]  # none without a pair
+    part = result.groups["some"]
+    assert part.measures == measure(answers.of(even))
+    assert (part.pairs, part.same_author) == (30, int(answers.same_author[even].sum()))
+    assert part.intervals == part.groups == {}
+    assert math.isnan(result.groups["same alone"].measures["auc"])
+    assert result.measures == measure(answers)
 
 
 # Intervals
@@ -208,9 +208,9 @@ def test_parts_are_measured_as_if_they_were_the_whole() -> None:
 
 def test_no_resamples_no_intervals() -> None:
     called: list[None] = []
-    found = evaluate(good_system(20), resamples=0, on_resample=lambda: called.append(None))
-    assert found.intervals == {}
-    assert found.resampled == ""
+    result = evaluate(good_system(20), resamples=0, on_resample=lambda: called.append(None))
+    assert result.intervals == {}
+    assert result.resampled == ""
     assert not called
     assert evaluate(good_system(20)).intervals  # unless asked otherwise
     with pytest.raises(OptionError, match="resamples is -1; expected 0"):
@@ -224,15 +224,15 @@ def test_the_same_seed_gives_the_same_intervals_and_another_others(by_author: bo
     called: list[None] = []
 
     def intervals(seed: int) -> dict[str, tuple[float, float]]:
-        found = evaluate(
+        result = evaluate(
             answers,
             authors=authors if by_author else None,
             resamples=60,
             seed=seed,
             on_resample=lambda: called.append(None),
         )
-        assert found.resampled == ("authors" if by_author else "pairs")
-        return found.intervals
+        assert result.resampled == ("authors" if by_author else "pairs")
+        return result.intervals
 
     first = intervals(1)
     assert len(called) == 60
@@ -241,25 +241,25 @@ def test_the_same_seed_gives_the_same_intervals_and_another_others(by_author: bo
 
 
 def test_every_interval_contains_its_estimate_in_a_normal_case() -> None:
-    found = evaluate(good_system(1000), resamples=200)
+    result = evaluate(good_system(1000), resamples=200)
     outside = {
-        name: (low, found.measures[name], high)
-        for name, (low, high) in found.intervals.items()
-        if not low <= found.measures[name] <= high
+        name: (low, result.measures[name], high)
+        for name, (low, high) in result.intervals.items()
+        if not low <= result.measures[name] <= high
     }
-    assert {"auc", "c@1", "f1", "f05u", "overall_2021", "cllr"} <= set(found.intervals)
+    assert {"auc", "c@1", "f1", "f05u", "overall_2021", "cllr"} <= set(result.intervals)
     assert outside == {}
 
 
 def test_intervals_over_pairs_are_as_wide_as_theory_has_it() -> None:
     answers = good_system(800)
-    found = evaluate(answers, resamples=500)
-    right = found.measures["accuracy"]
-    assert width(found, "accuracy") == pytest.approx(
+    result = evaluate(answers, resamples=500)
+    right = result.measures["accuracy"]
+    assert width(result, "accuracy") == pytest.approx(
         2 * 1.96 * math.sqrt(right * (1 - right) / 800), rel=0.15
     )
     errors = np.square(answers.value - answers.same_author)
-    assert width(found, "brier") == pytest.approx(
+    assert width(result, "brier") == pytest.approx(
         2 * 1.96 * errors.std() / math.sqrt(800), rel=0.15
     )
 
@@ -309,7 +309,7 @@ def drawn_counts(
         same = np.arange(pairs) % 2 == 0 if authors is None else [a == b for a, b in authors]
         answers = answers_from("x", np.arange(pairs) / pairs, None, np.array(same))
         evaluate(answers, authors=authors, resamples=resamples)
-    counts = np.array([each for each in seen if (each != 1).any()])  # without the set itself
+    counts = np.array([batch for batch in seen if (batch != 1).any()])  # without the set itself
     assert len(seen) - len(counts) >= 1
     return counts
 
@@ -324,12 +324,12 @@ def test_a_pair_is_drawn_as_often_as_its_authors_meet(monkeypatch: pytest.Monkey
     for count in counts:
         slots = [name for name, times in zip(names, count, strict=False) for _ in range(times)]
         assert len(slots) == len(names)  # as many authors as there are, some twice, some not
-        for (one, other), found in zip(authors, count, strict=True):
+        for (one, other), result in zip(authors, count, strict=True):
             if one == other:
-                assert found == sum(slot == one for slot in slots)
+                assert result == sum(slot == one for slot in slots)
             else:
                 meetings = ((a, b) for a in slots for b in slots)
-                assert found == sum(meeting == (one, other) for meeting in meetings)
+                assert result == sum(meeting == (one, other) for meeting in meetings)
     assert (counts[:, : len(names)] > 1).any()
     np.testing.assert_allclose(counts[:, : len(names)].mean(axis=0), 1, atol=0.35)
 
@@ -347,9 +347,9 @@ def test_without_authors_as_many_pairs_are_drawn_as_there_are(
 def test_the_fewest_pairs_and_authors_break_nothing(seed: int, by_author: bool) -> None:
     answers = answers_from("x", np.array([0.9, 0.2]), None, np.array([True, False]))
     authors = [("a", "a"), ("a", "b")] if by_author else None
-    found = evaluate(answers, authors=authors, resamples=3, seed=seed)
-    assert found.intervals
-    for name, (low, high) in found.intervals.items():
+    result = evaluate(answers, authors=authors, resamples=3, seed=seed)
+    assert result.intervals
+    for name, (low, high) in result.intervals.items():
         if math.isnan(low):  # none of the three had both classes
             assert math.isnan(high)
         else:  # one that had, has this pair or that more often, and else the same

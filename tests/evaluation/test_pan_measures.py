@@ -64,8 +64,8 @@ HAND_MADE = {
 def test_measures_worked_out_by_hand(name: str) -> None:
     answers, truth, *expected = HAND_MADE[name]
     values, same_author = np.array(answers), np.array(truth, dtype=bool)
-    found = [measure(values, same_author) for measure in (c_at_1, f1, f05u_2020, auc)]
-    assert found == pytest.approx(expected)
+    result = [measure(values, same_author) for measure in (c_at_1, f1, f05u_2020, auc)]
+    assert result == pytest.approx(expected)
     assert overall_2020(values, same_author) == pytest.approx(np.mean(expected))
 
 
@@ -200,8 +200,8 @@ OF_2021 = {
 def test_measures_of_2021_worked_out_by_hand(name: str) -> None:
     answers, truth, *expected = OF_2021[name]
     values, same_author = np.array(answers), np.array(truth, dtype=bool)
-    found = [measure(values, same_author) for measure in (f05u, brier, accuracy, non_answers)]
-    assert found == pytest.approx(expected)
+    result = [measure(values, same_author) for measure in (f05u, brier, accuracy, non_answers)]
+    assert result == pytest.approx(expected)
     five = [auc(values, same_author), c_at_1(values, same_author), f1(values, same_author)]
     assert overall_2021(values, same_author) == pytest.approx(np.mean(five + expected[:2]))
 
@@ -220,9 +220,9 @@ def test_the_best_delta_is_that_of_trying_them_one_by_one(seed: int, skill: floa
         score = overall_2020(np.array(answers), same_author)
         if score > best_score:  # of equals, the smallest
             best, best_score = delta, score
-    found = best_delta(probability, same_author)
-    assert found == pytest.approx(best)
-    answers_found = without_weak_answers(probability, found)
+    result = best_delta(probability, same_author)
+    assert result == pytest.approx(best)
+    answers_found = without_weak_answers(probability, result)
     assert overall_2020(answers_found, same_author) == pytest.approx(best_score)
 
 
@@ -255,5 +255,5 @@ def test_the_official_scores_of_all_ten_systems_come_out() -> None:
         rows = read_lines(OFFICIAL / "answers" / f"{system}.jsonl.xz")
         answer = {row["id"]: row["value"] for row in rows}
         answers = np.array([answer[id] for id in truth])
-        found = {name: measure(answers, same_author) for name, measure in measures.items()}
-        assert found == pytest.approx(expected, abs=1e-6), system
+        result = {name: measure(answers, same_author) for name, measure in measures.items()}
+        assert result == pytest.approx(expected, abs=1e-6), system

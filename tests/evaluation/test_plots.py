@@ -93,7 +93,7 @@ def test_every_figure_draws_with_labels_and_nothing_is_clipped_or_covered(
 ) -> None:
     drawn = FIGURES[stem].draw(systems)
     whole = drawn.bbox.padded(1)
-    (legend,) = [each for part in drawn.subfigs for each in part.legends]
+    (legend,) = [legend for part in drawn.subfigs for legend in part.legends]
     labels = [text for part in drawn.subfigs for text in part.texts]
     for part in (*drawn.axes, *labels, legend):
         box = part.get_tightbbox()  # with labels, ticks and title, but not the ticks left out
@@ -198,10 +198,10 @@ def test_the_det_plot_marks_the_equal_error_rate_and_says_it() -> None:
 def test_the_tippett_plot_gives_the_share_above_each_value() -> None:
     answers = made_up(certain=8)
     (axes,) = draw_tippett([answers]).axes
-    steps = [each for each in curves(axes) if len(each[0]) > 2]
+    steps = [curve for curve in curves(axes) if len(curve[0]) > 2]
     for same, (x, y) in zip((True, False), steps, strict=True):
         values = answers.log_bayes_factor[answers.same_author == same] / np.log(10)
-        assert y == pytest.approx([(values > each).mean() for each in x])
+        assert y == pytest.approx([(values > value).mean() for value in x])
 
 
 def test_the_tippett_plot_of_several_systems_has_a_panel_a_class() -> None:
@@ -257,7 +257,9 @@ def test_the_pav_plot_rises_and_marks_its_infinite_ends() -> None:
 def test_the_bars_of_a_class_sum_to_all_of_it() -> None:
     for answers in (made_up(), made_up(certain=20), made_up(certain=60)):
         (axes,) = draw_histograms([answers]).axes
-        inside = [sum(each.get_data().values) for each in axes.patches if hasattr(each, "get_data")]
+        inside = [
+            sum(patch.get_data().values) for patch in axes.patches if hasattr(patch, "get_data")
+        ]
         beyond = [sum(bar.get_height() for bar in bars) for bars in axes.containers]
         same, different = inside[::2]  # each is drawn twice: filled, and its outline
         assert same + beyond[0] == pytest.approx(100)
@@ -314,7 +316,8 @@ def test_matplotlib_is_loaded_by_the_first_figure_and_pyplot_never() -> None:
     code = """
 import sys
 import numpy as np
-from adhominem.evaluation import page, plots
+import adhominem.render.evaluation_page
+from adhominem.evaluation import plots
 from adhominem.evaluation.answers import answers_from
 assert "matplotlib" not in sys.modules
 systems = [answers_from("", np.array([0.2, 0.6]), None, np.array([False, True]))]

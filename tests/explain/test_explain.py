@@ -54,14 +54,14 @@ def slow_contributions(
     verifier: Verifier, texts: list[list[Document]], side: int, number: int
 ) -> list[float]:
     """Encode each variant by itself, score, subtract."""
-    levs = [verifier.encode(each) for each in texts]
+    levs = [verifier.encode(text) for text in texts]
     whole = unbounded(verifier, verifier.scorer([levs[0]], [levs[1]]).raw[0])
     comparison = verifier.compare(texts[0], texts[1])
     text = comparison.sides[side][number]
     passages = len(comparison.passages(text))
-    found = []
+    result = []
     for passage in range(passages):
-        changed = [each.copy() for each in levs]
+        changed = [lev.copy() for lev in levs]
         if passages > 1:
             times = np.ones((1, passages), np.int64)
             times[0, passage] = 0
@@ -74,8 +74,8 @@ def slow_contributions(
             if nothing
             else unbounded(verifier, verifier.scorer(*([side] for side in changed)).raw[0])
         )
-        found.append(whole - without)
-    return found
+        result.append(whole - without)
+    return result
 
 
 def contributions(text: ExplainedText) -> list[float]:
@@ -90,12 +90,14 @@ def check_places(verifier: Verifier, text: ExplainedText) -> None:
     for passage in text.passages:
         assert before <= passage.start < passage.end <= len(text.text)
         before = passage.end
-        own = [span for span in spans if passage.start <= span[0] and span[1] <= passage.end]
-        assert own[0][0] == passage.start
-        assert own[-1][1] == passage.end
-        inside += own
+        spans_inside = [
+            span for span in spans if passage.start <= span[0] and span[1] <= passage.end
+        ]
+        assert spans_inside[0][0] == passage.start
+        assert spans_inside[-1][1] == passage.end
+        inside += spans_inside
         read = [[token.start, token.end] for token in passage.tokens]
-        assert read == own[: len(read)]  # a network reads a passage from its beginning
+        assert read == spans_inside[: len(read)]  # a network reads a passage from its beginning
     assert inside == spans
 
 
@@ -108,14 +110,14 @@ def test_passages_hold_all_tokens_once_in_order_where_the_user_wrote_them(
 ) -> None:
     verifier = verifiers[name]
     texts = [TEXTS[0], 3 * ODD, "Word", "two words"]
-    found = explain_texts(verifier, texts[:2], texts[2:])
-    assert [text.text for text in found.texts] == texts
-    assert [text.side for text in found.texts] == ["first", "first", "second", "second"]
-    assert [text.name for text in found.texts] == ["first-1", "first-2", "second-1", "second-2"]
-    for text in found.texts:
+    result = explain_texts(verifier, texts[:2], texts[2:])
+    assert [text.text for text in result.texts] == texts
+    assert [text.side for text in result.texts] == ["first", "first", "second", "second"]
+    assert [text.name for text in result.texts] == ["first-1", "first-2", "second-1", "second-2"]
+    for text in result.texts:
         check_places(verifier, text)
-    assert [len(text.passages) for text in found.texts[2:]] == [1, 1]
-    assert len(found.texts[0].passages) > 3
+    assert [len(text.passages) for text in result.texts[2:]] == [1, 1]
+    assert len(result.texts[0].passages) > 3
 
 
 pieces = st.lists(
@@ -133,8 +135,8 @@ def test_passages_of_any_text_are_in_order_and_apart(
     verifier = verifiers["network"]
     if not verifier.members[0].tokenizer.tokens(text):
         return
-    (found, _) = explain_texts(verifier, text, "it was he").texts
-    check_places(verifier, found)
+    (result, _) = explain_texts(verifier, text, "it was he").texts
+    check_places(verifier, result)
 
 
 def test_passages_begin_where_the_windows_of_the_first_network_do(
@@ -155,17 +157,17 @@ def test_passages_begin_where_the_windows_of_the_first_network_do(
 # Attention
 
 
-def passages_of(found: Explanation) -> list[Passage]:
-    return [passage for text in found.texts for passage in text.passages]
+def passages_of(result: Explanation) -> list[Passage]:
+    return [passage for text in result.texts for passage in text.passages]
 
 
 @pytest.mark.parametrize("name", ["network", "mixed"])
 def test_attention_sums_to_one_in_a_text_and_in_a_passage(
     name: str, verifiers: dict[str, Verifier]
 ) -> None:
-    found = explain_texts(verifiers[name], [TEXTS[0], ODD], "Word")
-    assert found.has_attention
-    for text in found.texts:
+    result = explain_texts(verifiers[name], [TEXTS[0], ODD], "Word")
+    assert result.has_attention
+    for text in result.texts:
         assert sum(passage.attention or 0 for passage in text.passages) == pytest.approx(1)
         for passage in text.passages:
             assert sum(token.attention for token in passage.tokens) == pytest.approx(1)
@@ -174,9 +176,9 @@ def test_attention_sums_to_one_in_a_text_and_in_a_passage(
 
 @pytest.mark.parametrize("name", ["ngrams", "profile"])
 def test_without_a_network_there_is_no_attention(name: str, verifiers: dict[str, Verifier]) -> None:
-    found = explain_texts(verifiers[name], TEXTS[0], TEXTS[1])
-    assert not found.has_attention
-    assert all(each.attention is None and not each.tokens for each in passages_of(found))
+    result = explain_texts(verifiers[name], TEXTS[0], TEXTS[1])
+    assert not result.has_attention
+    assert all(passage.attention is None and not passage.tokens for passage in passages_of(result))
 
 
 def test_on_a_device_of_torchs_the_network_looks_as_well(
@@ -190,9 +192,9 @@ def test_on_a_device_of_torchs_the_network_looks_as_well(
     monkeypatch.setattr("adhominem.models.member._device_runtime", on_the_processor)
     verifier = load(small_run.folder, device="cuda")
     assert isinstance(verifier.members[0].encoder, DeviceRuntime)
-    found = explain_texts(verifier, TEXTS[0], TEXTS[1])
+    result = explain_texts(verifier, TEXTS[0], TEXTS[1])
     expected = explain_texts(verifiers["network"], TEXTS[0], TEXTS[1])
-    for text, other in zip(found.texts, expected.texts, strict=True):
+    for text, other in zip(result.texts, expected.texts, strict=True):
         for one, two in zip(text.passages, other.passages, strict=True):
             assert one.attention == pytest.approx(two.attention, abs=1e-5)
             assert one.contribution == pytest.approx(two.contribution, abs=1e-4)
@@ -211,9 +213,9 @@ def test_attention_is_the_networks_with_what_two_windows_saw_averaged(
     words = member.tokenizer.tokenize(text)
     seen = member.attend(Document(text=text), words.tokens)
     assert seen is not None
-    (found, _) = explain_texts(verifier, text, "it was he").texts
+    (result, _) = explain_texts(verifier, text, "it was he").texts
     starts, counts = seen.windows.starts.tolist(), seen.windows.counts.tolist()
-    for at, passage in enumerate(found.passages):
+    for at, passage in enumerate(result.passages):
         assert passage.attention == pytest.approx(float(seen.window_attention[0, at]))
         end = starts[at + 1] if at + 1 < len(starts) else len(words.tokens)
         slow = []
@@ -240,8 +242,8 @@ def test_attention_of_several_networks_is_their_mean(
         explain_texts(Verifier(models), TEXTS[0], TEXTS[1])
         for models in ([small_run.model], [other], [small_run.model, other])
     ]
-    one, two, both = (passages_of(each) for each in looks)
-    assert [each.attention for each in one] != [each.attention for each in two]
+    one, two, both = (passages_of(attention) for attention in looks)
+    assert [share.attention for share in one] != [share.attention for share in two]
     for first, second, mean in zip(one, two, both, strict=True):
         assert first.attention is not None
         assert second.attention is not None
@@ -259,9 +261,9 @@ def test_a_network_with_tokens_of_its_own_is_not_shown_on_those_of_another(
     verifier = Verifier([ngram_run.model, odd_one])
     tokens = [len(member.tokenizer.tokens(ODD)) for member in verifier.members]
     assert tokens[0] != tokens[1]
-    found = explain_texts(verifier, 2 * ODD, TEXTS[0])
-    assert not found.has_attention
-    for text in found.texts:
+    result = explain_texts(verifier, 2 * ODD, TEXTS[0])
+    assert not result.has_attention
+    for text in result.texts:
         check_places(verifier, text)
 
 
@@ -277,10 +279,10 @@ def test_a_contribution_is_what_the_log_bayes_factor_loses_without_the_passage(
         [Document(text=TEXTS[0]), Document(text=ODD), Document(text="Well , no")],
         [Document(text=TEXTS[1])],
     ]
-    found = explain_texts(verifier, *texts)
+    result = explain_texts(verifier, *texts)
     places = [(0, 0), (0, 1), (0, 2), (1, 0)]
-    assert len(found.texts[2].passages) == 1  # without it, the other texts of its side are left
-    for text, (side, number) in zip(found.texts, places, strict=True):
+    assert len(result.texts[2].passages) == 1  # without it, the other texts of its side are left
+    for text, (side, number) in zip(result.texts, places, strict=True):
         slow = slow_contributions(verifier, texts, side, number)
         # 32-bit products round by how many rows they have, and by the processor.
         assert contributions(text) == pytest.approx(slow, abs=1e-5)
@@ -291,10 +293,10 @@ def test_of_a_side_with_a_single_passage_everything_is_its_contribution(
     verifiers: dict[str, Verifier],
 ) -> None:
     verifier = verifiers["mixed"]
-    found = explain_texts(verifier, "Well , no", TEXTS[0])
+    result = explain_texts(verifier, "Well , no", TEXTS[0])
     levs = verifier.encode(["Well , no", TEXTS[0]])
     whole = unbounded(verifier, verifier.scorer([levs[:1]], [levs[1:]]).raw[0])
-    assert contributions(found.texts[0]) == pytest.approx([whole])
+    assert contributions(result.texts[0]) == pytest.approx([whole])
 
 
 def test_contributions_have_no_bounds(mixed_folder: Path, verifiers: dict[str, Verifier]) -> None:
@@ -312,9 +314,9 @@ def test_contributions_have_no_bounds(mixed_folder: Path, verifiers: dict[str, V
 def test_a_topic_is_heard_when_a_passage_is_left_out(verifiers: dict[str, Verifier]) -> None:
     verifier = verifiers["network"]
     texts = [[Document(text=TEXTS[0], topic="ships and cats")], [Document(text=TEXTS[1])]]
-    found = explain_texts(verifier, *texts)
+    result = explain_texts(verifier, *texts)
     slow = slow_contributions(verifier, texts, 0, 0)
-    assert contributions(found.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+    assert contributions(result.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
     without = explain_texts(verifier, TEXTS[0], TEXTS[1])
     assert contributions(without.texts[0]) != pytest.approx(slow, rel=1e-4)
 
@@ -330,11 +332,11 @@ def test_turning_the_sides_round_turns_the_explanation_round(
         assert first.text == second.text
         assert {first.side, second.side} == {"first", "second"}
         assert contributions(first) == pytest.approx(contributions(second), abs=1e-7)
-        assert [each.attention for each in first.passages] == [
-            each.attention for each in second.passages
+        assert [passage.attention for passage in first.passages] == [
+            passage.attention for passage in second.passages
         ]
     assert len(one.ngrams) == len(other.ngrams)
-    by_name = {(each.channel, each.ngram): each for each in other.ngrams}
+    by_name = {(ngram.channel, ngram.ngram): ngram for ngram in other.ngrams}
     shared = 0
     for ngram in one.ngrams:
         again = by_name.get((ngram.channel, ngram.ngram))
@@ -342,8 +344,8 @@ def test_turning_the_sides_round_turns_the_explanation_round(
             continue
         shared += 1
         assert (again.first, again.second) == (ngram.second, ngram.first)
-        places = sorted(((each.text - 1) % 3, each.start, each.end) for each in again.places)
-        assert sorted((each.text, each.start, each.end) for each in ngram.places) == places
+        places = sorted(((place.text - 1) % 3, place.start, place.end) for place in again.places)
+        assert sorted((place.text, place.start, place.end) for place in ngram.places) == places
     assert shared >= 0.8 * len(one.ngrams)  # where two are as strong, either may be shown
 
 
@@ -351,7 +353,7 @@ def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Veri
     verifier = verifiers["mixed"]
     others = [row["text"] for row in rich_rows("letters", 6, 1, "-others-")]
     population = verifier.population(others)
-    found = explain_texts(verifier, TEXTS[0], TEXTS[1], population=population)
+    result = explain_texts(verifier, TEXTS[0], TEXTS[1], population=population)
     calibration = verifier.scales.of(population).calibration
     assert calibration is not None
 
@@ -362,10 +364,10 @@ def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Veri
 
     whole = score(verifier.encode([TEXTS[0]]), population)
     comparison = verifier.compare(TEXTS[0], TEXTS[1])
-    times = 1 - np.eye(len(found.texts[0].passages), dtype=np.int64)
+    times = 1 - np.eye(len(result.texts[0].passages), dtype=np.int64)
     levs = comparison.vary(comparison.first[0], times)
     slow = [whole - score(lev[None], population) for lev in levs]
-    assert contributions(found.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+    assert contributions(result.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
     without = explain_texts(verifier, TEXTS[0], TEXTS[1])
     assert contributions(without.texts[0]) != pytest.approx(slow, rel=1e-3)
 
@@ -375,19 +377,19 @@ def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Veri
 
 def test_the_comparison_itself_is_that_of_verify(verifiers: dict[str, Verifier]) -> None:
     for verifier in verifiers.values():
-        found = explain_texts(verifier, TEXTS[:2], TEXTS[2], prior_same_author=0.1, delta=0.2)
+        result = explain_texts(verifier, TEXTS[:2], TEXTS[2], prior_same_author=0.1, delta=0.2)
         expected = verifier.verify(TEXTS[:2], TEXTS[2], prior_same_author=0.1, delta=0.2)
-        assert found.verification == expected
+        assert result.verification == expected
 
 
 def test_it_tells_how_far_it_is_and_can_be_written_as_json(verifiers: dict[str, Verifier]) -> None:
     heard: list[float] = []
-    found = explain_texts(verifiers["mixed"], TEXTS[:2], TEXTS[2:5], on_progress=heard.append)
+    result = explain_texts(verifiers["mixed"], TEXTS[:2], TEXTS[2:5], on_progress=heard.append)
     assert heard == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
-    data = json.loads(json.dumps(found.to_json()))
-    assert data["verification"] == json.loads(json.dumps(found.verification.to_json()))
+    data = json.loads(json.dumps(result.to_json()))
+    assert data["verification"] == json.loads(json.dumps(result.verification.to_json()))
     assert [text["text"] for text in data["texts"]] == TEXTS[:5]
-    assert len(data["ngrams"]) == len(found.ngrams) > 0
+    assert len(data["ngrams"]) == len(result.ngrams) > 0
 
 
 @pytest.mark.parametrize("name", ["network", "ngrams"])

@@ -79,38 +79,39 @@ def slow_contributions(
     lead = verifier.members[number]
     encoder, styles = encoder_of(lead), lead.styles
     assert styles is not None
-    own = slice(begins[number], begins[number + 1])
+    dimensions = slice(begins[number], begins[number + 1])
     levs = [verifier.encode(side).astype(np.float64) for side in (first, second)]
     centre = styles.centre(
-        np.concatenate([side[:, own] for side in levs]), verifier.scorer.centres(population)[number]
+        np.concatenate([side[:, dimensions] for side in levs]),
+        verifier.scorer.centres(population)[number],
     )
     tokens = [[lead.tokenizer.tokens(text) for text in side] for side in (first, second)]
-    counts = sum(encoder.counter.count(each) for side in tokens for each in side)
+    counts = sum(encoder.counter.count(text) for side in tokens for text in side)
     columns = np.flatnonzero(counts)
     columns = columns[encoder.has_own_dimension(columns)]
     levels: dict[tuple[int, int], FloatArray] = {}  # of each text: how far from usual
     for side, of_side in enumerate(tokens):
-        for place, each in enumerate(of_side):
-            values, units = encoder.values(each)
+        for place, text in enumerate(of_side):
+            values, units = encoder.values(text)
             usual = np.maximum(encoder.project_back(columns, centre), 0)
             levels[side, place] = (values[columns] - usual) / units[columns]
     others = []  # the other n-gram members, and the columns of what occurs by name
     for at, member in enumerate(verifier.members):
         if at != number and isinstance(member.encoder, NgramEncoder):
             table = member.encoder.counter.table
-            here = sum(member.encoder.counter.count(each) for side in tokens for each in side)
+            here = sum(member.encoder.counter.count(text) for side in tokens for text in side)
             names = {table.ngram(int(column)): int(column) for column in np.flatnonzero(here)}
             others.append((at, member.encoder, names))
     whole = unbounded(verifier, verifier.scorer(*_sets(levs), population).raw[0], population)
-    found = {}
+    lost = {}
     for index, column in enumerate(columns.tolist()):
         ngram = encoder.counter.table.ngram(column)
         changed = [side.copy() for side in levs]
         row = encoder.rows(np.array([column]))[0]
         for (side, place), level in levels.items():
             usual = max(0.0, float(row @ centre))
-            part = changed[side][place, own]
-            changed[side][place, own] = np.where(row != 0, row * usual, part)
+            part = changed[side][place, dimensions]
+            changed[side][place, dimensions] = np.where(row != 0, row * usual, part)
             for at, other, names in others:
                 if ngram in names:
                     _, units = other.values(tokens[side][place])
@@ -118,8 +119,8 @@ def slow_contributions(
                     its = slice(begins[at], begins[at + 1])
                     changed[side][place, its] -= step * other.rows(np.array([names[ngram]]))[0]
         raw = verifier.scorer(*_sets(changed), population).raw[0]
-        found[ngram] = whole - unbounded(verifier, raw, population)
-    return found
+        lost[ngram] = whole - unbounded(verifier, raw, population)
+    return lost
 
 
 def _sets(levs: list[FloatArray]) -> list[list[npt.NDArray[np.float32]]]:
@@ -128,10 +129,10 @@ def _sets(levs: list[FloatArray]) -> list[list[npt.NDArray[np.float32]]]:
 
 def by_name(slow: dict[Ngram, float]) -> dict[tuple[str, str], list[float]]:
     """Two n-grams may be shown alike."""
-    found: dict[tuple[str, str], list[float]] = {}
+    result: dict[tuple[str, str], list[float]] = {}
     for ngram, value in slow.items():
-        found.setdefault((CHANNELS[ngram.channel], shown(ngram)), []).append(value)
-    return found
+        result.setdefault((CHANNELS[ngram.channel], shown(ngram)), []).append(value)
+    return result
 
 
 # How much
@@ -146,22 +147,22 @@ def test_a_contribution_is_what_is_lost_when_the_ngram_becomes_usual_in_all_text
     first, second = [TEXTS[0], TEXTS[1][:150]], [TEXTS[2][:300]]
     others = [row["text"] for row in rich_rows("letters", 6, 1, "-others-")]
     population = verifier.population(others) if known else None
-    found = explain_ngrams(sides_of(verifier, first, second, population))
+    result = explain_ngrams(sides_of(verifier, first, second, population))
     slow = by_name(slow_contributions(verifier, first, second, population))
-    assert len(found) > 100
-    for each in found:
-        near = min(slow[each.channel, each.ngram], key=lambda v: abs(v - each.contribution))
-        assert each.contribution == pytest.approx(near, rel=1e-3, abs=2e-5)
+    assert len(result) > 100
+    for ngram in result:
+        near = min(slow[ngram.channel, ngram.ngram], key=lambda v: abs(v - ngram.contribution))
+        assert ngram.contribution == pytest.approx(near, rel=1e-3, abs=2e-5)
     strongest = max(abs(value) for values in slow.values() for value in values)
-    assert abs(found[0].contribution) == pytest.approx(strongest, rel=1e-3)
+    assert abs(result[0].contribution) == pytest.approx(strongest, rel=1e-3)
 
 
 def test_the_strongest_come_first_and_not_too_many(profile: Verifier) -> None:
-    found = explain_ngrams(sides_of(profile, TEXTS[:1], TEXTS[1:2]))
-    strengths = [abs(each.contribution) for each in found]
+    result = explain_ngrams(sides_of(profile, TEXTS[:1], TEXTS[1:2]))
+    strengths = [abs(ngram.contribution) for ngram in result]
     assert strengths == sorted(strengths, reverse=True)
-    assert len(found) == 30
-    assert {each.contribution > 0 for each in found} == {True, False}
+    assert len(result) == 30
+    assert {ngram.contribution > 0 for ngram in result} == {True, False}
 
 
 def test_the_slope_finds_those_that_are_worth_a_try(
@@ -169,11 +170,11 @@ def test_the_slope_finds_those_that_are_worth_a_try(
 ) -> None:
     for other in TEXTS[1:4]:
         sides = sides_of(profile, TEXTS[:1], [other])
-        found = explain_ngrams(sides)
+        result = explain_ngrams(sides)
         with monkeypatch.context() as patch:
             patch.setattr(module, "_CANDIDATES", 10**6)
             everything = explain_ngrams(sides)
-        for quick, thorough in zip(found[:10], everything[:10], strict=True):
+        for quick, thorough in zip(result[:10], everything[:10], strict=True):
             assert quick.contribution == pytest.approx(thorough.contribution, rel=1e-9)
 
 
@@ -209,9 +210,9 @@ def test_the_steepest_are_those_along_which_the_cosine_changes_most(
                 parts[text.side][text.place] += step * excess * row
             steps.append(cosine(parts))
         changes.append(abs(steps[0] - steps[1]))
-    found = unusual.steepest(40)
+    result = unusual.steepest(40)
     expected = np.sort(changes)[::-1][:40]
-    np.testing.assert_allclose(np.array(changes)[found], expected, rtol=1e-3)
+    np.testing.assert_allclose(np.array(changes)[result], expected, rtol=1e-3)
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 10**6])
@@ -221,10 +222,10 @@ def test_how_many_are_tried_together_does_not_matter(
     sides = sides_of(mixed, TEXTS[:2], TEXTS[2:3])
     expected = explain_ngrams(sides)
     monkeypatch.setattr(module, "_AT_ONCE", at_once)
-    found = explain_ngrams(sides)
-    assert [each.ngram for each in found] == [each.ngram for each in expected]
-    assert [each.contribution for each in found] == pytest.approx(
-        [each.contribution for each in expected], abs=1e-9
+    result = explain_ngrams(sides)
+    assert [ngram.ngram for ngram in result] == [ngram.ngram for ngram in expected]
+    assert [ngram.contribution for ngram in result] == pytest.approx(
+        [ngram.contribution for ngram in expected], abs=1e-9
     )
 
 
@@ -239,7 +240,7 @@ def test_the_levs_of_the_sides_are_left_as_they_are(mixed: Verifier) -> None:
 def few_words(mixed: Verifier) -> list[str]:
     """Two words with a bigram that the profile knows, and the other n-gram member does not."""
     small, large = (encoder_of(mixed.members[at]).counter for at in (0, 2))
-    found = []
+    result = []
     for channel in (2, 3):
         for one, other in pairwise(Tokenizer().tokens(" ".join(TEXTS))):
             known = [
@@ -247,10 +248,10 @@ def few_words(mixed: Verifier) -> list[str]:
                 for counter in (small, large)
             ]
             if known == [False, True]:
-                found.append(f"{one} {other}")
+                result.append(f"{one} {other}")
                 break
-    assert len(found) == 2
-    return found
+    assert len(result) == 2
+    return result
 
 
 def test_a_text_of_a_few_words_makes_no_contribution_absurd(
@@ -258,8 +259,8 @@ def test_a_text_of_a_few_words_makes_no_contribution_absurd(
 ) -> None:
     ordinary = explain_ngrams(sides_of(mixed, [TEXTS[1]], [TEXTS[0]]))
     for short in [*few_words(mixed), "Dear", "§ §", "! ,"]:
-        found = explain_ngrams(sides_of(mixed, [short], [TEXTS[0]]))
-        values = np.array([each.contribution for each in found])
+        result = explain_ngrams(sides_of(mixed, [short], [TEXTS[0]]))
+        values = np.array([ngram.contribution for ngram in result])
         assert np.isfinite(values).all()
         assert 0 < np.abs(values).max() < 20 * abs(ordinary[0].contribution)
 
@@ -270,7 +271,7 @@ def test_of_ngrams_at_the_very_same_places_the_stronger_is_shown(
     sides = sides_of(profile, TEXTS[:1], TEXTS[1:2])
     monkeypatch.setattr(module, "_CANDIDATES", 10**6)
     monkeypatch.setattr(module, "_SHOWN", 10**6)
-    found = explain_ngrams(sides)
+    result = explain_ngrams(sides)
     encoder, tokenizer = encoder_of(profile.members[0]), profile.members[0].tokenizer
     where: dict[tuple[str, str], list[tuple[tuple[int, ...], ...]]] = {}
     texts = [encoder.counter.occurrences(tokenizer.tokens(text)) for text in TEXTS[:2]]
@@ -279,21 +280,21 @@ def test_of_ngrams_at_the_very_same_places_the_stronger_is_shown(
         tokens = tuple(tuple(places[columns == column].tolist()) for columns, places in texts)
         where.setdefault((CHANNELS[ngram.channel], shown(ngram)), []).append(tokens)
     alike = Counter(
-        (each.contribution > 0, where[each.channel, each.ngram][0])
-        for each in found
-        if len(where[each.channel, each.ngram]) == 1
+        (ngram.contribution > 0, where[ngram.channel, ngram.ngram][0])
+        for ngram in result
+        if len(where[ngram.channel, ngram.ngram]) == 1
     )
     assert max(alike.values()) == 1
     slow = slow_contributions(profile, TEXTS[:1], TEXTS[1:2])
-    assert len(found) < len(slow)
+    assert len(result) < len(slow)
     best: dict[tuple[bool, object], float] = {}
     for ngram, value in slow.items():
         key = (value > 0, where[CHANNELS[ngram.channel], shown(ngram)][0])
         best[key] = max(best.get(key, 0), abs(value))
-    for each in found:
-        key = (each.contribution > 0, where[each.channel, each.ngram][0])
-        if len(where[each.channel, each.ngram]) == 1:
-            assert abs(each.contribution) == pytest.approx(best[key], rel=1e-3, abs=2e-5)
+    for ngram in result:
+        key = (ngram.contribution > 0, where[ngram.channel, ngram.ngram][0])
+        if len(where[ngram.channel, ngram.ngram]) == 1:
+            assert abs(ngram.contribution) == pytest.approx(best[key], rel=1e-3, abs=2e-5)
 
 
 # Where
@@ -318,12 +319,12 @@ def test_places_hold_the_ngram_and_are_as_many_as_the_counts_say(
     verifier = {"profile": profile, "mixed": mixed}[name]
     first, second = TEXTS[:2], TEXTS[2:3]
     texts = [*first, *second]
-    for each in explain_ngrams(sides_of(verifier, first, second)):
-        assert each.first + each.second == len(each.places) > 0
-        assert each.first == sum(place.text < 2 for place in each.places)
-        assert len(set(each.places)) == len(each.places)
-        for place in each.places:
-            assert holds(each, texts[place.text][place.start : place.end]), each
+    for ngram in explain_ngrams(sides_of(verifier, first, second)):
+        assert ngram.first + ngram.second == len(ngram.places) > 0
+        assert ngram.first == sum(place.text < 2 for place in ngram.places)
+        assert len(set(ngram.places)) == len(ngram.places)
+        for place in ngram.places:
+            assert holds(ngram, texts[place.text][place.start : place.end]), ngram
 
 
 def test_counts_are_those_of_the_tables(profile: Verifier, everything: None) -> None:
@@ -339,27 +340,29 @@ def test_counts_are_those_of_the_tables(profile: Verifier, everything: None) -> 
         ngram = table.ngram(column)
         key = (CHANNELS[ngram.channel], shown(ngram))
         expected.setdefault(key, set()).add((int(counts[0][column]), int(counts[1][column])))
-    found = explain_ngrams(sides_of(profile, first, second))
-    assert all((each.first, each.second) in expected[each.channel, each.ngram] for each in found)
+    result = explain_ngrams(sides_of(profile, first, second))
+    assert all(
+        (ngram.first, ngram.second) in expected[ngram.channel, ngram.ngram] for ngram in result
+    )
 
 
 def test_places_are_those_in_the_text_as_it_was_given(profile: Verifier, everything: None) -> None:
     """Curly quotes, dashes and soft hyphens change what the model sees, not where it stood."""
     odd = "the mother’s letter — kind\u00adly the “mother’s” and the mother's of it "
-    found = explain_ngrams(sides_of(profile, [4 * odd], [TEXTS[0]]))
-    whole = [each for each in found if each.channel == "tokens"]
-    seen = {(4 * odd)[p.start : p.end] for each in whole for p in each.places if p.text == 0}
+    result = explain_ngrams(sides_of(profile, [4 * odd], [TEXTS[0]]))
+    whole = [ngram for ngram in result if ngram.channel == "tokens"]
+    seen = {(4 * odd)[p.start : p.end] for ngram in whole for p in ngram.places if p.text == 0}
     assert {"the", "mother’s", "mother's", "kind\u00adly"} & seen >= {"the"}
     tokens = profile.members[0].tokenizer.tokenize(4 * odd)
     spans = {tuple(span) for span in tokens.spans.tolist()}
-    for each in whole:
-        assert all((p.start, p.end) in spans for p in each.places if p.text == 0)
-    for each in found:
-        if each.channel == "characters":
-            for place in (place for place in each.places if place.text == 0):
+    for ngram in whole:
+        assert all((p.start, p.end) in spans for p in ngram.places if p.text == 0)
+    for ngram in result:
+        if ngram.channel == "characters":
+            for place in (place for place in ngram.places if place.text == 0):
                 written = (4 * odd)[place.start : place.end].replace("’", "'").replace("“", '"')
                 written = written.replace("”", '"')
-                gram = each.ngram.strip("·")
+                gram = ngram.ngram.strip("·")
                 assert written == gram or "\u00ad" in written or "—" in written
 
 
@@ -412,5 +415,5 @@ def test_a_profile_that_knows_nothing_of_the_texts_has_nothing_to_say(profile: V
 
 
 def test_the_explanation_has_them(mixed: Verifier) -> None:
-    found = explain_texts(mixed, [Document(text=TEXTS[0])], TEXTS[1])
-    assert found.ngrams == explain_ngrams(sides_of(mixed, TEXTS[:1], TEXTS[1:2]))
+    result = explain_texts(mixed, [Document(text=TEXTS[0])], TEXTS[1])
+    assert result.ngrams == explain_ngrams(sides_of(mixed, TEXTS[:1], TEXTS[1:2]))

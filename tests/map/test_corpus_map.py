@@ -28,8 +28,7 @@ from adhominem.map.corpus_map import (
     projections,
     style_products,
 )
-from adhominem.map.markers import contrast_with_white, markers
-from adhominem.map.page import map_page
+from adhominem.map.page import map_page, markers
 from adhominem.scoring.scale import Scale, Scales
 from adhominem.verify.cautions import UNCALIBRATED
 
@@ -84,11 +83,11 @@ def test_all_pairs_get_the_score_of_the_verifier(
     levs = chosen.encode(LETTERS[:8])
     population = Population.of(levs) if with_population else None
     counted: list[int] = []
-    found = chosen.scorer.all_pairs(levs, population, on_pairs=counted.append)
+    result = chosen.scorer.all_pairs(levs, population, on_pairs=counted.append)
     first, second = np.triu_indices(len(levs), 1)
     expected = chosen.scorer(levs[first], levs[second], population)
-    for each in ("raw", "unbounded", "log_bayes_factor"):
-        one, other = getattr(found, each), getattr(expected, each)
+    for name in ("raw", "unbounded", "log_bayes_factor"):
+        one, other = getattr(result, name), getattr(expected, name)
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
     assert sum(counted) == 28 * len(chosen.members)
 
@@ -110,7 +109,7 @@ def test_a_join_is_labelled_by_the_mean_of_its_pairs(drawn: CorpusMap) -> None:
 
 def test_at_a_bound_the_score_behind_it_decides(ngrams: Verifier) -> None:
     flat = Calibration(
-        kind="logistic",
+        method="logistic",
         scores=(-1.0, 1.0),
         log_bayes_factors=(-1.0, 1.0),
         lower_bound=-1e-9,
@@ -120,11 +119,11 @@ def test_at_a_bound_the_score_behind_it_decides(ngrams: Verifier) -> None:
     bounded = copy(ngrams)
     bounded.scales = Scales(Scale(calibration=flat))
     free = drawn_of(ngrams, LETTERS)
-    found = drawn_of(bounded, LETTERS)
-    assert np.nanmax(np.abs(found.log10_bayes_factors)) < 1e-8
-    assert found.nearest == free.nearest
-    assert [(j.first, j.second) for j in found.joins] == [(j.first, j.second) for j in free.joins]
-    assert found.bounds == pytest.approx((-1e-9 / np.log(10), 1e-9 / np.log(10)))
+    result = drawn_of(bounded, LETTERS)
+    assert np.nanmax(np.abs(result.log10_bayes_factors)) < 1e-8
+    assert result.nearest == free.nearest
+    assert [(j.first, j.second) for j in result.joins] == [(j.first, j.second) for j in free.joins]
+    assert result.bounds == pytest.approx((-1e-9 / np.log(10), 1e-9 / np.log(10)))
 
 
 def test_nearest_are_the_highest_bayes_factors_and_never_oneself(drawn: CorpusMap) -> None:
@@ -138,7 +137,7 @@ def test_nearest_are_the_highest_bayes_factors_and_never_oneself(drawn: CorpusMa
 
 
 def test_agreement_counts_pairs_of_named_authors(drawn: CorpusMap) -> None:
-    table, names = drawn.log10_bayes_factors, [each.author for each in drawn.documents]
+    table, names = drawn.log10_bayes_factors, [document.author for document in drawn.documents]
     counts = [0, 0, 0, 0]
     for at in range(12):
         for to in range(at):
@@ -168,20 +167,20 @@ def test_points_are_of_centred_levs_of_unit_length() -> None:
             moved = part - middle
             rows.append(moved / np.linalg.norm(moved, axis=1, keepdims=True) / np.sqrt(2))
         expected = np.concatenate(rows, axis=1)
-        found = style_products(parts, given)
-        np.testing.assert_allclose(found, expected @ expected.T, atol=1e-6)
+        result = style_products(parts, given)
+        np.testing.assert_allclose(result, expected @ expected.T, atol=1e-6)
 
 
 def test_principal_components_are_those_of_a_decomposition() -> None:
     rows = np.random.default_rng(0).normal(size=(20, 6)) * [5, 3, 1, 1, 1, 1]
-    found = principal_components(rows @ rows.T)
+    result = principal_components(rows @ rows.T)
     centred = rows - rows.mean(axis=0)
     _, values, directions = np.linalg.svd(centred)
     expected = centred @ directions[:2].T
-    np.testing.assert_allclose(np.abs(found.places), np.abs(expected), atol=1e-9)
-    assert found.shares == pytest.approx(values[:2] ** 2 / (values**2).sum())
+    np.testing.assert_allclose(np.abs(result.places), np.abs(expected), atol=1e-9)
+    assert result.shares == pytest.approx(values[:2] ** 2 / (values**2).sum())
     for axis in (0, 1):  # of either sign the same one, always
-        column = found.places[:, axis]
+        column = result.places[:, axis]
         assert column[np.argmax(np.abs(column))] > 0
 
 
@@ -189,7 +188,7 @@ def test_t_sne_is_drawn_where_scikit_learn_is_installed_and_repeats_by_its_seed(
     pytest.importorskip("sklearn")
     rows = np.random.default_rng(0).normal(size=(30, 6))
     once, again, other = (projections(rows @ rows.T, seed) for seed in (1, 1, 2))
-    assert [each.name for each in once][:2] == ["PCA", "t-SNE"]
+    assert [projection.name for projection in once][:2] == ["PCA", "t-SNE"]
     for one, two in zip(once, again, strict=True):
         np.testing.assert_array_equal(one.places, two.places)
     np.testing.assert_array_equal(once[0].places, other[0].places)
@@ -199,7 +198,7 @@ def test_without_the_extras_there_is_the_pca(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     monkeypatch.setitem(sys.modules, "umap", None)
     rows = np.random.default_rng(0).normal(size=(30, 6))
-    assert [each.name for each in projections(rows @ rows.T, 0)] == ["PCA"]
+    assert [projection.name for projection in projections(rows @ rows.T, 0)] == ["PCA"]
 
 
 def test_umap_is_drawn_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +218,7 @@ def test_umap_is_drawn_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "umap", module)
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     rows = np.random.default_rng(0).normal(size=(12, 6))
-    assert [each.name for each in projections(rows @ rows.T, 7)] == ["PCA", "UMAP"]
+    assert [projection.name for projection in projections(rows @ rows.T, 7)] == ["PCA", "UMAP"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -239,10 +238,10 @@ def test_copies_lie_on_each_other_and_are_remarked_on(ngrams: Verifier) -> None:
     drawn = drawn_of(ngrams, copies)
     np.testing.assert_allclose(drawn.projections[0].places[0], drawn.projections[0].places[1])
     assert {drawn.joins[0].first, drawn.joins[0].second} == {0, 1}
-    (remark,) = [each for each in drawn.remarks if "copies" in each]
+    (remark,) = [remark for remark in drawn.remarks if "copies" in remark]
     assert remark.endswith(f"{LETTERS[0].id} = copy")
     same = drawn_of(ngrams, [LETTERS[0]] * 12)  # nothing but one text
-    assert all(np.isfinite(each.places).all() for each in same.projections)
+    assert all(np.isfinite(projection.places).all() for projection in same.projections)
     assert "and 6 more" in "".join(same.remarks)
     map_page(same)
 
@@ -268,7 +267,9 @@ def test_remarks_say_what_to_beware_of(ngrams: Verifier, monkeypatch: pytest.Mon
         type(ngrams.members[0]), "atypicality", lambda self, levs: levs[:, 0] * 0 + 2
     )
     strange = drawn_of(ngrams, LETTERS[:7])
-    assert any("unlike the training texts" in each and "2 more" in each for each in strange.remarks)
+    assert any(
+        "unlike the training texts" in remark and "2 more" in remark for remark in strange.remarks
+    )
     assert "Unlike the training texts." in map_page(strange)
 
 
@@ -311,8 +312,8 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def nasty(drawn: CorpusMap) -> CorpusMap:
     documents = tuple(
-        replace(each, name=f"{NASTY}{at}", author=f"{NASTY} author {at % 3}" if at % 4 else "")
-        for at, each in enumerate(drawn.documents)
+        replace(document, name=f"{NASTY}{at}", author=f"{NASTY} author {at % 3}" if at % 4 else "")
+        for at, document in enumerate(drawn.documents)
     )
     return replace(
         drawn,
@@ -333,7 +334,7 @@ def test_names_are_shown_and_never_become_markup(nasty: CorpusMap) -> None:
     assert text.count("</script>") == 2
     data = json.loads(page.scripts[0])
     assert not set("<>&") & set(page.scripts[0])
-    assert [each["name"] for each in data["documents"]] == [d.name for d in nasty.documents]
+    assert [document["name"] for document in data["documents"]] == [d.name for d in nasty.documents]
     for document in nasty.documents:
         assert spelt_out(document.name) in page.text
     assert f"Map of {spelt_out(NASTY)}" in page.text
@@ -396,26 +397,34 @@ def test_a_page_is_the_same_each_time(drawn: CorpusMap, ngrams: Verifier) -> Non
     assert map_page(again) == map_page(drawn)
 
 
+def contrast_with_white(color: str) -> float:
+    """The contrast ratio of the web's guidelines: 1 for white, 21 for black."""
+    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    red, green, blue = linear
+    return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+
+
 def test_authors_have_looks_that_differ_and_can_be_read() -> None:
     names = [f"author {number:03}" for number in range(112)]
-    found = markers([*names, "", *names])
-    assert [marker.author for marker in found] == [*names, ""]
-    assert len({(marker.color, marker.path, marker.hollow) for marker in found}) == 113
-    for one, other in pairwise(found):
+    result = markers([*names, "", *names])
+    assert [marker.author for marker in result] == [*names, ""]
+    assert len({(marker.color, marker.path, marker.hollow) for marker in result}) == 113
+    for one, other in pairwise(result):
         assert one.path != other.path
         assert one.color != other.color
-    assert min(contrast_with_white(marker.ink) for marker in found) >= 4.5
+    assert min(contrast_with_white(marker.ink) for marker in result) >= 4.5
     assert contrast_with_white("#FFFFFF") == pytest.approx(1)
     assert contrast_with_white("#000000") == pytest.approx(21)
-    assert not found[-1].known
+    assert not result[-1].known
 
 
 def test_a_short_name_leaves_out_the_author(drawn: CorpusMap) -> None:
     names = ["austen/emma", "austen_emma", "austen_-_emma", "austen", "austen/", "emma"]
     documents = tuple(
-        replace(each, name=name, author="austen")
-        for each, name in zip(drawn.documents, names * 2, strict=True)
+        replace(document, name=name, author="austen")
+        for document, name in zip(drawn.documents, names * 2, strict=True)
     )
     data = json.loads(Page(map_page(replace(drawn, documents=documents))).scripts[0])
-    short = [each["short"] for each in data["documents"]]
+    short = [document["short"] for document in data["documents"]]
     assert short[:6] == ["emma", "emma", "emma", "austen", "austen/", "emma"]

@@ -98,10 +98,10 @@ class Shown:
 
     def lit(self, kind: str) -> set[int]:
         """The documents whose points or leaves are not dimmed."""
-        found = self.page.eval_on_selector_all(
+        result = self.page.eval_on_selector_all(
             f".{kind}", "all => all.map(e => [+e.dataset.document, +e.getAttribute('opacity')])"
         )
-        return {document for document, opacity in found if opacity == 1}
+        return {document for document, opacity in result if opacity == 1}
 
     def until(self, condition: str) -> None:
         """Wait for it; the page's policy forbids Playwright's own way of waiting."""
@@ -151,11 +151,11 @@ def test_every_document_is_a_point_a_leaf_and_a_row(shown: Shown) -> None:
 
 def test_points_are_where_their_places_are(shown: Shown) -> None:
     places = made().projections[0].places
-    found = np.array([shown.at(document) for document in range(24)])
+    result = np.array([shown.at(document) for document in range(24)])
     # Of one scale for both axes; upwards in the map is downwards on the screen.
-    scale = np.ptp(found[:, 0]) / np.ptp(places[:, 0])
-    expected = (places - places[0]) * [scale, -scale] + found[0]
-    np.testing.assert_allclose(found, expected, atol=1.5)
+    scale = np.ptp(result[:, 0]) / np.ptp(places[:, 0])
+    expected = (places - places[0]) * [scale, -scale] + result[0]
+    np.testing.assert_allclose(result, expected, atol=1.5)
 
 
 def test_pointing_at_a_point_shows_it_in_both_pictures(shown: Shown) -> None:

@@ -24,7 +24,7 @@ def table_of(documents: int, seed: int, digits: int = 9) -> np.ndarray:
 def slow_joins(table: np.ndarray, linkage: str) -> list[tuple[set[int], float]]:
     """By the definition: of all pairs of groups, the two that are most alike, again and again."""
     groups = [{at} for at in range(len(table))]
-    found = []
+    result = []
     while len(groups) > 1:
         likeness, one, other = max(
             (float(MEANING[linkage](table[np.ix_(sorted(one), sorted(other))])), at, to)
@@ -32,17 +32,17 @@ def slow_joins(table: np.ndarray, linkage: str) -> list[tuple[set[int], float]]:
             for to, other in enumerate(groups[:at])
         )
         joined = groups[one] | groups[other]
-        groups = [each for at, each in enumerate(groups) if at not in (one, other)] + [joined]
-        found.append((joined, likeness))
-    return found
+        groups = [group for at, group in enumerate(groups) if at not in (one, other)] + [joined]
+        result.append((joined, likeness))
+    return result
 
 
 def members(joins: tuple[Join, ...]) -> list[set[int]]:
     """The documents of each group: first those of one document, then those of each join."""
-    found = [{at} for at in range(len(joins) + 1)]
+    result = [{at} for at in range(len(joins) + 1)]
     for join in joins:
-        found.append(found[join.first] | found[join.second])
-    return found
+        result.append(result[join.first] | result[join.second])
+    return result
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)

@@ -21,15 +21,15 @@ from made_up import (
 )
 
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage, TokenAttention
-from adhominem.render.colours import LEVELS
 from adhominem.render.html import (
     SCRIPT,
     STYLE,
+    Mark,
     explanation_fragment,
     explanation_page,
     heat_map,
 )
-from adhominem.render.html_text import Mark
+from adhominem.render.layout import LEVELS
 from adhominem.verify.verification import Material, PopulationUse, Side
 
 VOID = {"meta", "input"}
@@ -47,7 +47,7 @@ class Page(HTMLParser):
         self.maps: list[str] = []
         self.inline: dict[str, str] = {}
         self._depth: int | None = None  # of the heat map that is being read
-        self.feed(text)
+        self.feed(str(text))
         self.close()
         assert self.open == []
 
@@ -92,10 +92,10 @@ def test_a_heat_map_reads_back_as_the_text(text: ExplainedText) -> None:
 
 
 @given(any_explanations())
-def test_a_fragment_has_each_text_once_and_only_our_own_tags(found: Explanation) -> None:
-    fragment = explanation_fragment(found)
+def test_a_fragment_has_each_text_once_and_only_our_own_tags(result: Explanation) -> None:
+    fragment = explanation_fragment(result)
     page = Page(fragment)
-    by_side = sorted(found.texts, key=lambda text: text.side == "second")
+    by_side = sorted(result.texts, key=lambda text: text.side == "second")
     assert page.maps == [as_read(text.text) for text in by_side]
     for tag, attributes in page.tags:
         assert tag not in ("script", "style", "img", "a", "iframe", "form")
@@ -105,8 +105,8 @@ def test_a_fragment_has_each_text_once_and_only_our_own_tags(found: Explanation)
 
 
 def test_the_tags_of_a_text_are_shown_and_never_become_tags() -> None:
-    found = explanation(f"{BAD} & {BAD}", '"><img src=x onerror=alert(1)>')
-    page = Page(explanation_page(found))
+    result = explanation(f"{BAD} & {BAD}", '"><img src=x onerror=alert(1)>')
+    page = Page(explanation_page(result))
     assert page.maps == [f"{BAD} & {BAD}", '"><img src=x onerror=alert(1)>']
     assert [tag for tag, _ in page.tags].count("script") == 1
     assert not page.all("img")
@@ -172,14 +172,14 @@ def test_the_places_of_ngrams_are_marked_across_tokens_and_over_each_other() -> 
 
 
 def test_every_place_begins_once() -> None:
-    found = explanation()
-    page = Page(explanation_fragment(found))
-    begun = " ".join(each.get("data-from") or "" for each in page.all("mark")).split()
-    for number, ngram in enumerate(found.ngrams):
+    result = explanation()
+    page = Page(explanation_fragment(result))
+    begun = " ".join(mark.get("data-from") or "" for mark in page.all("mark")).split()
+    for number, ngram in enumerate(result.ngrams):
         assert begun.count(str(number)) == len(ngram.places)
-    rows = [each for each in page.all("tr") if "data-ngram" in each]
+    rows = [row for row in page.all("tr") if "data-ngram" in row]
     assert [row["data-ngram"] for row in rows] == ["0", "1", "2"]  # zzz stands nowhere
-    assert len([each for each in page.all("button") if each.get("class") == "gram"]) == 3
+    assert len([button for button in page.all("button") if button.get("class") == "gram"]) == 3
 
 
 def test_the_table_has_channels_in_plain_words_contributions_and_counts() -> None:
@@ -190,18 +190,23 @@ def test_the_table_has_channels_in_plain_words_contributions_and_counts() -> Non
 
 def test_there_are_four_views_and_the_first_is_chosen() -> None:
     buttons = Page(explanation_fragment(explanation())).all("input")
-    assert [each["value"] for each in buttons] == ["attention", "contributions", "ngrams", "plain"]
-    assert ["checked" in each for each in buttons] == [True, False, False, False]
-    assert {each["type"] for each in buttons} == {"radio"}
+    assert [button["value"] for button in buttons] == [
+        "attention",
+        "contributions",
+        "ngrams",
+        "plain",
+    ]
+    assert ["checked" in button for button in buttons] == [True, False, False, False]
+    assert {button["type"] for button in buttons} == {"radio"}
 
 
 def test_without_a_network_there_is_no_attention_and_a_sentence_says_so() -> None:
     page = Page(explanation_fragment(explanation(attention=False, ngrams=())))
-    assert [each["value"] for each in page.all("input")] == ["contributions", "plain"]
+    assert [button["value"] for button in page.all("input")] == ["contributions", "plain"]
     assert "checked" in page.all("input")[0]
     assert "No network looked at these texts: there is no attention to show." in page.plain()
     assert not re.search(
-        r"\b[wt]\d\b", " ".join(each.get("class") or "" for each in page.all("span"))
+        r"\b[wt]\d\b", " ".join(span.get("class") or "" for span in page.all("span"))
     )
     assert not page.all("table")
 
@@ -209,9 +214,9 @@ def test_without_a_network_there_is_no_attention_and_a_sentence_says_so() -> Non
 def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> None:
     page = Page(explanation_page(explanation()))
     policy = next(
-        each["content"] or ""
-        for each in page.all("meta")
-        if each.get("http-equiv") == "Content-Security-Policy"
+        meta["content"] or ""
+        for meta in page.all("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
     )
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules.pop("default-src") == rules.pop("base-uri") == rules.pop("form-action") == "'none'"
@@ -257,8 +262,8 @@ def test_no_probability_is_0_or_1_and_each_has_its_prior_before_the_decision() -
 def test_a_population_several_texts_and_no_warnings() -> None:
     side = Side((Material("a", 1, "0"), Material("b", 2, "1"), Material("c", 3, "2")), 6)
     known = verification(population=PopulationUse(1234, -0.5), warnings=(), first=side)
-    found = replace(explanation(), verification=known)
-    text = Page(explanation_page(found)).plain()
+    result = replace(explanation(), verification=known)
+    text = Page(explanation_page(result)).plain()
     assert "Population of 1,234 texts; without it the log10 Bayes factor would be −0.50." in text
     assert "Comparison of a and 2 more texts and <script>" in text
     assert "Beware" not in text

@@ -54,19 +54,19 @@ class Watched:
 @pytest.fixture
 def watched(browser: Browser, file: Path) -> Iterator[Watched]:
     page = browser.new_page(viewport={"width": 1200, "height": 900})
-    found = Watched(page)
+    result = Watched(page)
     page.goto(file.as_uri())
-    yield found
-    assert found.complaints == []
+    yield result
+    assert result.complaints == []
     assert [
-        url for url in found.asked if not url.endswith(("/report.html", "/style", "/script"))
+        url for url in result.asked if not url.endswith(("/report.html", "/style", "/script"))
     ] == []
     page.close()
 
 
 def background(page: Page, selector: str) -> str:
-    found: Any = page.eval_on_selector(selector, "each => getComputedStyle(each).backgroundColor")
-    return str(found)
+    result: Any = page.eval_on_selector(selector, "each => getComputedStyle(each).backgroundColor")
+    return str(result)
 
 
 def view(page: Page) -> str:
@@ -96,7 +96,7 @@ def test_the_views_are_switched_by_the_keyboard(watched: Watched) -> None:
     assert page.locator("table").is_visible()
     page.keyboard.press("ArrowRight")
     assert view(page) == "plain"
-    assert {background(page, each) for each in (token, passage, mark)} == {none}
+    assert {background(page, selector) for selector in (token, passage, mark)} == {none}
     assert not page.locator("table").is_visible()
 
 
@@ -104,12 +104,12 @@ def test_the_signs_of_contributions_differ_in_more_than_colour(watched: Watched)
     page = watched.page
     page.locator("input[value=contributions]").check()
     for side, stroke, sign in (("same", "solid", '"+"'), ("diff", "dotted", '"−"')):
-        found = page.eval_on_selector(
+        result = page.eval_on_selector(
             f'.heat .passage[class*="{side}"]',
             "each => [getComputedStyle(each).borderBottomStyle,"
             " getComputedStyle(each, '::before').content]",
         )
-        assert found == [stroke, sign]
+        assert result == [stroke, sign]
 
 
 def test_the_weights_are_told_where_the_pointer_is(watched: Watched) -> None:
@@ -188,7 +188,7 @@ def test_without_scripts_attention_is_shown_and_the_switch_works(
 
 def test_a_fragment_works_under_a_policy_without_anything_inline(browser: Browser) -> None:
     page = browser.new_page()
-    found = Watched(page)
+    result = Watched(page)
     body = (
         '<!DOCTYPE html><html lang="en"><head><title>x</title><link rel="stylesheet" href="/style">'
         f'<script src="/script" defer></script></head><body>{explanation_fragment(explanation())}'
@@ -217,7 +217,7 @@ def test_a_fragment_works_under_a_policy_without_anything_inline(browser: Browse
     page.locator("input[value=ngrams]").check()
     page.get_by_role("button", name="old mill").click()
     assert page.locator(".places").is_visible()
-    assert found.complaints == []
+    assert result.complaints == []
     page.close()
 
 

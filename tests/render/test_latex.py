@@ -14,8 +14,8 @@ from made_up import any_explanations, explanation
 
 from adhominem.explain.explanation import Explanation
 from adhominem.harmless import harmless
-from adhominem.render.colours import PASSAGE_COLOURS
 from adhominem.render.latex import latex_heat_map
+from adhominem.render.layout import PASSAGE_COLOURS
 
 COMMAND = re.compile(r"\\([a-zA-Z]+|.)\s?")
 TYPESET = {  # what a command without arguments gives
@@ -37,11 +37,11 @@ TYPESET = {  # what a command without arguments gives
 
 def typeset(source: str) -> str:
     """What a text's source gives, by a small part of TeX's rules."""
-    found: list[str] = []
+    result: list[str] = []
     at = 0
     while at < len(source):
         if source[at] != "\\":
-            found.append({"{": "", "}": "", "~": "\N{NO-BREAK SPACE}"}.get(source[at], source[at]))
+            result.append({"{": "", "}": "", "~": "\N{NO-BREAK SPACE}"}.get(source[at], source[at]))
             at += 1
             continue
         command = COMMAND.match(source, at)
@@ -49,7 +49,7 @@ def typeset(source: str) -> str:
         at = command.end(1)
         name = command[1]
         if name in ("{", "}", "$", "&", "#", "%", "_"):
-            found.append(name)
+            result.append(name)
         elif name in ("passage", "token", "other"):
             first, at = argument(source, at)
             second, at = argument(source, at)
@@ -57,10 +57,10 @@ def typeset(source: str) -> str:
                 assert source[at : at + 2] in ("%\n", "%")  # the last one may be empty
                 at += 2
             else:
-                found.append(typeset(second) if name == "token" else first)
+                result.append(typeset(second) if name == "token" else first)
         else:
-            found.append(TYPESET[name])
-    return "".join(found)
+            result.append(TYPESET[name])
+    return "".join(result)
 
 
 def argument(source: str, at: int) -> tuple[str, int]:
@@ -82,15 +82,15 @@ def texts_of(document: str) -> list[str]:
 
 
 @given(any_explanations())
-def test_all_of_each_text_is_typeset(found: Explanation) -> None:
-    sources = texts_of(latex_heat_map(found))
-    for source, text in zip(sources, found.texts, strict=True):
+def test_all_of_each_text_is_typeset(result: Explanation) -> None:
+    sources = texts_of(latex_heat_map(result))
+    for source, text in zip(sources, result.texts, strict=True):
         assert "".join(typeset(source).split()) == "".join(harmless(text.text).split())
 
 
 @given(any_explanations())
-def test_braces_balance_and_no_line_is_longer_than_tex_reads(found: Explanation) -> None:
-    document = latex_heat_map(found)
+def test_braces_balance_and_no_line_is_longer_than_tex_reads(result: Explanation) -> None:
+    document = latex_heat_map(result)
     braces = re.findall(r"\\.|[{}]", document, re.DOTALL)
     depth = 0
     for brace in braces:
@@ -135,8 +135,8 @@ def test_it_compiles(engine: str, tmp_path: Path) -> None:
         pytest.skip(f"{engine} is not installed")
     odd = "“Žluťoučký” kůň, naïve – 中文 Ωμέγα \u202e🙂 \x1b[0m \\input{secret} \\end{document}\n\n"
     long = "https://example.org/" + "a_b%c" * 60
-    found = explanation(f"{odd}{long} \n\n\n % {{ }} $x$ #1 & ~ ^\n" * 3)
-    (tmp_path / "map.tex").write_text(latex_heat_map(found), "utf-8")
+    result = explanation(f"{odd}{long} \n\n\n % {{ }} $x$ #1 & ~ ^\n" * 3)
+    (tmp_path / "map.tex").write_text(latex_heat_map(result), "utf-8")
     done = subprocess.run(
         [engine, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "map.tex"],
         cwd=tmp_path,

@@ -12,7 +12,7 @@ from made_up import FIRST, explanation
 
 from adhominem.errors import MissingExtraError
 from adhominem.render import png as png_module
-from adhominem.render.colours import PASSAGE_COLOURS, TOKEN_COLOURS
+from adhominem.render.layout import PASSAGE_COLOURS, TOKEN_COLOURS
 from adhominem.render.png import png_heat_map
 
 pytest.importorskip("matplotlib")
@@ -25,10 +25,10 @@ def size_of(path: Path) -> tuple[int, int]:
     return width, height
 
 
-def sheet_of(found: png_module.Explanation) -> png_module._Sheet:
+def sheet_of(result: png_module.Explanation) -> png_module._Sheet:
     with png_module.house_style():
         sheet = png_module._Sheet()
-        png_module._draw(found, sheet)
+        png_module._draw(result, sheet)
     return sheet
 
 
@@ -50,8 +50,8 @@ def test_letters_that_the_font_lacks_and_formulas_are_no_trouble(tmp_path: Path)
 
 
 def test_the_words_of_a_text_stand_on_their_colours() -> None:
-    found = explanation("one two three four", "five", tokens=4)
-    sheet = sheet_of(found)
+    result = explanation("one two three four", "five", tokens=4)
+    sheet = sheet_of(result)
     written = [text for _, _, text, *_ in sheet.texts]
     words = ["one", "two", "three", "four"]
     assert [word for word in written if word in words] == words
@@ -65,11 +65,11 @@ def test_the_words_of_a_text_stand_on_their_colours() -> None:
 
 
 def test_of_long_texts_the_beginnings_are_shown_and_a_note_says_how_much(tmp_path: Path) -> None:
-    found = explanation(FIRST * 200, "short")
-    written = [text for _, _, text, *_ in sheet_of(found).texts]
+    result = explanation(FIRST * 200, "short")
+    written = [text for _, _, text, *_ in sheet_of(result).texts]
     assert any(re.match(r"Shown are 159 of \d,\d\d\d lines", text) for text in written)
     assert "short" in written
-    png_heat_map(found, tmp_path / "map.png")
+    png_heat_map(result, tmp_path / "map.png")
     assert size_of(tmp_path / "map.png")[1] < 7000
 
 

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from adhominem.explain.explanation import Explanation, Passage, TokenAttention
 from adhominem.harmless import harmless
-from adhominem.render.colours import TOKEN_COLOURS, rgb
+from adhominem.render.layout import TOKEN_COLOURS
 from adhominem.render.terminal import Colours, terminal_colours, terminal_heat_map
 
 CODE = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,9 +28,11 @@ def text_lines(shown: str) -> list[str]:
 
 
 @given(any_explanations(), st.sampled_from(["truecolor", "256"]), st.integers(0, 90))
-def test_without_its_codes_it_is_the_text(found: Explanation, colours: Colours, width: int) -> None:
-    shown = terminal_heat_map(found, colours, width)
-    whole = "".join("".join(harmless(text.text).split()) for text in found.texts)
+def test_without_its_codes_it_is_the_text(
+    result: Explanation, colours: Colours, width: int
+) -> None:
+    shown = terminal_heat_map(result, colours, width)
+    whole = "".join("".join(harmless(text.text).split()) for text in result.texts)
     assert "".join("".join(text_lines(shown)).split()) == whole
     for line in shown.split("\n"):
         if line.startswith("\x1b[38"):
@@ -38,17 +40,17 @@ def test_without_its_codes_it_is_the_text(found: Explanation, colours: Colours, 
 
 
 @given(any_explanations(), st.sampled_from(get_args(Colours)))
-def test_no_command_but_colours_reaches_the_terminal(found: Explanation, colours: Colours) -> None:
-    shown = CODE.sub("", terminal_heat_map(found, colours, 60))
+def test_no_command_but_colours_reaches_the_terminal(result: Explanation, colours: Colours) -> None:
+    shown = CODE.sub("", terminal_heat_map(result, colours, 60))
     assert not {letter for letter in shown if unicodedata.category(letter) in ("Cc", "Cs")} - {"\n"}
     if colours == "none":
-        assert "\x1b" not in terminal_heat_map(found, colours, 60)
+        assert "\x1b" not in terminal_heat_map(result, colours, 60)
 
 
 def test_a_text_cannot_colour_itself_nor_clear_the_screen() -> None:
-    found = explanation("a \x1b[2J\x1b]0;title\x07 b \x9b31m c", "d", version="\x1b[1m")
-    found = replace(found, texts=(replace(found.texts[0], name="\x1b[5m"), *found.texts[1:]))
-    shown = terminal_heat_map(found, "truecolor", 80)
+    result = explanation("a \x1b[2J\x1b]0;title\x07 b \x9b31m c", "d", version="\x1b[1m")
+    result = replace(result, texts=(replace(result.texts[0], name="\x1b[5m"), *result.texts[1:]))
+    shown = terminal_heat_map(result, "truecolor", 80)
     assert "␛[2J" in CODE.sub("", shown)
     assert "first side: ␛[5m" in shown
     assert "\x1b[2J" not in shown
@@ -59,12 +61,10 @@ def test_tokens_have_the_colour_of_their_level() -> None:
     tokens = (TokenAttention(0, 3, 0.1), TokenAttention(4, 7, 0.9))
     text = replace(explained("first", "x", "low top"), passages=(Passage(0, 7, 0.2, 1.0, tokens),))
     shown = terminal_heat_map(Explanation(verification(), (text,), ()), "truecolor", 80)
-    red, green, blue = rgb(TOKEN_COLOURS[3])  # twice an even share, nearly
-    assert f"\x1b[48;2;{red};{green};{blue}mtop" in shown
+    red, green, blue = bytes.fromhex(TOKEN_COLOURS[3][1:])  # twice an even share, nearly
+    assert f";48;2;{red};{green};{blue}mtop" in shown
     assert "+0.087" in shown
-    assert "\x1b[48;5;224mtop" in terminal_heat_map(
-        Explanation(verification(), (text,), ()), "256", 80
-    )
+    assert ";48;5;224mtop" in terminal_heat_map(Explanation(verification(), (text,), ()), "256", 80)
 
 
 def test_without_colours_bars_and_brackets_say_it() -> None:

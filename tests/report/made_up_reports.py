@@ -9,7 +9,6 @@ import made_up
 import numpy as np
 
 from adhominem.models.calibration import Validation
-from adhominem.report.blocks import Block, Bullets, Facts, Figure, Paragraph, Table
 from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
 from adhominem.report.report import (
     Report,
@@ -18,7 +17,7 @@ from adhominem.report.report import (
     ReportedText,
     Settings,
 )
-from adhominem.report.words import head, sections
+from adhominem.report.words import elements, sections
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness
@@ -50,7 +49,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
     probability = None
     if prior is not None:
         probability = float(probability_same_author(log10 * LOG_10, prior))
-    found = Report(
+    made = Report(
         case="Crown v. Nobody",
         examiner="Dr. A. Example",
         date="2026-05-31",
@@ -73,7 +72,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
         likeness=Likeness({"letters": 0.8, "blogs": 0.2}, 0.7),
         validation=validation_facts(pairs, "with a population", log10 * LOG_10),
         calibration=CalibrationFacts(
-            kind="logistic",
+            method="logistic",
             sets=("letters", "blogs"),
             pairs=2_078,
             same_author=1_039,
@@ -93,7 +92,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
         explanation=made_up.explanation(),
         like=pairs,
     )
-    return replace(found, **changes)
+    return replace(made, **changes)
 
 
 def bare(log10: float = 1.23, **changes: Any) -> Report:
@@ -140,25 +139,16 @@ ALL = {
 
 def said(report: Report) -> list[str]:
     """Every sentence of a report but those of the heat maps."""
-    found = list(_said(head(report)))
-    for section in sections(report):
-        found.append(section.title)
-        for block in section.blocks:
-            found += _said(block)
-    return found
-
-
-def _said(block: Block) -> list[str]:
-    match block:
-        case Paragraph():
-            return [block.text]
-        case Bullets():
-            return [block.title, *block.items]
-        case Facts():
-            return [f"{name}: {fact}" for name, fact in block.rows]
-        case Table():
-            return [block.caption, *block.heads, *(cell for row in block.rows for cell in row)]
-        case Figure():
-            return [block.caption, block.drawing.told]
-        case _:
-            return []
+    sentences = []
+    for section in elements(sections(report)):
+        for element in section.iter():
+            text = " ".join("".join(element.itertext()).split())
+            if element.tag == "dt":
+                sentences.append(f"{text}: ")
+            elif element.tag == "dd":
+                sentences[-1] += text
+            elif element.tag in ("h1", "h2", "h3", "p", "li", "caption", "th", "td", "figcaption"):
+                sentences.append(text)
+            elif element.tag == "svg":
+                sentences.append(element.attrib["aria-label"])
+    return sentences

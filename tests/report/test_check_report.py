@@ -64,20 +64,20 @@ def case(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Worke
         (place / "second" / f"{number}.txt").write_text(words, "utf-8")
     for number, row in enumerate(made_up_rows(7, 1, "p")):
         (place / "others" / f"{number}.txt").write_text(row["text"], "utf-8")
-    found = Worked(
+    result = Worked(
         place, model, place / "report.html", place / "first.txt", place / "second", place / "others"
     )
     done = CliRunner().invoke(
         main,
         [
-            *("report", str(found.first), str(found.second), "-o", str(found.page)),
-            *("--population", str(found.others), "--model", str(model), "--draws", "20"),
+            *("report", str(result.first), str(result.second), "-o", str(result.page)),
+            *("--population", str(result.others), "--model", str(model), "--draws", "20"),
             *("--seed", "3", "--prior", "0.2", "--topic-second", "ships", "--case", "7"),
             *("--date", "2026-05-31"),
         ],
     )
     assert done.exit_code == 0, done.output
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ Plain = tuple[Verifier, list[Exhibit], list[Exhibit], Path]
 
 
 def what(differences: list[Difference]) -> set[str]:
-    return {each.what for each in differences}
+    return {difference.what for difference in differences}
 
 
 def test_the_same_texts_model_and_population_give_the_same_report(case: Worked) -> None:
@@ -128,7 +128,7 @@ def test_a_file_and_its_copy_keep_their_own_names(
         verifier, [*first, copy], second, draws=20, date="2026-05-31", model=case.model
     )
     assert [text.name for text in made.first] == [first[0].document.id, "copy.txt"]
-    assert "repeated_text" in [each.code for each in made.warnings]
+    assert "repeated_text" in [caution.code for caution in made.warnings]
     (page := tmp_path / "copies.html").write_text(report_page(made), "utf-8")
     for given in ([*first, copy], [copy, *first]):
         assert check_report(page, given, second, verifier=verifier, model=case.model) == []
@@ -164,9 +164,9 @@ def test_what_a_page_says_does_not_command_the_terminal(
         data["first"][0]["words"] += 1
 
     page = tampered(plain[3], change, tmp_path / "report.html")
-    found = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
-    assert {"verbal"} < what(found)
-    assert "\x1b" not in " ".join(map(str, found))
+    result = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    assert {"verbal"} < what(result)
+    assert "\x1b" not in " ".join(map(str, result))
 
 
 @pytest.mark.parametrize("name", ["words", "tokens"])
@@ -177,8 +177,8 @@ def test_a_changed_length_of_a_text_is_found(
         data["first"][0][name] += 10_000
 
     page = tampered(plain[3], change, tmp_path / "report.html")
-    found = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
-    assert any(each.what.startswith(f"{name} of ") for each in found)
+    result = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    assert any(ngram.what.startswith(f"{name} of ") for ngram in result)
 
 
 def test_a_number_beyond_all_numbers_is_damage(case: Worked, tmp_path: Path) -> None:
@@ -216,8 +216,8 @@ def test_a_changed_number_is_found(
         assert done.exit_code == 1
         assert done.stdout.startswith(f"{expected}: the report has +0.9990")
         return
-    found = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
-    assert expected in what(found)
+    result = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    assert expected in what(result)
 
 
 def test_an_interval_and_a_population_that_were_changed_are_found(
@@ -231,14 +231,14 @@ def test_an_interval_and_a_population_that_were_changed_are_found(
 
     page = tampered(case.page, change, tmp_path / "report.html")
     told = json.loads(case.run("--json", page=page).stdout)
-    found = {each["what"] for each in told["differences"]}
+    result = {difference["what"] for difference in told["differences"]}
     assert not told["same"]
     assert {
         "lower end of the interval",
         "texts of the population",
         "log10 Bayes factor without the population",
-    } <= found
-    assert any(each.startswith("SHA-256 of the population") for each in found)
+    } <= result
+    assert any(ngram.startswith("SHA-256 of the population") for ngram in result)
 
 
 def test_the_last_digits_of_another_machine_do_not_count(
@@ -272,11 +272,11 @@ def test_a_page_that_says_other_than_its_data_is_found(
     ):
         changed = text.replace(old, new, -1 if old == "\n" else 1)
         page.write_bytes(changed.encode())
-        found = check_report(page, first, second, verifier=verifier, model=case.model)
-        assert what(found) == ({expected} if expected else set()), old
+        result = check_report(page, first, second, verifier=verifier, model=case.model)
+        assert what(result) == ({expected} if expected else set()), old
         if "do give" in new:
-            assert "do give" in found[0].reported
-            assert "do give" not in found[0].found
+            assert "do give" in result[0].reported
+            assert "do give" not in result[0].found
 
 
 def test_a_changed_text_is_found_by_its_hash_and_by_what_comes_of_it(
@@ -285,12 +285,12 @@ def test_a_changed_text_is_found_by_its_hash_and_by_what_comes_of_it(
     verifier, (first,), second, page = plain
     text = f"{first.document.text} ; ; ; ; that that that that that that"
     other = Exhibit.of(replace(first.document, text=text), "first")
-    found = check_report(page, other, second, verifier=verifier, model=case.model)
-    (about,) = (each for each in found if each.what == "text of the first side")
+    result = check_report(page, other, second, verifier=verifier, model=case.model)
+    (about,) = (ngram for ngram in result if ngram.what == "text of the first side")
     assert first.sha256 in about.reported
     assert other.sha256 in about.found
     fewer = check_report(page, first, second[:1], verifier=verifier, model=case.model)
-    (about,) = (each for each in fewer if each.what.startswith("text of"))
+    (about,) = (difference for difference in fewer if difference.what.startswith("text of"))
     assert about.what == "text of the second side"
     assert about.found == "none"
     assert second[1].sha256 in about.reported
@@ -301,8 +301,8 @@ def test_a_text_may_be_renamed_and_the_order_of_a_side_does_not_matter(
 ) -> None:
     verifier, (first,), second, page = plain
     renamed = replace(first, document=replace(first.document, id="elsewhere.txt"))
-    found = check_report(page, renamed, second[::-1], verifier=verifier, model=case.model)
-    assert found == []
+    result = check_report(page, renamed, second[::-1], verifier=verifier, model=case.model)
+    assert result == []
 
 
 def test_words_that_were_changed_together_with_the_scale_are_found(
@@ -311,35 +311,39 @@ def test_words_that_were_changed_together_with_the_scale_are_found(
     verifier, first, second, page = plain
     reported, _ = report_in_page(page)
     words = VerbalScale(reported.settings.scale).words(reported.log10_bayes_factor)
-    own = tmp_path / "own.html"
-    own.write_text(page.read_text("utf-8").replace(words, "tremendous support"), "utf-8")
-    assert "tremendous support" in report_in_page(own)[0].verbal
-    found = check_report(own, first, second, verifier=verifier, model=case.model)
-    assert what(found) == {"verbal scale", "verbal"}
-    assert "tremendous support" in found[0].reported
-    assert "tremendous support" not in found[0].found
+    page_with_scale = tmp_path / "own.html"
+    page_with_scale.write_text(
+        page.read_text("utf-8").replace(words, "tremendous support"), "utf-8"
+    )
+    assert "tremendous support" in report_in_page(page_with_scale)[0].verbal
+    result = check_report(page_with_scale, first, second, verifier=verifier, model=case.model)
+    assert what(result) == {"verbal scale", "verbal"}
+    assert "tremendous support" in result[0].reported
+    assert "tremendous support" not in result[0].found
 
 
 def test_a_verbal_scale_of_the_reports_own_must_be_given(case: Worked, tmp_path: Path) -> None:
-    own, scale, other = (tmp_path / name for name in ("own.html", "scale.json", "other.json"))
+    page_with_scale, scale, other = (
+        tmp_path / name for name in ("own.html", "scale.json", "other.json")
+    )
     scale.write_text('[[0, "no support to speak of"], [0.001, "tremendous support"]]', "utf-8")
     other.write_text('[[0, "no support to speak of"], [0.001, "some support"]]', "utf-8")
     sides = (case.first, case.second, "--model", case.model, "--population", case.others)
-    made = ("report", *sides, "-o", own, "--draws", "20", "--scale", scale)
+    made = ("report", *sides, "-o", page_with_scale, "--draws", "20", "--scale", scale)
     done = CliRunner().invoke(main, [*map(str, made)])
     assert done.exit_code == 0, done.output
-    assert "--population POPULATION --scale SCALE" in own.read_text("utf-8")
+    assert "--population POPULATION --scale SCALE" in page_with_scale.read_text("utf-8")
     assert "--scale" not in case.page.read_text("utf-8")
-    done = case.run(page=own)
+    done = case.run(page=page_with_scale)
     assert done.exit_code == 1
     assert done.stdout.startswith("verbal scale: the report has")
     assert "a verbal scale of its own" in done.stdout
     assert "by --scale" in done.stdout
-    told = json.loads(case.run("--json", page=own).stdout)
+    told = json.loads(case.run("--json", page=page_with_scale).stdout)
     assert (told["same"], told["own_scale"]) == (False, True)
-    assert case.run("--scale", other, page=own).exit_code == 1
+    assert case.run("--scale", other, page=page_with_scale).exit_code == 1
     assert case.run("--scale", scale).exit_code == 1  # which the report was not made with
-    done = case.run("--scale", scale, page=own)
+    done = case.run("--scale", scale, page=page_with_scale)
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("The same")
     assert "not the one of AdHominem" in done.stdout
@@ -356,11 +360,11 @@ def test_a_population_that_is_missing_or_another_is_found(
     case: Worked, plain: Plain, tmp_path: Path
 ) -> None:
     verifier, first, second, page = plain
-    found = check_report(case.page, first, second, verifier=verifier, model=case.model)
-    (about,) = (each for each in found if each.what == "population")
+    result = check_report(case.page, first, second, verifier=verifier, model=case.model)
+    (about,) = (ngram for ngram in result if ngram.what == "population")
     assert about.found == "none"
     assert "texts 7" in about.reported
-    assert found[0] is about  # the cause comes first
+    assert result[0] is about  # the cause comes first
     others = tmp_path / "others"
     copytree(case.others, others)
     (others / "0.txt").write_text("It was he and that was that, for it is a he.", "utf-8")
@@ -388,8 +392,8 @@ def test_the_model_is_the_one_that_the_report_names(
 
 def test_topics_are_those_of_the_report(case: Worked) -> None:
     reported, _ = report_in_page(case.page)
-    assert [each.topic for each in reported.second] == ["ships", "ships"]
-    assert [each.topic for each in reported.first] == [""]
+    assert [text.topic for text in reported.second] == ["ships", "ships"]
+    assert [text.topic for text in reported.first] == [""]
     assert case.run().exit_code == 0  # where none is given
 
 

@@ -83,16 +83,20 @@ def made_with_population(verifier: Verifier, folder: Path, population: Populatio
 def test_the_numbers_are_those_of_verify_explain_and_the_bootstrap(
     made: Report, verifier: Verifier
 ) -> None:
-    found = verifier.verify(FIRST, SECOND)
-    assert made.log10_bayes_factor == found.log10_bayes_factor
-    assert made.verbal == found.verbal
-    assert made.warnings == found.warnings
-    assert made.likeness == found.likeness
+    result = verifier.verify(FIRST, SECOND)
+    assert made.log10_bayes_factor == result.log10_bayes_factor
+    assert made.verbal == result.verbal
+    assert made.warnings == result.warnings
+    assert made.likeness == result.likeness
     assert (made.model, made.model_sha256) == (verifier.name, verifier.sha256)
     assert made.explanation == explain_texts(verifier, FIRST, SECOND)
-    assert [each.sha256 for each in made.second] == [each.sha256 for each in found.second.documents]
-    assert [each.words for each in made.second] == [len(text.split()) for text in SECOND]
-    assert [each.tokens for each in made.second] == [each.tokens for each in found.second.documents]
+    assert [text.sha256 for text in made.second] == [
+        document.sha256 for document in result.second.documents
+    ]
+    assert [text.words for text in made.second] == [len(text.split()) for text in SECOND]
+    assert [text.tokens for text in made.second] == [
+        document.tokens for document in result.second.documents
+    ]
 
 
 def test_the_interval_is_in_base_10_and_no_wider_than_the_calibration(
@@ -135,26 +139,26 @@ def test_the_calibration_is_told_of_with_what_it_was_fitted_to(
     made: Report, made_with_population: Report, folder: Path
 ) -> None:
     data = json.loads((folder / "calibration.json").read_text("utf-8"))
-    for each, mode in ((made, "alone"), (made_with_population, "population")):
-        told, found = data[mode], each.calibration
-        assert found is not None
-        assert found.sets == ("notes",)
-        assert found.authors == told["authors"] == 40
-        assert found.same_author == told["same_author"]
-        assert found.cllr_before == pytest.approx(told["before"]["cllr"])
-        assert found.cllr_after == pytest.approx(told["after"]["cllr"])
-        assert found.lower_bound == pytest.approx(told["calibration"]["lower_bound"] / LOG_10)
+    for reported, mode in ((made, "alone"), (made_with_population, "population")):
+        told, result = data[mode], reported.calibration
+        assert result is not None
+        assert result.sets == ("notes",)
+        assert result.authors == told["authors"] == 40
+        assert result.same_author == told["same_author"]
+        assert result.cllr_before == pytest.approx(told["before"]["cllr"])
+        assert result.cllr_after == pytest.approx(told["after"]["cllr"])
+        assert result.lower_bound == pytest.approx(told["calibration"]["lower_bound"] / LOG_10)
 
 
 def test_the_population_is_told_of_with_its_digest_and_what_it_did(
     made_with_population: Report, population: Population, verifier: Verifier
 ) -> None:
-    found = made_with_population.population
-    assert found is not None
-    assert (found.source, found.texts) == ("ten others", 10)
-    assert found.sha256 == population.sha256
+    result = made_with_population.population
+    assert result is not None
+    assert (result.source, result.texts) == ("ten others", 10)
+    assert result.sha256 == population.sha256
     without = verifier.verify(FIRST, SECOND).log10_bayes_factor
-    assert found.log10_bayes_factor_without == pytest.approx(without)
+    assert result.log10_bayes_factor_without == pytest.approx(without)
     assert made_with_population.prior_same_author == 0.2
     assert made_with_population.probability_same_author == pytest.approx(
         verifier.verify(
@@ -168,7 +172,7 @@ def test_the_digest_of_a_population_is_of_its_mean_and_its_number() -> None:
     assert Population(9, mean).sha256 == Population(9, mean.copy()).sha256
     other = mean.copy()
     other[2] = np.nextafter(other[2], 9)
-    digests = {each.sha256 for each in (Population(9, mean), Population(8, mean))}
+    digests = {other.sha256 for other in (Population(9, mean), Population(8, mean))}
     assert len(digests | {Population(9, other).sha256}) == 3
 
 
@@ -176,9 +180,9 @@ def test_the_digest_of_a_population_is_of_its_mean_and_its_number() -> None:
 
 
 def test_where_a_result_falls_is_counted_as_one_would_by_hand(made: Report, folder: Path) -> None:
-    whole, found, like = read_validation(folder), made.validation, made.like
+    whole, result_, like = read_validation(folder), made.validation, made.like
     assert whole is not None
-    assert found is not None
+    assert result_ is not None
     assert like is not None
     same_at_least = same_at_most = different_at_least = different_at_most = 0
     result = float(np.float32(made.log10_bayes_factor * LOG_10))
@@ -187,27 +191,27 @@ def test_where_a_result_falls_is_counted_as_one_would_by_hand(made: Report, fold
         same_at_most += same and value <= result
         different_at_least += not same and value >= result
         different_at_most += not same and value <= result
-    assert (found.same_at_least, found.same_at_most) == (same_at_least, same_at_most)
-    assert (found.different_at_least, found.different_at_most) == (
+    assert (result_.same_at_least, result_.same_at_most) == (same_at_least, same_at_most)
+    assert (result_.different_at_least, result_.different_at_most) == (
         different_at_least,
         different_at_most,
     )
-    assert found.same_author + found.different_authors == len(like) <= len(whole)
+    assert result_.same_author + result_.different_authors == len(like) <= len(whole)
     expected = cllr(like.log_bayes_factor.astype(np.float64), like.same_author)
-    assert found.cllr == pytest.approx(expected)
-    assert "without a population" in found.condition
+    assert result_.cllr == pytest.approx(expected)
+    assert "without a population" in result_.condition
 
 
 @given(st.integers(0, 399))
 def test_a_result_equals_the_pair_that_has_the_same_value(at: int) -> None:
     pairs = validation()
     log10 = float(pairs.log_bayes_factor[at]) / LOG_10  # as a report has it
-    found = validation_facts(pairs, "", log10 * LOG_10)
-    both = found.same_at_least + found.same_at_most + found.different_at_least
-    assert both + found.different_at_most > len(pairs)
+    result = validation_facts(pairs, "", log10 * LOG_10)
+    both = result.same_at_least + result.same_at_most + result.different_at_least
+    assert both + result.different_at_most > len(pairs)
 
 
-def kinds(pairs: Validation, **changes: Any) -> Validation:
+def pairs_with(pairs: Validation, **changes: Any) -> Validation:
     return replace(pairs, genres=("letters", "blogs"), **changes)
 
 
@@ -215,30 +219,30 @@ def kinds(pairs: Validation, **changes: Any) -> Validation:
     ("likeness", "condition"),
     [
         (None, "without a population, of"),
-        (Likeness({"blogs": 0.9, "letters": 0.1}, 0.5), "of the kind “blogs”"),
-        (Likeness({"blogs": 1.0}, 0.5, {"blogs": "web “blogs”"}), "of the kind “web “blogs””"),
+        (Likeness({"blogs": 0.9, "letters": 0.1}, 0.5), "of the genre “blogs”"),
+        (Likeness({"blogs": 1.0}, 0.5, {"blogs": "web “blogs”"}), "of the genre “web “blogs””"),
         (Likeness({"blogs": 0.4, "letters": 0.35, "x": 0.25}, 0.5), "without a population, of"),
         (Likeness({"blogs": 0.9, "letters": 0.1}, 1.5), "as if the model did not know"),
         (Likeness({"elsewhere": 1.0}, 0.5), "without a population, of"),
     ],
 )
-def test_the_format_of_text_is_what_the_texts_are_mostly_like(
+def test_the_genre_is_what_the_texts_are_mostly_like(
     likeness: Likeness | None, condition: str
 ) -> None:
     size = 1_600
-    pairs = kinds(
+    pairs = pairs_with(
         validation(size),
-        kind=(np.arange(size) % 4 // 2).astype(np.int32),
+        genre=(np.arange(size) % 4 // 2).astype(np.int32),
         known=np.arange(size) % 8 < 4,
     )
-    found = like_pairs(pairs, 400, likeness, population=False)
-    assert found is not None
-    assert condition in found[1]
-    assert found[0].known.all() == (likeness is None or likeness.atypicality <= 1)
+    result = like_pairs(pairs, 400, likeness, population=False)
+    assert result is not None
+    assert condition in result[1]
+    assert result[0].known.all() == (likeness is None or likeness.atypicality <= 1)
     if "“blogs”" in condition:
-        assert (found[0].kind == 1).all()
+        assert (result[0].genre == 1).all()
     elif "did not know" not in condition:
-        assert set(found[0].kind.tolist()) == {0, 1}
+        assert set(result[0].genre.tolist()) == {0, 1}
 
 
 def test_pairs_of_one_class_are_no_validation() -> None:
@@ -291,19 +295,19 @@ def test_the_folder_must_hold_the_model_that_compares(
         make_report(verifier, FIRST, SECOND, model="nowhere")
     assert files_of(verifier, None) is None  # it is not found by its name alone
     monkeypatch.chdir(folder.parent)
-    found = files_of(verifier, None)
-    assert found is not None
-    assert found.folder == Path("small")
+    result = files_of(verifier, None)
+    assert result is not None
+    assert result.folder == Path("small")
     assert files_of(Verifier([small_run.model]), None) is None
 
 
 # its form
 
 
-@pytest.mark.parametrize("each", ALL.values(), ids=ALL)
-def test_a_report_as_json_reads_back_as_it_was_without_the_texts(each: Report) -> None:
-    told = json.dumps(each.to_json(), allow_nan=False)
-    assert Report.from_json(json.loads(told)) == replace(each, explanation=None, like=None)
+@pytest.mark.parametrize("made", ALL.values(), ids=ALL)
+def test_a_report_as_json_reads_back_as_it_was_without_the_texts(made: Report) -> None:
+    told = json.dumps(made.to_json(), allow_nan=False)
+    assert Report.from_json(json.loads(told)) == replace(made, explanation=None, like=None)
     assert "don't think" not in told
 
 
@@ -392,7 +396,7 @@ def test_files_have_dates_and_other_texts_have_none(verifier: Verifier, tmp_path
     dates = file_dates([*first, *exhibits_of(Document(text="x", id="nowhere.txt"), "")])
     assert dates == {str(path): "1970-01-02 00:00 UTC"}
     made = make_report(verifier, first, SECOND, draws=DRAWS, modified=dates)
-    assert [each.modified for each in (*made.first, *made.second)] == [*dates.values(), "", ""]
+    assert [text.modified for text in (*made.first, *made.second)] == [*dates.values(), "", ""]
 
 
 # the command

@@ -70,9 +70,9 @@ def read(page: str) -> Reader:
     return reader
 
 
-@pytest.mark.parametrize("each", ALL.values(), ids=ALL)
-def test_the_page_asks_for_nothing_and_lets_only_its_own_script_run(each: Report) -> None:
-    page = report_page(each)
+@pytest.mark.parametrize("made", ALL.values(), ids=ALL)
+def test_the_page_asks_for_nothing_and_lets_only_its_own_script_run(made: Report) -> None:
+    page = report_page(made)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     assert "default-src 'none'" in policy
     for name, inline in (
@@ -82,25 +82,25 @@ def test_the_page_asks_for_nothing_and_lets_only_its_own_script_run(each: Report
         (inner,) = inline
         digest = base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()
         assert f"{name}-src 'sha256-{digest}'" in policy
-    found = read(page)
-    names = {name for name, _ in found.attributes}
+    result = read(page)
+    names = {name for name, _ in result.attributes}
     assert not names & {"src", "href", "style", "srcset", "action", "data", "background"}
     assert not any(name.startswith("on") for name in names)
     assert not re.search(r"@import|url\(", page)
 
 
-@pytest.mark.parametrize("each", ALL.values(), ids=ALL)
-def test_the_page_holds_its_data(each: Report, tmp_path: Path) -> None:
+@pytest.mark.parametrize("made", ALL.values(), ids=ALL)
+def test_the_page_holds_its_data(made: Report, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    path.write_text(report_page(each), "utf-8")
-    found, page = report_in_page(path)
-    assert found.to_json() == each.to_json()
+    path.write_text(report_page(made), "utf-8")
+    result, page = report_in_page(path)
+    assert result.to_json() == made.to_json()
     assert page == path.read_text("utf-8")
-    assert json.loads(read(page).data) == each.to_json()
+    assert json.loads(read(page).data) == made.to_json()
 
 
-def tags_of(each: Report) -> list[str]:
-    return read(report_page(each)).tags
+def tags_of(made: Report) -> list[str]:
+    return read(report_page(made)).tags
 
 
 @given(anything, anything, anything, anything, anything)
@@ -120,10 +120,10 @@ def test_whatever_things_are_called_the_page_keeps_its_shape_and_says_it(
         explanation=None,
     )
     page = report_page(given)
-    found = read(page)
-    assert found.tags == tags_of(usual)
-    assert spelt_out(given.case) in found.words
-    assert json.loads(found.data) == given.to_json()
+    result = read(page)
+    assert result.tags == tags_of(usual)
+    assert spelt_out(given.case) in result.words
+    assert json.loads(result.data) == given.to_json()
     assert page.count("</script>") == 2
 
 
@@ -135,9 +135,9 @@ def as_population(usual: Report, source: str) -> ReportedPopulation:
 @given(made_up.any_explanations())
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_stands_in_the_page_as_it_is(explanation: object) -> None:
-    found = read(report_page(report(explanation=explanation)))
-    assert found.tags.count("script") == 2
-    assert found.tags.count("section") >= 11
+    result = read(report_page(report(explanation=explanation)))
+    assert result.tags.count("script") == 2
+    assert result.tags.count("section") >= 11
 
 
 def test_the_data_of_a_page_hold_no_character_of_markup() -> None:
@@ -197,12 +197,12 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-@pytest.mark.parametrize("each", [report(), bare()], ids=["full", "bare"])
+@pytest.mark.parametrize("made", [report(), bare()], ids=["full", "bare"])
 def test_a_browser_has_nothing_to_ask_for_or_to_complain_of(
-    browser: Browser, each: Report, width: int, tmp_path: Path
+    browser: Browser, made: Report, width: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
-    path.write_text(report_page(each), "utf-8")
+    path.write_text(report_page(made), "utf-8")
     page = browser.new_page(viewport={"width": width, "height": 800})
     asked: list[str] = []
     complaints: list[str] = []
@@ -231,12 +231,12 @@ def test_it_prints_on_a4_with_page_numbers_and_without_the_switch(
     page.pdf(path=tmp_path / "printed.pdf", prefer_css_page_size=True)
     page.emulate_media(media="print")
     for name, shown in (("contributions", "block"), ("attention", "none"), ("ngrams", "none")):
-        found = f"getComputedStyle(document.querySelector('.how.{name}')).display"
-        assert page.evaluate(found) == shown  # on paper, whatever is chosen on the screen
+        result = f"getComputedStyle(document.querySelector('.how.{name}')).display"
+        assert page.evaluate(result) == shown  # on paper, whatever is chosen on the screen
     page.close()
     printed = pypdf.PdfReader(tmp_path / "printed.pdf")
-    assert [round(float(each)) for each in printed.pages[0].mediabox[2:]] == [595, 842]
-    texts = [each.extract_text() for each in printed.pages]
+    assert [round(float(length)) for length in printed.pages[0].mediabox[2:]] == [595, 842]
+    texts = [page_.extract_text() for page_ in printed.pages]
     assert f"Page 1 of {len(texts)}" in texts[0]
     assert f"Page {len(texts)} of {len(texts)}" in texts[-1]
     assert "Plain" not in " ".join(texts)

@@ -13,7 +13,7 @@ from made_up_reports import ALL, bare, report, said, silent
 from adhominem.render.summary import in_numbers, times
 from adhominem.report.html import report_page
 from adhominem.report.report import Report
-from adhominem.report.words import sections
+from adhominem.report.words import elements, sections
 
 every_report = pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 log10s = st.floats(-5, 5)
@@ -32,9 +32,9 @@ ATTRIBUTION = re.compile(
 @every_report
 def test_a_report_never_says_who_wrote_a_text(made: Report) -> None:
     for sentence in said(made):
-        found = ATTRIBUTION.search(sentence.replace("This is not a verdict.", ""))
+        result = ATTRIBUTION.search(sentence.replace("This is not a verdict.", ""))
         allowed = "all texts of a side were written by one" in sentence
-        assert found is None or allowed, sentence
+        assert result is None or allowed, sentence
 
 
 @every_report
@@ -54,7 +54,7 @@ def test_a_probability_of_one_author_is_given_with_its_prior_or_not_at_all(made:
         numbers = re.findall(r"\d\.\d+|\d+%", sentence)
         if made.probability_same_author is None:
             allowed = [f"{made.prior_same_author:g}"] if made.prior_same_author else []
-            assert [each for each in numbers if each not in allowed] == [], sentence
+            assert [number for number in numbers if number not in allowed] == [], sentence
         elif numbers:
             assert f"prior probability of {made.prior_same_author:g}" in sentence
             assert "is for the court" in sentence
@@ -98,15 +98,19 @@ def test_a_side_of_many_texts_is_named_by_some() -> None:
 
 
 def test_what_points_the_wrong_way_is_counted_on_the_side_that_matters() -> None:
-    found = report().validation
-    assert found is not None
-    for_one = f"{found.different_at_least:,} of {found.different_authors:,}"
-    assert found.different_at_least > 0
-    assert any("by two known authors" in each and for_one in each for each in said(report()))
+    facts = report().validation
+    assert facts is not None
+    for_one = f"{facts.different_at_least:,} of {facts.different_authors:,}"
+    assert facts.different_at_least > 0
+    assert any(
+        "by two known authors" in sentence and for_one in sentence for sentence in said(report())
+    )
     against = report(-0.9)
     assert against.validation is not None
     count = f"{against.validation.same_at_most:,} of {against.validation.same_author:,}"
-    assert any("by one known author" in each and count in each for each in said(against))
+    assert any(
+        "by one known author" in sentence and count in sentence for sentence in said(against)
+    )
 
 
 def test_that_nothing_was_seen_is_not_that_nothing_can_be() -> None:
@@ -188,20 +192,29 @@ def test_a_bayes_factor_next_to_nothing_is_not_so_many_times_as_probable() -> No
 
 
 def test_the_sections_come_in_order_and_the_texts_last() -> None:
-    names = [section.name for section in sections(report())]
-    assert names == [
+    head, *result = elements(sections(report()))
+    assert head.tag == "header"
+    assert [section.get("id") for section in result] == [
         *("summary", "propositions", "population", "material", "result", "validation"),
         *("calibration", "limits", "method", "reproduction", "texts"),
     ]
-    titles = [section.title for section in sections(report())]
+    titles = [section.findtext("h2") or "" for section in result]
     assert titles[7].startswith("7. Warnings")  # the summary refers to it
     assert titles[5].startswith("5. The result among")
 
 
 def test_hashes_version_model_and_settings_are_all_said() -> None:
     told = "\n".join([*said(report()), report_page(report())])
-    for each in ("cd" * 32, "ef" * 32, "ab" * 32, "01" * 32, "1.2.3", "general-en", "2026-05-31"):
-        assert each in told
+    for told_of in (
+        "cd" * 32,
+        "ef" * 32,
+        "ab" * 32,
+        "01" * 32,
+        "1.2.3",
+        "general-en",
+        "2026-05-31",
+    ):
+        assert told_of in told
     assert "200 draws, seed 7" in told
     assert "--population POPULATION" in told
     assert "2026-01-02 03:04 UTC" in told

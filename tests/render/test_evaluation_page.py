@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from adhominem.errors import InputError
-from adhominem.evaluation import page as page_module
 from adhominem.evaluation import plots as plots_module
 from adhominem.evaluation.answers import Answers, answers_from
 from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate
-from adhominem.evaluation.page import write_page
 from adhominem.evaluation.plots import FIGURES, Entropies, write_figures
+from adhominem.render.evaluation_page import write_page
+from adhominem.render.templates import asset
 
 pytest.importorskip("matplotlib")
 
@@ -70,8 +70,8 @@ class Page(HTMLParser):
 
     def row(self, head: str) -> list[str]:
         """The cells of the row whose first cell begins so."""
-        (found,) = [row[1:] for row in self.rows if row and row[0].split("|")[0].strip() == head]
-        return found
+        (result,) = [row[1:] for row in self.rows if row and row[0].split("|")[0].strip() == head]
+        return result
 
 
 def systems_of(names: list[str], pairs: int = 80) -> list[Answers]:
@@ -132,8 +132,9 @@ def test_nothing_is_fetched_from_anywhere(whole: Page) -> None:
         assert tag not in ("script", "link", "iframe", "object", "base")
         for name in ("src", "href", "srcset", "action", "style"):
             assert (attributes.get(name) or "data:").startswith("data:")
-    assert "url(" not in page_module._STYLE
-    assert "@import" not in page_module._STYLE
+    for name in ("base.css", "evaluation.css"):
+        assert "url(" not in asset(name)
+        assert "@import" not in asset(name)
 
 
 def test_names_are_shown_and_never_become_tags(whole: Page) -> None:
@@ -210,8 +211,8 @@ def test_the_parts_have_their_pairs_and_measures_and_a_part_of_one_class_has_few
 
 def test_one_system_has_a_row_a_part(one_figure: None, tmp_path: Path) -> None:
     page = written(tmp_path, EVALUATIONS[2:], SYSTEMS[2:])
-    found = EVALUATIONS[2].groups["same topic"].measures
-    assert page.row("same topic")[0] == f"{found['auc']:.3f}"
+    result = EVALUATIONS[2].groups["same topic"].measures
+    assert page.row("same topic")[0] == f"{result['auc']:.3f}"
     assert "Evaluation of third" in page.text
 
 
@@ -223,9 +224,9 @@ def test_it_says_what_was_evaluated_and_what_the_bootstrap_drew(
     assert f"80 pairs of texts: {same} by one author, and {80 - same} by two" in page.text
     assert "The bootstrap drew pairs" in page.text
     assert "AdHominem 1.2.3" in page.text
-    by_author = [replace(each, resampled="authors") for each in EVALUATIONS]
+    by_author = [replace(evaluation, resampled="authors") for evaluation in EVALUATIONS]
     assert "The bootstrap drew authors" in written(tmp_path, by_author, SYSTEMS).text
-    plain = [replace(each, resampled="", intervals={}) for each in EVALUATIONS]
+    plain = [replace(evaluation, resampled="", intervals={}) for evaluation in EVALUATIONS]
     text = written(tmp_path, plain, SYSTEMS).text
     assert "bootstrap" not in text
     assert "interval" not in text
@@ -310,7 +311,7 @@ def test_the_policy_forbids_scripts_and_the_page_looks_as_without_it(tmp_path: P
     api = pytest.importorskip("playwright.sync_api")
     path = tmp_path / "page.html"
     systems = systems_of(["a system"])
-    write_page([evaluate(each) for each in systems], systems, path, "0")
+    write_page([evaluate(system) for system in systems], systems, path, "0")
     written = path.read_text("utf-8")
     policy = re.search('<meta http-equiv="Content-Security-Policy" content="[^>]+">\n', written)
     assert policy is not None

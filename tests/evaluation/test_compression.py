@@ -10,7 +10,7 @@ from baseline_pairs import COMMON, made_up_pairs, pair, truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adhominem.evaluation.baselines.compression import Compression, cross_entropy
+from adhominem.evaluation.baselines import Compression, cross_entropy
 from adhominem.evaluation.pan import best_delta
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 
@@ -39,9 +39,9 @@ def test_the_cross_entropy_is_what_the_second_text_adds_to_the_compressed_first(
 @pytest.mark.parametrize("seed", range(5))
 def test_a_text_costs_less_under_a_model_of_its_own_author_than_under_another(seed: int) -> None:
     text = made_up_text(COMMON[:8], seed)
-    own = made_up_text(COMMON[:8], seed + 100)
+    by_author = made_up_text(COMMON[:8], seed + 100)
     other = made_up_text(COMMON[6:], seed + 100)
-    itself, alike, apart = (cross_entropy(model, text) for model in (text, own, other))
+    itself, alike, apart = (cross_entropy(model, text) for model in (text, by_author, other))
     assert itself < alike < apart
 
 
@@ -55,9 +55,9 @@ def test_a_text_that_is_no_surprise_costs_next_to_nothing_and_noise_costs_all_it
 
 def test_the_two_cross_entropies_of_a_pair_are_both_ways() -> None:
     first, second = made_up_text(COMMON[:8], 0, 200), made_up_text(COMMON, 1, 300)
-    found = Compression(order=3).cross_entropies([pair(first.decode(), second.decode())])
+    result = Compression(order=3).cross_entropies([pair(first.decode(), second.decode())])
     expected = [[cross_entropy(first, second, 3), cross_entropy(second, first, 3)]]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(result, expected)
 
 
 def test_several_processes_find_what_one_finds_in_the_same_order() -> None:

@@ -10,8 +10,7 @@ import pytest
 from baseline_pairs import made_up_pairs, pair, truth
 
 from adhominem.errors import EmptyTextError
-from adhominem.evaluation.baselines.delta import Delta
-from adhominem.evaluation.baselines.logistic import Logistic
+from adhominem.evaluation.baselines import Delta, Logistic
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import Pair
 
@@ -20,7 +19,7 @@ pytest.importorskip("sklearn")
 
 def slow_delta(train: list[Pair], test: list[Pair], size: int) -> list[float]:
     """As Burrows has it: the mean of |z(first) - z(second)| over the most frequent words."""
-    texts = [side.text.split() for each in train for side in (each.first, each.second)]
+    texts = [side.text.split() for pair in train for side in (pair.first, pair.second)]
     counts = Counter(word for text in texts for word in text)
     words = sorted(counts, key=lambda word: (-counts[word], word))[:size]
     shares = {word: [text.count(word) / len(text) for text in texts] for word in words}
@@ -31,17 +30,17 @@ def slow_delta(train: list[Pair], test: list[Pair], size: int) -> list[float]:
 
     return [
         fmean(
-            abs(z_score(word, each.first.text) - z_score(word, each.second.text)) for word in words
+            abs(z_score(word, pair.first.text) - z_score(word, pair.second.text)) for word in words
         )
-        for each in test
+        for pair in test
     ]
 
 
 @pytest.mark.parametrize("words", [1, 5, 14])
 def test_the_distance_is_burrows_delta(words: int) -> None:
     train, test = made_up_pairs(12), made_up_pairs(8, seed="others")
-    found = Delta(words=words).fit(train).distance(test)
-    np.testing.assert_allclose(found, slow_delta(train, test, words))
+    result = Delta(words=words).fit(train).distance(test)
+    np.testing.assert_allclose(result, slow_delta(train, test, words))
 
 
 def test_words_are_tokens_as_elsewhere_normalised_and_cased_with_their_signs() -> None:

@@ -1,7 +1,8 @@
-"""Levels, and colours that everybody can read and tell apart."""
+"""Levels, colours that everybody can read and tell apart, and texts laid out in lines."""
 
 from __future__ import annotations
 
+import unicodedata
 from itertools import pairwise
 from math import inf, log, nan
 
@@ -9,25 +10,32 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import FIRST, any_texts, explained
+from rich.cells import cell_len
 
-from adhominem.render.colours import (
+from adhominem.explain.explanation import ExplainedText, Passage, TokenAttention
+from adhominem.harmless import harmless
+from adhominem.render.layout import (
     DIFFERENT_COLOURS,
     DIFFERENT_LINE,
     INK,
     LEVELS,
     MOST_TIMES_EVEN,
+    OF_256,
     PAPER,
     PASSAGE_COLOURS,
     SAME_COLOURS,
     SAME_LINE,
     TOKEN_COLOURS,
     attention_level,
-    colour_of_256,
     contribution_class,
     contribution_colour,
     contribution_level,
-    rgb,
+    lines,
+    passage_weights,
+    pieces,
     strongest_of,
+    token_weights,
 )
 
 BACKGROUNDS = (*TOKEN_COLOURS, *SAME_COLOURS, *DIFFERENT_COLOURS)
@@ -44,6 +52,10 @@ BLINDNESS = {
         [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]]
     ),
 }
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    return tuple(bytes.fromhex(colour[1:]))
 
 
 def linear(parts: tuple[int, int, int]) -> np.ndarray:
@@ -81,7 +93,7 @@ def of_256(number: int) -> tuple[int, int, int]:
 @pytest.mark.parametrize("colour", BACKGROUNDS)
 def test_ink_is_readable_on_every_background(colour: str) -> None:
     assert contrast(rgb(INK), rgb(colour)) >= 4.5
-    assert contrast(of_256(colour_of_256(INK)), of_256(colour_of_256(colour))) >= 4.5
+    assert contrast(of_256(OF_256[INK]), of_256(OF_256[colour])) >= 4.5
 
 
 def test_what_is_drawn_in_another_colour_than_ink_is_readable_on_paper() -> None:
@@ -104,13 +116,13 @@ def test_a_higher_level_is_darker_and_never_lighter_with_256_colours(
 ) -> None:
     for low, high in pairwise(colours):
         assert luminance(rgb(low)) > luminance(rgb(high))
-        assert luminance(of_256(colour_of_256(low))) >= luminance(of_256(colour_of_256(high)))
+        assert luminance(of_256(OF_256[low])) >= luminance(of_256(OF_256[high]))
 
 
 def test_every_level_has_a_colour() -> None:
     assert len(PASSAGE_COLOURS) == len(TOKEN_COLOURS) == LEVELS
-    found = {contribution_colour(level) for level in range(-5, 6)}
-    assert found == {PAPER, *SAME_COLOURS, *DIFFERENT_COLOURS}
+    result = {contribution_colour(level) for level in range(-5, 6)}
+    assert result == {PAPER, *SAME_COLOURS, *DIFFERENT_COLOURS}
     names = [contribution_class(level) for level in range(-5, 6)]
     assert names[:2] == ["diff5", "diff4"]
     assert names[5:7] == ["", "same1"]
@@ -147,3 +159,83 @@ def test_the_strongest_has_the_deepest_level_and_what_is_nothing_has_none() -> N
     assert contribution_level(1e-5 * log(10), 1e-5 * log(10)) == 0  # nobody would see it
     assert strongest_of([0.1, -0.4, nan]) == 0.4
     assert strongest_of([]) == 0
+
+
+def visible(text: str) -> str:
+    """Without white space, and with signs for what is no letter."""
+    return "".join(harmless(text).split())
+
+
+@given(any_texts())
+def test_the_pieces_of_a_text_are_the_text(text: ExplainedText) -> None:
+    result = list(pieces(text))
+    assert "".join(text.text[piece.start : piece.end] for piece in result) == text.text
+    assert all(piece.start < piece.end for piece in result)
+
+
+def test_what_overlaps_is_shown_once() -> None:
+    tokens = (TokenAttention(0, 4, 0.5), TokenAttention(2, 9, 0.5))
+    text = ExplainedText(
+        "first", "", "abcdefgh", (Passage(0, 6, 0, 0.5, tokens), Passage(3, 99, 0, 0.5))
+    )
+    result = [(piece.start, piece.end, piece.passage, piece.token) for piece in pieces(text)]
+    assert result == [(0, 4, 0, 0), (4, 6, 0, 1), (6, 8, 1, None)]
+
+
+def test_weights_are_multiples_of_an_even_share() -> None:
+    tokens = (TokenAttention(0, 1, 0.75), TokenAttention(1, 2, 0.25))
+    passages = (Passage(0, 2, 0, 0.5, tokens), Passage(2, 3, 0, 0.5), Passage(3, 4, 0, None))
+    text = ExplainedText("first", "", "abcd", passages)
+    assert passage_weights(text) == [1, 1, None]
+    assert token_weights(passages[0]) == [1.5, 0.5]
+    assert token_weights(passages[1]) == []
+
+
+@given(st.text(st.characters()))
+def test_nothing_in_a_harmless_text_is_a_command(text: str) -> None:
+    shown = harmless(text)
+    kinds = {unicodedata.category(letter) for letter in shown if letter != "\n"}
+    assert not kinds & {"Cc", "Cs", "Zl", "Zp"}
+    shown.encode("utf-8")
+    assert harmless(shown) == shown
+
+
+def test_escape_sequences_and_overrides_become_signs() -> None:
+    assert harmless("a\x1b[31mb\x9b2J\u202ec\r\nd\te\x00\x7f") == "a␛[31mb�2J�c\nd    e␀␡"
+
+
+@given(any_texts(), st.integers(3, 40))
+def test_lines_hold_the_text_and_are_no_wider_than_they_may_be(
+    text: ExplainedText, width: int
+) -> None:
+    result = list(lines(text, width, cell_len))
+    assert visible("".join(line.text for line in result)) == visible(text.text)
+    assert all(cell_len(line.text) <= width for line in result)
+
+
+@given(any_texts())
+def test_every_passage_that_can_be_seen_begins_once(text: ExplainedText) -> None:
+    begun = [line.passage for line in lines(text, 20, cell_len) if line.begins]
+    seen = {
+        piece.passage
+        for piece in pieces(text)
+        if piece.passage is not None and harmless(text.text[piece.start : piece.end]).strip()
+    }
+    assert begun == sorted(seen)
+
+
+def test_lines_end_where_the_texts_do_and_at_spaces() -> None:
+    text = explained("first", "tom", FIRST, tokens=100)
+    shown = [line.text for line in lines(text, 30, cell_len)]
+    assert shown[:4] == [
+        "Dear Anne,",
+        "",
+        "I don't think — truly — that",
+        "“the old mill” (1789?) will",
+    ]
+    assert shown[-3:] == ["", "    Yours, as ever,", "Tom <tom@example.org>"]
+
+
+def test_a_long_word_is_broken_and_empty_lines_are_not_repeated() -> None:
+    text = ExplainedText("first", "", "\n\n\na\n\n \n\n" + "b" * 7 + " c", ())
+    assert [line.text for line in lines(text, 3, len)] == ["a", "", "bbb", "bbb", "b c"]

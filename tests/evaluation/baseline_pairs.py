@@ -27,11 +27,11 @@ def pair(first: str, second: str, same_author: bool | None = None, id: str = "pa
 
 
 def turned_round(pairs: Iterable[Pair]) -> list[Pair]:
-    return [replace(each, first=each.second, second=each.first) for each in pairs]
+    return [replace(pair, first=pair.second, second=pair.first) for pair in pairs]
 
 
 def truth(pairs: Iterable[Pair]) -> npt.NDArray[np.bool_]:
-    return np.array([each.same_author for each in pairs], dtype=bool)
+    return np.array([pair.same_author for pair in pairs], dtype=bool)
 
 
 def made_up_pairs(count: int, words: int = 60, seed: str = "") -> list[Pair]:

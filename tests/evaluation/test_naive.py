@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import EmptyTextError
-from adhominem.evaluation.baselines.naive import GRID, Naive, answers, best_thresholds
+from adhominem.evaluation.baselines import GRID, Naive, answers, best_thresholds
 from adhominem.evaluation.pan import overall_2020
 
 pytest.importorskip("sklearn")
@@ -86,9 +86,9 @@ def slow_cosine(first: str, second: str, training: list[str], size: int) -> floa
 @pytest.mark.parametrize("size", [2, 4])
 def test_the_cosine_is_that_of_counting_by_hand(size: int) -> None:
     train, test = made_up_pairs(6, words=20), made_up_pairs(5, words=20, seed="others")
-    texts = [document.text for each in train for document in (each.first, each.second)]
+    texts = [document.text for pair in train for document in (pair.first, pair.second)]
     naive = Naive(ngram_size=size, features=100_000).fit(train)
-    expected = [slow_cosine(each.first.text, each.second.text, texts, size) for each in test]
+    expected = [slow_cosine(pair.first.text, pair.second.text, texts, size) for pair in test]
     np.testing.assert_allclose(naive.cosine(test), expected)
 
 

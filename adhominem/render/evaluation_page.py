@@ -1,0 +1,151 @@
+"""What `adhominem evaluate -o FOLDER` leaves: figures, the numbers, and a page with all of it.
+
+The page is a single HTML file that fetches nothing from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.measures import MEASURES, Evaluation
+from adhominem.evaluation.plots import Entropies, figures, svg_of, write_figures
+from adhominem.records import strict_json
+from adhominem.render.templates import asset, render_page
+from adhominem.text.writing import write_folder, write_whole
+
+_OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
+_PIECES = re.compile(r"[^-_./\\\s]{0,15}[-_./\\\s]|[^-_./\\\s]{1,16}")
+_COUNT = re.compile(r"([\d,]+) ")  # of pairs or values, at the beginning of a remark
+
+
+def write_evaluation(
+    evaluations: Sequence[Evaluation],
+    systems: Sequence[Answers],
+    output: Path,
+    version: str,
+    entropies: Entropies | None = None,
+) -> None:
+    """Write the folder of an evaluation, whole or not at all: figures, page and numbers."""
+    with write_folder(output) as folder:
+        write_figures(systems, folder, entropies)
+        write_page(evaluations, systems, folder / "index.html", version, entropies)
+        numbers = strict_json([asdict(evaluation) for evaluation in evaluations], indent=1)
+        (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")
+
+
+def write_page(
+    evaluations: Sequence[Evaluation],
+    systems: Sequence[Answers],
+    path: Path,
+    version: str,
+    entropies: Entropies | None = None,
+) -> None:
+    """Write the page: `evaluations` are its tables, `systems` its figures."""
+    count = len(evaluations)
+    page = render_page(
+        "evaluation.html",
+        (asset("evaluation.css"),),
+        images="data:",
+        title=f"Evaluation of {evaluations[0].name if count == 1 else f'{count} systems'}",
+        version=version,
+        evaluations=evaluations,
+        sizes=sorted({(evaluation.pairs, evaluation.same_author) for evaluation in evaluations}),
+        remarks=_remarks(evaluations),
+        resampled={evaluation.resampled for evaluation in evaluations} - {""},
+        resamples=max((evaluation.resamples for evaluation in evaluations), default=0),
+        rows=[(measure, _cells(name, evaluations)) for name, measure in MEASURES.items()],
+        part_measures=[MEASURES[name] for name in _OF_PARTS],
+        parts=_parts(evaluations),
+        pieces=_PIECES.findall,
+        systems=", ".join(answers.name for answers in systems),
+        figures=[
+            (drawing, base64.b64encode(svg_of(figure)).decode("ascii"))
+            for _, drawing, figure in figures(systems, entropies)
+        ],
+    )
+    with write_whole(path) as file:
+        # A file's name may hold bytes that are no text; nothing else may.
+        file.write(page.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
+    """All remarks; one that several systems have, be it with another number, comes once."""
+    if len(evaluations) == 1:
+        return list(evaluations[0].remarks)
+    about: dict[str, list[str]] = {}  # the systems, and the number of each
+    for evaluation in evaluations:
+        for remark in evaluation.remarks:
+            number = _COUNT.match(remark)
+            text = remark[number.end() :] if number else remark
+            named = f"{evaluation.name} ({number[1]})" if number else evaluation.name
+            about.setdefault(text, []).append(named)
+    everyone = [evaluation.name for evaluation in evaluations]
+    return [
+        f"{'all systems' if names == everyone else ', '.join(names)}: {text}"
+        for text, names in about.items()
+    ]
+
+
+def _parts(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
+    """Same topic, cross topic, by length: whatever parts were measured apart."""
+    parts = []
+    for name in dict.fromkeys(name for evaluation in evaluations for name in evaluation.groups):
+        measured = [evaluation for evaluation in evaluations if name in evaluation.groups]
+        groups = [evaluation.groups[name] for evaluation in measured]
+        columns = [_cells(measure, groups) for measure in _OF_PARTS]
+        pairs, same = groups[0].pairs, groups[0].same_author
+        parts.append(
+            {
+                "name": name,
+                "pairs": pairs,
+                "same_author": same,
+                "one_class": not 0 < same < pairs,
+                "systems": [
+                    (evaluation.name, cells)
+                    for evaluation, *cells in zip(measured, *columns, strict=True)
+                ],
+            }
+        )
+    return parts
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A number of a table."""
+
+    text: str
+    best: bool  # of its row
+    interval: str  # empty where there is none
+
+
+def _cells(name: str, evaluations: Sequence[Evaluation]) -> list[_Cell]:
+    """A measure of each system; the best number stands out, if there is another."""
+    higher_is_better = MEASURES[name].higher_is_better
+    # Rounded: no bold 0.000 beside a plain one.
+    numbers = [round(evaluation.measures[name], 3) for evaluation in evaluations]
+    known = [number for number in numbers if not math.isnan(number)]
+    best = math.nan
+    if higher_is_better is not None and len(numbers) > 1 and known:
+        best = max(known) if higher_is_better else min(known)
+    cells = []
+    for evaluation, number in zip(evaluations, numbers, strict=True):
+        low, high = evaluation.intervals.get(name, (math.nan, math.nan))
+        interval = "" if math.isnan(low) else f"{_number(low)}–{_number(high)}"
+        cells.append(_Cell(_number(number), number == best, interval))
+    return cells
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:.3f}".replace("-", "−")
+    return text.lstrip("−") if text == "−0.000" else text
