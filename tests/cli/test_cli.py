@@ -144,7 +144,7 @@ def test_prepare_without_an_unknown_step_is_an_error(texts: Path, tmp_path: Path
     result = run(
         "prepare", texts, "-o", tmp_path / "out", "--without", "spelling", "--jobs", 1, status=1
     )
-    assert result.stderr.startswith("error: unknown normalisation step(s): spelling; expected")
+    assert result.stderr.startswith("error: steps[0] is 'spelling'; expected 'line_ends'")
     assert not (tmp_path / "out").exists()
 
 
@@ -409,8 +409,11 @@ def test_train_without_dev_and_with_resume(
         ),
         (["--set", "encoder.size=3"], "there is no setting 'encoder.size'; expected one of: "),
         (["--set", "lev_size"], "'lev_size' is no setting; expected one like encoder.lev_size=80"),
-        (["--set", "training.patience=0"], "patience is 0; expected 1 or more"),
-        (["--set", "training.checkpoint_minutes=-1"], "checkpoint_minutes is -1.0; expected 0 or"),
+        (["--set", "training.patience=0"], "config.training.patience is 0; expected 1 to"),
+        (
+            ["--set", "training.checkpoint_minutes=-1"],
+            "config.training.checkpoint_minutes is -1.0; expected 0 or",
+        ),
         (["--device", "tpu"], "the device is 'tpu'; expected cpu, cuda or auto"),
         (["--dev", "nowhere"], "nowhere: there is no such file or folder"),
     ],

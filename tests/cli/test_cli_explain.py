@@ -83,7 +83,7 @@ def test_json_has_the_verification_the_passages_and_the_texts(
     model = ("--model", small_run.folder)
     found = json.loads(run("explain", *case, *model, "--json").stdout)
     alone = json.loads(run("verify", *case, *model, "--json").stdout)
-    assert found["verification"] == alone
+    assert {"schema": 1, **found["verification"]} == alone
     assert [text["side"] for text in found["texts"]] == ["first", "second"]
     for text, path in zip(found["texts"], case, strict=True):
         assert text["text"] == path.read_text("utf-8")
