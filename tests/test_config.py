@@ -197,7 +197,7 @@ def test_settings_add_up_and_the_preset_stays_as_it_was() -> None:
         ("data.normaliser.steps=[1]", r"data.normaliser.steps\[0\] is 1; expected str"),
         (
             'data.normaliser.steps=["spelling"]',
-            r"steps\[0\] is 'spelling'; expected 'line_ends'",
+            r"steps is \('spelling',\); expected some of 'line_ends'",
         ),
         ("encoder.lev_size=0", "config.encoder.lev_size is 0; expected 1 to 16,777,216"),
         ("encoder.cnn_dropout=1", "cnn_dropout is 1.0"),

@@ -15,7 +15,7 @@ from slow_two_covariance import seeds
 from adhominem.errors import OptionError
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.fitting import calibrate, fit_fusion, group_weights
-from adhominem.scoring.scale import Fusion, Scale, Scores
+from adhominem.scoring.scale import Fusion, Scale, Scales, Scores
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -215,11 +215,11 @@ def test_a_fusion_can_be_written_and_read_to_the_last_digit() -> None:
 def test_what_cannot_be_fused_is_refused() -> None:
     scores, same, _ = made_up(0)
     with pytest.raises(OptionError, match="'magic'; expected mean or logistic"):
-        Fusion(method="magic")
+        Scales(Scale(Fusion(method="magic")))
     with pytest.raises(OptionError, match="'magic'; expected mean or logistic"):
         fit_fusion(scores, same, "magic")
     with pytest.raises(OptionError, match="with 2 rows; expected 1"):
-        Fusion(method="logistic", weights=((0.0, 1.0), (0.0, 1.0)))
+        Scales(Scale(Fusion(method="logistic", weights=((0.0, 1.0), (0.0, 1.0)))))
     fusion = fit_fusion(scores, same)
     with pytest.raises(OptionError, match="weights for 3 scores; there are 2"):
         fusion(Scores(scores.members, scores.context[:0]))

@@ -30,6 +30,7 @@ from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.exhibits import Exhibit, read_exhibits
 
 KEYS = {
+    "schema",
     *("log_bayes_factor", "log10_bayes_factor", "verbal"),
     *("probability_same_author", "prior_same_author", "decision", "reason"),
     *("population", "likeness", "warnings", "model", "first", "second"),
