@@ -20,13 +20,19 @@ if TYPE_CHECKING:
     from adhominem.explain.explanation import Explanation
     from adhominem.explain.texts import explain_texts
     from adhominem.jobs.attention import attention_of
+    from adhominem.jobs.baseline import baseline_files
     from adhominem.jobs.calibrate import calibrate_model
+    from adhominem.jobs.compare import verify_files
+    from adhominem.jobs.corpora import pair_files, prepare_files, split_files
     from adhominem.jobs.encode import encode
     from adhominem.jobs.ensemble import make_ensemble
+    from adhominem.jobs.evaluate import evaluate_files
+    from adhominem.jobs.explain import explain_files
     from adhominem.jobs.map import map_corpus
-    from adhominem.jobs.predict import predict
+    from adhominem.jobs.predict import predict, predict_files
+    from adhominem.jobs.report import check_report_files, report_files
     from adhominem.jobs.table import table
-    from adhominem.jobs.train import train
+    from adhominem.jobs.train import train, train_files
     from adhominem.models.shipped import shipped_models
     from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
@@ -76,14 +82,18 @@ _HOMES = {
     "VocabularyOptions": "text.vocabulary",
     "WindowOptions": "text.windows",
     "attention_of": "jobs.attention",
+    "baseline_files": "jobs.baseline",
     "batches": "pairs.epochs",
     "calibrate": "scoring.calibration",
     "calibrate_model": "jobs.calibrate",
     "check_leaks": "evaluation.leaks",
     "check_report": "report.check",
+    "check_report_files": "jobs.report",
     "draw_epoch": "pairs.epochs",
     "encode": "jobs.encode",
     "evaluate": "evaluation.measures",
+    "evaluate_files": "jobs.evaluate",
+    "explain_files": "jobs.explain",
     "explain_texts": "explain.texts",
     "explanation_page": "render.html",
     "find_sources": "text.readers",
@@ -93,19 +103,26 @@ _HOMES = {
     "make_ensemble": "jobs.ensemble",
     "make_report": "report.report",
     "map_corpus": "jobs.map",
+    "pair_files": "jobs.corpora",
     "predict": "jobs.predict",
+    "predict_files": "jobs.predict",
     "prepare": "text.prepare",
+    "prepare_files": "jobs.corpora",
     "prepare_pairs": "text.prepare",
     "preset": "config",
     "read_documents": "text.readers",
     "read_exhibits": "text.exhibits",
     "read_pairs": "text.readers",
     "read_problems": "text.readers",
+    "report_files": "jobs.report",
     "report_page": "report.html",
     "shipped_models": "models.shipped",
     "split": "pairs.split",
+    "split_files": "jobs.corpora",
     "table": "jobs.table",
     "train": "jobs.train",
+    "train_files": "jobs.train",
+    "verify_files": "jobs.compare",
     "write_answers": "evaluation.answers",
     "write_pair_set": "pairs.pair_set",
 }
@@ -136,14 +153,18 @@ __all__ = [
     "WindowOptions",
     "__version__",
     "attention_of",
+    "baseline_files",
     "batches",
     "calibrate",
     "calibrate_model",
     "check_leaks",
     "check_report",
+    "check_report_files",
     "draw_epoch",
     "encode",
     "evaluate",
+    "evaluate_files",
+    "explain_files",
     "explain_texts",
     "explanation_page",
     "find_sources",
@@ -153,19 +174,26 @@ __all__ = [
     "make_ensemble",
     "make_report",
     "map_corpus",
+    "pair_files",
     "predict",
+    "predict_files",
     "prepare",
+    "prepare_files",
     "prepare_pairs",
     "preset",
     "read_documents",
     "read_exhibits",
     "read_pairs",
     "read_problems",
+    "report_files",
     "report_page",
     "shipped_models",
     "split",
+    "split_files",
     "table",
     "train",
+    "train_files",
+    "verify_files",
     "write_answers",
     "write_pair_set",
 ]

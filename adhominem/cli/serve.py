@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from adhominem.cli.shared import model_option, population_option
+from adhominem.cli.options import model_option, population_option
 
 
 @click.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
+from adhominem.jobs.inputs import Corpora, Watch, open_corpora, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.text.document import Document
 from adhominem.text.inputs import noting_inputs
-from adhominem.text.readers import Source
+from adhominem.text.readers import stop_or_skip
 from adhominem.text.writing import replaced_file
 from adhominem.verify.verifier import load
 
@@ -30,22 +31,23 @@ _DOCUMENTS_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class EncodedCorpus:
-    """What was written."""
+    """The table of LEVs that was written."""
 
+    output: Path
     documents: int
     lev_size: int
 
 
 def encode(
     model: str | Path,
-    sources: Sequence[Source],
+    corpora: Corpora,
     output: str | Path,
     *,
     jobs: int = 1,
     device: str = "cpu",
     force: bool = False,
     skipped: list[InputError] | None = None,
-    on_bytes: Callable[[int], None] | None = None,
+    watch: Watch = unwatched,
 ) -> EncodedCorpus:
     """Write the LEV of every text to a .parquet file, row group by row group, or to a .npz file.
 
@@ -60,41 +62,36 @@ def encode(
         _table(partial, output.suffix.lower(), verifier.lev_size) as table,
         encoder(model, verifier, jobs, device) as run,
     ):
+        sources, size = open_corpora(corpora)
         documents = 0
-        rows = _rows(sources, skipped, on_bytes)
-        while some := list(islice(rows, _DOCUMENTS_AT_ONCE)):
-            good = []
-            for (corpus, document), lev in zip(some, run([each for _, each in some]), strict=True):
-                if isinstance(lev, InputError):
-                    if skipped is None:
-                        raise lev
-                    skipped.append(lev)
-                else:
-                    good.append((corpus, document, lev))
-            table.add(good)
-            documents += len(good)
+        with watch("encoding", size, "bytes") as on_bytes:
+            texts = (
+                (source.name, document)
+                for source in sources
+                for document in source.documents(
+                    author_required=False, skipped=skipped, on_bytes=on_bytes
+                )
+            )
+            while batch := list(islice(texts, _DOCUMENTS_AT_ONCE)):
+                levs = run([document for _, document in batch])
+                rows = [
+                    lev if isinstance(lev, InputError) else (*labelled, lev)
+                    for labelled, lev in zip(batch, levs, strict=True)
+                ]
+                good = list(stop_or_skip(rows, skipped))
+                table.add(good)
+                documents += len(good)
         if not documents and not force:
             raise NotFoundError(
                 "no text can be read here; expected one or more, or --force for an empty table",
                 sources[0].path if sources else None,
             )
-    return EncodedCorpus(documents, verifier.lev_size)
-
-
-def _rows(
-    sources: Sequence[Source],
-    skipped: list[InputError] | None,
-    on_bytes: Callable[[int], None] | None,
-) -> Iterator[tuple[str, Document]]:
-    for source in sources:
-        documents = source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes)
-        for document in documents:
-            yield source.name, document
+    return EncodedCorpus(output, documents, verifier.lev_size)
 
 
 @contextmanager
 def _table(path: Path, suffix: str, lev_size: int) -> Iterator[_Npz | _Parquet]:
-    """The table of this genre."""
+    """The table in the format that the ending stands for."""
     if suffix not in (".npz", ".parquet"):
         raise OptionError(f"the output ends in '{suffix}'; expected .parquet or .npz")
     table = _Npz(path) if suffix == ".npz" else _Parquet(path, lev_size)
@@ -119,7 +116,7 @@ class _Npz:
 
     def close(self) -> None:
         with open(self._path, "wb") as file:
-            columns = {name: np.array(found) for name, found in self._columns.items()}
+            columns = {name: np.array(values) for name, values in self._columns.items()}
             np.savez(file, **columns)  # type: ignore[arg-type]
 
 

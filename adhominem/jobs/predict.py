@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from itertools import chain, islice
+from itertools import chain, compress, islice
+from operator import not_
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import InputError, OptionError
+from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.partial_answers import (
     Case,
     PartialAnswers,
@@ -36,7 +38,7 @@ from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS
 from adhominem.text.inputs import noting_inputs
 from adhominem.text.locks import locked
-from adhominem.text.pan import Pair, each_id_once
+from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
 from adhominem.text.readers import stop_or_skip
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
@@ -50,12 +52,12 @@ _MOST_BYTES = 400_000_000  # of LEVs that are kept, the latest ones
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a run came to."""
+    """What a run of `predict` came to."""
 
-    answers: int  # in the file now
-    scored: int  # by this run
-    encoded: int  # distinct texts that this run encoded
     output: Path
+    answers: int  # in the file now
+    scored_now: int  # by this run
+    texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
     population_texts: int  # 0: no population was used
     companions: bool  # whether texts could draw on them
@@ -119,17 +121,13 @@ def predict(
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
-        for some in _batches(stop_or_skip(each_id_once(chain(first_case, cases)), skipped)):
-            digests = [digest_of(case) for case in some]
-            answered = [
-                case for case, digest in zip(some, digests, strict=True) if digest in partial
-            ]
-            new = [
-                case for case, digest in zip(some, digests, strict=True) if digest not in partial
-            ]
-            good, sides = levs.of(new, skipped)
-            partial.recognise([*answered, *good])
-            found: dict[str, tuple[float, float]] = {}
+        rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
+        while batch := list(islice(rest, _CASES_AT_ONCE)):
+            digests = [digest_of(case) for case in batch]
+            known = [digest in partial for digest in digests]
+            good, sides = levs.of(list(compress(batch, map(not_, known))), skipped)
+            partial.recognise([*compress(batch, known), *good])
+            scored: dict[str, tuple[float, float]] = {}
             if good:
                 first, second = [side for side, _ in sides], [side for _, side in sides]
                 factors = verifier.score(first, second, relevant)
@@ -137,14 +135,14 @@ def predict(
                     probability_same_author(factors, prior_same_author), delta
                 )
                 both = zip(values.tolist(), factors.tolist(), strict=True)
-                found = {case.id: answer for case, answer in zip(good, both, strict=True)}
-            partial.add(some, digests, found)
+                scored = {case.id: answer for case, answer in zip(good, both, strict=True)}
+            partial.add(batch, digests, scored)
         partial.finish()
     return Predicted(
+        output,
         partial.answers,
         partial.scored,
         levs.encoded,
-        output,
         calibrated,
         0 if relevant is None else relevant.texts,
         relevant is not None and relevant.companions is not None,
@@ -152,15 +150,61 @@ def predict(
     )
 
 
+def predict_files(
+    model: str | Path,
+    source: str | Path,
+    output: str | Path,
+    *,
+    input_format: str = "pan20",
+    population: str | Path | None = None,
+    companions: bool = True,
+    prior_same_author: float = 0.5,
+    delta: float = 0.0,
+    jobs: int = 1,
+    device: str = "cpu",
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> Predicted:
+    """Answer the pairs of PAN's `pairs.jsonl`, or with the format `pan15` PAN's problem folders.
+
+    The answers go to the file `output`, or to `answers.jsonl` in that folder. The `population` is
+    that of `predict`, or `input` for the texts of the pairs, all of one genre; texts then draw on
+    their `companions` among these, unless told otherwise.
+    """
+    source, output = Path(source), Path(output)
+    if output.is_dir() or not output.suffix:
+        output = output / "answers.jsonl"
+    with noting_inputs(), ExitStack() as bar:
+        _, size = open_corpora([source])
+
+        def cases() -> Iterator[Case | InputError]:
+            bar.close()  # where cases are read, the population is known
+            on_bytes = bar.enter_context(watch("answering", size, "bytes"))
+            rows = pair_rows if input_format == "pan20" else problem_rows
+            yield from rows(source, on_bytes=on_bytes, labelled=False)
+
+        on_population: Callable[[int], None] = lambda count: None  # noqa: E731
+        if population is not None:
+            on_population = bar.enter_context(watch("population"))
+        return predict(
+            model,
+            cases(),
+            output,
+            population=source if population == "input" else population,
+            companions=population == "input" and companions,
+            prior_same_author=prior_same_author,
+            delta=delta,
+            jobs=jobs,
+            device=device,
+            skipped=skipped,
+            on_population=on_population,
+        )
+
+
 def _check_new(output: Path) -> None:
     if output.exists():
         remove_rest(output)
         raise OptionError(f"{output} exists already; remove it, or choose another name")
-
-
-def _batches(cases: Iterator[Case]) -> Iterator[list[Case]]:
-    while some := list(islice(cases, _CASES_AT_ONCE)):
-        yield some
 
 
 @contextmanager
@@ -211,26 +255,26 @@ class _Levs:
             # As the network gave it: half the memory, and no hold on the batch it came in.
             self._kept[key] = lev if isinstance(lev, InputError) else lev.astype(np.float32)
         self.encoded += len(new)
-        found = [self._kept[key] for key in keys]
+        levs = [self._kept[key] for key in keys]
         for key in keys:
             self._kept.move_to_end(key)
-        size = next((lev.nbytes for lev in found if not isinstance(lev, InputError)), 1)
+        size = next((lev.nbytes for lev in levs if not isinstance(lev, InputError)), 1)
         while len(self._kept) * size > _MOST_BYTES:
             self._kept.popitem(last=False)
-        return iter(found)
+        return iter(levs)
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
         """The cases whose texts all could be encoded, and the LEVs of their two sides."""
-        documents = {id(each): each for case in cases for each in chain(*documents_of(case))}
+        documents = {id(text): text for case in cases for text in chain(*documents_of(case))}
         levs = dict(zip(documents, self.encode(list(documents.values())), strict=True))
         good, sides = [], []
         for case in cases:
-            found = [[levs[id(each)] for each in side] for side in documents_of(case)]
+            encoded = [[levs[id(text)] for text in side] for side in documents_of(case)]
             wrong = [
                 lev.at(document.id)
-                for document, lev in zip(chain(*documents_of(case)), chain(*found), strict=True)
+                for document, lev in zip(chain(*documents_of(case)), chain(*encoded), strict=True)
                 if isinstance(lev, InputError)
             ]
             if wrong:
@@ -242,7 +286,7 @@ class _Levs:
                 continue
             good.append(case)
             # A text that a side has several times counts once, as in a single comparison.
-            first, second = (each_once(np.array(side, dtype=np.float32)) for side in found)
+            first, second = (each_once(np.array(side, dtype=np.float32)) for side in encoded)
             sides.append((first, second))
         return good, sides
 

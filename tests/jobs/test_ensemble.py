@@ -105,7 +105,7 @@ def test_each_member_gets_the_kinds_of_text_as_it_sees_them(
 def test_without_a_corpus_members_stay_as_they_are(
     small_run: SmallRun, ngram_run: NgramRun, tmp_path: Path
 ) -> None:
-    folder = make_ensemble([ngram_run.folder, small_run.folder], tmp_path / "both")
+    folder = make_ensemble([ngram_run.folder, small_run.folder], tmp_path / "both").model
     assert not (folder / "model" / "styles.safetensors").exists()
     for source in (ngram_run.folder, small_run.folder):
         alone, member = load(source), load(folder / source.name)
@@ -116,7 +116,7 @@ def test_without_a_corpus_members_stay_as_they_are(
 def test_members_of_the_same_name_are_numbered_and_ensembles_taken_apart(
     both: Path, ngram_run: NgramRun, tmp_path: Path
 ) -> None:
-    folder = make_ensemble([both, ngram_run.folder], tmp_path / "three")
+    folder = make_ensemble([both, ngram_run.folder], tmp_path / "three").model
     assert load(folder).member_names == ["member-1", "member-2", "member-3"]
     levs = load(folder).encode(TEXTS)
     two = load(both).encode(TEXTS)

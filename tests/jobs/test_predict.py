@@ -129,7 +129,7 @@ def test_an_answer_is_the_verifiers_score_of_its_pair(
     answers = read(tmp_path / "answers.jsonl")
     assert_equal(answers, slow_answers(verifier, pairs))
     assert all(list(row) == ["id", "value", "log_bayes_factor"] for row in answers)
-    assert (done.answers, done.scored) == (40, 40)
+    assert (done.answers, done.scored_now) == (40, 40)
     assert np.ptp([row["log_bayes_factor"] for row in answers]) > 0.01
 
 
@@ -159,7 +159,7 @@ def test_each_distinct_text_is_encoded_once(
     assert len(TEXTS) < len(distinct) < 2 * len(rows)  # a text with another topic is another
     done = predict(model, pair_rows(pairs), tmp_path / "answers.jsonl")
     assert encoded == dict.fromkeys(distinct, 1)
-    assert done.encoded == len(distinct)
+    assert done.texts_encoded == len(distinct)
 
 
 def test_with_little_memory_texts_are_encoded_again_and_the_answers_are_the_same(
@@ -183,7 +183,7 @@ def test_with_little_memory_texts_are_encoded_again_and_the_answers_are_the_same
     monkeypatch.setattr(module._Levs, "of", watched)
     done = predict(model, pair_rows(pairs), tmp_path / "answers.jsonl")
     assert max(kept) == 4
-    assert done.encoded == encoded.total() > len(encoded)
+    assert done.texts_encoded == encoded.total() > len(encoded)
     assert_equal(read(tmp_path / "answers.jsonl"), slow_answers(verifier, pairs))
 
 
@@ -223,7 +223,7 @@ def test_problems_with_several_known_texts_are_scored_as_sets(
     done = predict(model, problem_rows(folder), tmp_path / "answers.jsonl")
     answers = read(tmp_path / "answers.jsonl")
     assert [row["id"] for row in answers] == ["EN000", "EN001", "EN002"]
-    assert (done.answers, done.encoded) == (3, 9)
+    assert (done.answers, done.texts_encoded) == (3, 9)
     for number, (row, known) in enumerate(zip(answers, (1, 3, 2), strict=True)):
         expected = verifier.score(
             [verifier.encode(TEXTS[5 * number : 5 * number + known])],
@@ -359,7 +359,7 @@ def test_a_run_goes_on_behind_the_answers_it_finds(
     rows = read(pairs)[18:]
     assert {text for _, text in encoded} == {text for row in rows for text in row["pair"]}
     assert set(encoded.values()) == {1}
-    assert (done.answers, done.scored, done.encoded) == (40, 22, len(encoded))
+    assert (done.answers, done.scored_now, done.texts_encoded) == (40, 22, len(encoded))
     assert output.read_bytes().startswith(before)
     assert_equal(read(output), slow_answers(verifier, pairs))
     assert {file.name for file in tmp_path.iterdir()} == {"pairs.jsonl", "answers.jsonl"}
@@ -374,7 +374,7 @@ def test_half_a_last_line_is_dropped(
     lines = partial.read_bytes().splitlines(keepends=True)
     partial.write_bytes(b"".join(lines[:-1]) + lines[-1][:cut])
     done = predict(model, pair_rows(pairs), output)
-    assert done.scored == 40 - 17
+    assert done.scored_now == 40 - 17
     assert_equal(read(output), slow_answers(verifier, pairs))
 
 
@@ -420,7 +420,7 @@ def test_a_run_that_had_found_all_answers_only_moves_them(
             predict(model, pair_rows(pairs), output)
     encoded.clear()
     done = predict(model, pair_rows(pairs), output)
-    assert (done.answers, done.scored, done.encoded) == (40, 0, 0)
+    assert (done.answers, done.scored_now, done.texts_encoded) == (40, 0, 0)
     assert not encoded
     assert len(read(output)) == 40
 
@@ -493,7 +493,7 @@ def test_an_input_of_which_nothing_is_left_costs_no_answer(
     with pytest.raises(InputError, match=r"answers\.jsonl\.partial, with the answers of a run"):
         predict(model, pair_rows(emptied), output, skipped=[])
     done = predict(model, pair_rows(pairs), output)
-    assert (done.answers, done.scored < 40) == (40, True)
+    assert (done.answers, done.scored_now < 40) == (40, True)
 
 
 def edited(how: str) -> list[Answer]:
@@ -546,7 +546,7 @@ def test_a_run_that_goes_on_answers_anew_just_what_was_changed(
     again = len(read(tmp_path / "answers.jsonl.partial")) - 18
     done = predict(model, pair_rows(path), output)
     assert done.answers == len(rows)
-    assert again + done.scored == len(rows) - kept
+    assert again + done.scored_now == len(rows) - kept
     predict(model, pair_rows(path), tmp_path / "whole.jsonl")
     assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert not [file for file in tmp_path.iterdir() if file.name.startswith("answers.jsonl.")]
@@ -560,7 +560,7 @@ def test_with_the_input_as_population_an_edited_text_changes_every_answer(
     path = write(tmp_path / "edited.jsonl", edited("one text"))
     with pytest.raises(OptionError, match=r"other settings \(the texts of a population"):
         predict(model, pair_rows(path), output, population=path)
-    assert predict(model, pair_rows(pairs), output, population=pairs).scored == 22
+    assert predict(model, pair_rows(pairs), output, population=pairs).scored_now == 22
 
 
 @pytest.mark.parametrize("far", [2, 30])  # in the same batch, and in a later one
@@ -686,7 +686,7 @@ module._CASES_AT_ONCE = 3
 Verifier.encode = my_encode
 module.PartialAnswers.add, module.PartialAnswers.finish = my_add, my_finish
 os.truncate = my_truncate
-print(module.predict(model, pair_rows(Path(pairs)), output).scored)
+print(module.predict(model, pair_rows(Path(pairs)), output).scored_now)
 """
 MOMENTS = [
     ("encode", 1),  # before there is an answer

@@ -48,7 +48,7 @@ def model(
     """A network and an n-gram model, calibrated together."""
     folder = tmp_path_factory.mktemp("population")
     members = [small_run.folder, ngram_run.folder]
-    made = make_ensemble(members, folder / "both", corpus=ngram_run.data.corpus)
+    made = make_ensemble(members, folder / "both", corpus=ngram_run.data.corpus).model
     rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
     write_pair_set(find_sources(rows), folder / "letters")
     calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
@@ -165,13 +165,14 @@ def test_the_population_has_a_bar_before_that_of_the_answers(
     told: list[str] = []
 
     @contextmanager
-    def bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+    def bar(
+        what: str, total: int | None = None, unit: str = "pieces"
+    ) -> Iterator[Callable[..., None]]:
         counts: list[int] = []
         yield counts.append
         told.append(f"{what} {sum(counts)}")
 
-    monkeypatch.setattr(terminal, "counting", bar)
-    monkeypatch.setattr(terminal, "progress", bar)
+    monkeypatch.setattr(terminal, "watch", bar)
     size, texts = pairs.stat().st_size, len(used(pairs))
     predicted = ["predict", pairs, "--model", model, "-o"]
     run(*predicted, tmp_path / "one.jsonl", "--population", "input")
