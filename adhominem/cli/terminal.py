@@ -248,12 +248,14 @@ def print_verification(result: Verification) -> None:
             lines.append((f"{name:>6}  {told}", "dim"))
     lines.append((f" model  {result.model}, SHA-256 {result.model_sha256}", "dim"))
     console = Console(soft_wrap=True, highlight=False, emoji=False)
-    shown = list(map(one_line, [line for line, _ in lines]))
-    for line, (_, style) in zip(shown, lines, strict=True):
+    warned = [f"warning: {warning.message}" for warning in result.warnings]
+    shown = list(map(one_line, [line for line, _ in lines] + warned))
+    for line, (_, style) in zip(shown, lines, strict=False):
         text = Text(line, style)
         text.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
         console.print(text)
-    complain(*[f"warning: {warning.message}" for warning in result.warnings])
+    for line in shown[len(lines) :]:
+        print(line, file=sys.stderr, flush=True)
 
 
 class TrainingBar:

@@ -91,13 +91,8 @@ def verify_files(
         population=case.population,
         prior_same_author=prior_same_author,
         delta=delta,
-        scale=read_scale(scale),
+        scale=VerbalScale.read(scale) if scale else None,
     )
-
-
-def read_scale(path: str | Path | None) -> VerbalScale | None:
-    """The verbal scale in a JSON file; None if there is no such file, for AdHominem's own."""
-    return None if path is None else VerbalScale.read(path)
 
 
 def note_model(model: str | Path) -> None:

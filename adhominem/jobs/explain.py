@@ -7,10 +7,11 @@ from typing import Unpack
 
 from adhominem.explain.explanation import Explanation
 from adhominem.explain.texts import explain_texts
-from adhominem.jobs.compare import CaseOptions, note_model, read_case, read_scale
+from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
 from adhominem.models.shipped import DEFAULT_MODEL
 from adhominem.render.output import format_of, write_explanation
+from adhominem.scoring.verbal import VerbalScale
 from adhominem.text.inputs import check_not_read, noting_inputs
 
 
@@ -35,7 +36,7 @@ def explain_files(
             format_of(Path(output), format)  # refuses an unknown ending before the work
         case = read_case(first, second, **options)
         note_model(options.get("model", DEFAULT_MODEL))
-        verbal_scale = read_scale(scale)
+        verbal_scale = VerbalScale.read(scale) if scale else None
         if output is not None:
             check_not_read(output)
         with options.get("watch", unwatched)("explaining", unit="share") as on_progress:

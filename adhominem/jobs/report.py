@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from adhominem.errors import OptionError
 from adhominem.explain.resampling import DRAWS
-from adhominem.jobs.compare import CaseOptions, note_model, read_case, read_scale
+from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
 from adhominem.models.shipped import DEFAULT_MODEL
 from adhominem.report.check import Difference, check_report
@@ -73,7 +73,7 @@ def report_files(
         texts = read_case(first, second, **options)
         model = options.get("model", DEFAULT_MODEL)
         note_model(model)
-        verbal_scale = read_scale(scale)
+        verbal_scale = VerbalScale.read(scale) if scale else None
         for output in outputs:
             check_not_read(output)  # before minutes of work
         date = report_date(date)
@@ -117,7 +117,7 @@ def check_report_files(
     The model is the one that the report names, unless it is given; its population, and a verbal
     scale of its own, must be given again.
     """
-    verbal_scale = read_scale(scale)
+    verbal_scale = VerbalScale.read(scale) if scale else None
     reported, _ = report_in_page(Path(page))
     options["model"] = options.get("model") or reported.model
     texts = read_case(first, second, **options)

@@ -25,10 +25,9 @@ from adhominem import (
     make_ensemble,
     predict,
     read_pairs,
-    terminal,
     write_pair_set,
 )
-from adhominem.cli import main
+from adhominem.cli import main, terminal
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs import population as population_module
 from adhominem.jobs import predict as module
@@ -308,7 +307,7 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
 
 KILLED = """
 import os, signal, sys
-from adhominem.cli import main
+from adhominem.cli import main, terminal
 from adhominem.jobs import predict as module
 
 module._CASES_AT_ONCE = 4
