@@ -25,6 +25,7 @@ from adhominem import __version__
 from adhominem.cli import answers, compare, corpora, models, serve
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
+from adhominem.text.inputs import noting_inputs
 from adhominem.text.limits import DEFAULT_MOST_BYTES, reading_at_most
 
 _SKIPPED_STATUS = 3
@@ -125,6 +126,7 @@ def _end(number: int, frame: object) -> None:
 
 
 def _limit_texts(context: click.Context, parameter: click.Parameter, count: int) -> None:
+    context.with_resource(noting_inputs())
     context.with_resource(reading_at_most(count))
 
 

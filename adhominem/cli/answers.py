@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adhominem.cli.options import (
+    DELTA,
     PATH,
     all_cores_option,
-    delta_option,
+    choice_option,
     device_option,
     force_option,
     jobs_option,
     json_option,
     model_option,
     no_companions_option,
+    number_option,
     output_option,
     prior_option,
     seed_option,
@@ -33,12 +35,8 @@ if TYPE_CHECKING:
 @click.option("-i", "--input", "given", type=PATH, help="The same as SOURCE.")
 @output_option("The answers.jsonl, or a folder for it.")
 @model_option
-@click.option(
-    "--input-format",
-    type=click.Choice(["pan20", "pan15"]),
-    default="pan20",
-    show_default=True,
-    help="pairs.jsonl, or problem folders.",
+@choice_option(
+    "--input-format", ["pan20", "pan15"], "pairs.jsonl, or problem folders.", default="pan20"
 )
 @click.option(
     "--population",
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 @no_companions_option
 @device_option
 @prior_option
-@delta_option(0.0, "Answer 0.5 within 0.5 +- delta.")
+@number_option("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=DELTA)
 @jobs_option
 @json_option
 @click.pass_obj
@@ -144,13 +142,12 @@ def _told_of_companions(done: Predicted) -> str:
 @click.option(
     "--missing-as-unanswered", is_flag=True, help="A pair without an answer is a non-answer."
 )
-@click.option(
+@number_option(
     "--bootstrap",
-    "resamples",
-    default=1000,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Resamples for the 95% intervals; 0 leaves them out.",
+    1000,
+    "Resamples for the 95% intervals; 0 leaves them out.",
+    of=click.IntRange(min=0),
+    into="resamples",
 )
 @seed_option
 @json_option

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adhominem.cli.options import (
+    DELTA,
     PATH,
-    delta_option,
+    PRIOR,
+    choice_option,
     device_option,
     json_option,
     model_option,
+    number_option,
     output_option,
     population_option,
     prior_option,
@@ -51,7 +54,7 @@ _TOPICS = (
 )
 _EVIDENCE = (
     prior_option,
-    delta_option(0.125, "Undecided within 0.5 +- delta."),
+    number_option("--delta", 0.125, "Undecided within 0.5 +- delta.", of=DELTA),
 )
 scale_option = click.option("--scale", type=PATH, help="A verbal scale of your own, as JSON.")
 
@@ -98,10 +101,10 @@ def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
 @click.command()
 @_case_options
 @output_option("The file to write: .html, .png or .tex.  [default: the terminal]", required=False)
-@click.option(
+@choice_option(
     "--format",
-    type=click.Choice(["html", "terminal", "png", "latex"]),
-    help="What to write.  [default: by the ending of the output]",
+    ["html", "terminal", "png", "latex"],
+    "What to write.  [default: by the ending of the output]",
 )
 @_options(*_EVIDENCE, scale_option)
 @json_option
@@ -179,16 +182,10 @@ def _known_endings(
 @click.option(
     "--prior",
     "prior_same_author",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=PRIOR,
     help="The court's prior probability of one author; without it no probability is given.",
 )
-@click.option(
-    "--draws",
-    default=200,
-    show_default=True,
-    type=click.IntRange(20, 10_000),
-    help="Draws of passages for the interval.",
-)
+@number_option("--draws", 200, "Draws of passages for the interval.", of=click.IntRange(20, 10_000))
 @seed_option
 @scale_option
 @click.option("--case", default="", metavar="TEXT", help="The case's title or number.")

@@ -10,11 +10,13 @@ import click
 from adhominem.cli.options import (
     PATH,
     all_cores_option,
+    choice_option,
     corpora_argument,
     force_option,
     jobs_option,
     json_option,
     model_option,
+    number_option,
     output_folder,
     output_option,
     seed_option,
@@ -98,15 +100,13 @@ def split(skipped: list[InputError], /, output: Path, as_json: bool, **options: 
 @output_folder
 @click.option("--count", type=click.IntRange(min=1), help="Write at most so many pairs.")
 @click.option("--balanced", is_flag=True, help="As many same-author as different-author pairs.")
-@click.option(
-    "--same-author-across",
-    type=click.Choice(["work", "topic"]),
-    help="Same-author pairs only from two different ones.",
+@choice_option(
+    "--same-author-across", ["work", "topic"], "Same-author pairs only from two different ones."
 )
-@click.option(
+@choice_option(
     "--different-authors-within",
-    type=click.Choice(["topic", "corpus"]),
-    help="Different-author pairs only from one and the same.",
+    ["topic", "corpus"],
+    "Different-author pairs only from one and the same.",
 )
 @seed_option
 @json_option
@@ -167,17 +167,8 @@ def encode(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
 @click.command()
 @corpora_argument
 @model_option
-@click.option(
-    "--fewest",
-    "fewest_documents",
-    default=5,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Documents that a word must stand in.",
-)
-@click.option(
-    "--top", default=20, show_default=True, type=click.IntRange(min=1), help="Words to show."
-)
+@number_option("--fewest", 5, "Documents that a word must stand in.", into="fewest_documents")
+@number_option("--top", 20, "Words to show.")
 @json_option
 @click.pass_obj
 def attention(skipped: list[InputError], /, top: int, as_json: bool, **options: Any) -> None:
@@ -222,20 +213,13 @@ def attention(skipped: list[InputError], /, top: int, as_json: bool, **options: 
     metavar="PATH|input|none",
     help="Texts of the same genre by anybody.  [default: input, the corpus itself]",
 )
-@click.option(
+@choice_option(
     "--linkage",
-    type=click.Choice(["average", "complete", "single"]),
+    ["average", "complete", "single"],
+    "How alike two groups are: their mean, least or greatest Bayes factor.",
     default="average",
-    show_default=True,
-    help="How alike two groups are: their mean, least or greatest Bayes factor.",
 )
-@click.option(
-    "--limit",
-    default=1_000,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Most documents; of more, so many are drawn at random.",
-)
+@number_option("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
 @seed_option
 @jobs_option
 @json_option

@@ -10,8 +10,10 @@ import click
 
 from adhominem.cli.options import (
     PATH,
+    choice_option,
     corpora_argument,
     json_option,
+    number_option,
     output_folder,
     seed_option,
 )
@@ -38,12 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
-@click.option(
-    "--members",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Train so many, with seeds that follow each other; their mean decides.",
+@number_option(
+    "--members", 1, "Train so many, with seeds that follow each other; their mean decides."
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
@@ -139,17 +137,16 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 @click.command()
 @click.argument("model", type=PATH)
 @click.argument("sets", metavar="PAIRS...", nargs=-1, required=True, type=PATH)
-@click.option(
+@choice_option(
     "--method",
-    type=click.Choice(["logistic", "isotonic"]),
+    ["logistic", "isotonic"],
+    "The shape of the map from score to log Bayes factor.",
     default="logistic",
-    show_default=True,
-    help="The shape of the map from score to log Bayes factor.",
 )
-@click.option(
+@choice_option(
     "--fusion",
-    type=click.Choice(["logistic", "mean"]),
-    help="How an ensemble's members are heard: by fitted weights, or by their mean probability."
+    ["logistic", "mean"],
+    "How an ensemble's members are heard: by fitted weights, or by their mean probability."
     "  [default: mean without a population, else logistic]",
 )
 @json_option

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 PATH = click.Path(path_type=Path)
+PRIOR = click.FloatRange(0, 1, min_open=True, max_open=True)
+DELTA = click.FloatRange(0, 0.5, max_open=True)
+ONE_OR_MORE = click.IntRange(min=1)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -18,33 +21,35 @@ def output_option(help: str, *, required: bool = True) -> Decorator:
     return click.option("-o", "--output", required=required, type=PATH, help=help)
 
 
-def delta_option(default: float, help: str) -> Decorator:
-    """`--delta`, half the width of the band of non-answers."""
-    return click.option(
-        "--delta",
-        default=default,
-        show_default=True,
-        type=click.FloatRange(0, 0.5, max_open=True),
-        help=help,
-    )
+def number_option(
+    name: str, default: float, help: str, *, of: click.ParamType[Any] = ONE_OR_MORE, into: str = ""
+) -> Decorator:
+    """A number with a default that the help shows, for the parameter `into`."""
+    names = (name, into) if into else (name,)
+    return click.option(*names, default=default, show_default=True, type=of, help=help)
+
+
+def choice_option(
+    name: str, choices: Sequence[str], help: str, *, default: str | None = None
+) -> Decorator:
+    """One of several words; the help shows the default if there is one."""
+    shown = default is not None
+    kind = click.Choice(choices)
+    return click.option(name, type=kind, default=default, show_default=shown, help=help)
 
 
 corpora_argument = click.argument(
     "corpora", metavar="SOURCES...", nargs=-1, required=True, type=PATH
 )
 output_folder = output_option("The folder to make.")
-seed_option = click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Repeats a run."
-)
+seed_option = number_option("--seed", 0, "Repeats a run.", of=click.IntRange(min=0))
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 force_option = click.option(
     "--force", is_flag=True, help="Write the output even if nothing is in it."
 )
-jobs_option = click.option(
-    "--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes."
-)
+jobs_option = number_option("--jobs", 1, "Worker processes.")
 all_cores_option = click.option(
-    "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=click.IntRange(min=1)
+    "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=ONE_OR_MORE
 )
 model_option = click.option(
     "--model",
@@ -69,11 +74,10 @@ device_option = click.option(
     show_default=True,
     help="cpu, or cuda where there is torch and a GPU.",
 )
-prior_option = click.option(
+prior_option = number_option(
     "--prior",
-    "prior_same_author",
-    default=0.5,
-    show_default=True,
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="How probable one author is before the texts are read.",
+    0.5,
+    "How probable one author is before the texts are read.",
+    of=PRIOR,
+    into="prior_same_author",
 )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import click
 
-from adhominem.cli.options import model_option, population_option
+from adhominem.cli.options import model_option, number_option, population_option
 
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option(
-    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any free."
-)
+@number_option("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
 @model_option
 @population_option
 @click.option(
@@ -26,26 +24,17 @@ from adhominem.cli.options import model_option, population_option
     metavar="NAME",
     help="A name that the server is reached by, if there is a proxy before it.",
 )
-@click.option(
-    "--max-bytes",
-    default=16 << 20,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The largest request to accept, in bytes.",
-)
-@click.option(
+@number_option("--max-bytes", 16 << 20, "The largest request to accept, in bytes.")
+@number_option(
     "--timeout",
-    default=120.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    help="Seconds until a request is given up.",
+    120.0,
+    "Seconds until a request is given up.",
+    of=click.FloatRange(min=0, min_open=True),
 )
-@click.option(
+@number_option(
     "--per-client",
-    default=128,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
+    128,
+    "Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 def serve(

@@ -285,47 +285,42 @@ class TrainingBar:
         self._bar.stop()
 
     def show(self, event: dict[str, Any]) -> None:
-        """A step or an epoch of the run."""
-        if "stage" in event:
-            self._show_stage(event)
-        elif event["event"] == "step":
-            if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
-                self._epoch = (event["member"], event["epoch"])
-                self._began, self._pairs = time.monotonic(), -event["pairs"]
-            self._pairs += event["pairs"]
-            rate = self._pairs / max(1e-9, time.monotonic() - self._began)
-            losses = " ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-            self._bar.update(
-                self._task,
-                description=self._name(event),
-                completed=event["epoch"] * event["steps"] + event["step"] + 1,
-                total=self._epochs * event["steps"],
-                rate=f"{rate:,.0f} pairs/s, {losses}",
-            )
-        else:
-            losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-            scores = ", ".join(
-                f"{name} {row[event['measure']]:.3f}" for name, row in event["dev"].items()
-            )
-            told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
-            self._console.print(one_line(told), markup=False)
-
-    def _show_stage(self, event: dict[str, Any]) -> None:
-        """Of an n-gram model: a step of a stage, or a look at dev."""
+        """Show a step, an epoch of a network, or a dev evaluation of an n-gram model."""
         if event["event"] == "step":
-            self._bar.update(
-                self._task,
-                description=event["stage"],
-                completed=event["step"] + 1,
-                total=event["steps"],
-                rate=f"loss {event['loss']:.3f}",
-            )
-        else:
+            self._bar.update(self._task, **self._step(event))
+            return
+        if "stage" in event:
+            name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
             scores = ", ".join(f"{name} {value:.3f}" for name, value in event["dev"].items())
-            told = (
-                f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}; {scores}"
-            )
-            self._console.print(one_line(told), markup=False)
+            told = f"{name}; {scores}"
+        else:
+            measure = event["measure"]
+            losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
+            scores = ", ".join(f"{name} {row[measure]:.3f}" for name, row in event["dev"].items())
+            told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
+        self._console.print(one_line(told), markup=False)
+
+    def _step(self, event: dict[str, Any]) -> dict[str, Any]:
+        """What the bar shows of a step."""
+        if "stage" in event:  # of an n-gram model
+            return {
+                "description": event["stage"],
+                "completed": event["step"] + 1,
+                "total": event["steps"],
+                "rate": f"loss {event['loss']:.3f}",
+            }
+        if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
+            self._epoch = (event["member"], event["epoch"])
+            self._began, self._pairs = time.monotonic(), -event["pairs"]
+        self._pairs += event["pairs"]
+        rate = self._pairs / max(1e-9, time.monotonic() - self._began)
+        losses = " ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
+        return {
+            "description": self._name(event),
+            "completed": event["epoch"] * event["steps"] + event["step"] + 1,
+            "total": self._epochs * event["steps"],
+            "rate": f"{rate:,.0f} pairs/s, {losses}",
+        }
 
     def _name(self, event: dict[str, Any]) -> str:
         member = f"member {event['member'] + 1}, " if self._members > 1 else ""

@@ -90,19 +90,19 @@ def map_corpus(
                 relevant = read_population(
                     name, encode, seed=seed, skipped=skipped, on_documents=on_documents
                 )
-    result = map_documents(
-        verifier,
-        documents,
-        levs,
-        corpus=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
-        population=relevant,
-        population_name=name,
-        linkage=linkage,
-        seed=seed,
-        remarks=remarks,
-        watch=watch,
-    )
-    write_map_page(result, output)
+        result = map_documents(
+            verifier,
+            documents,
+            levs,
+            corpus=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
+            population=relevant,
+            population_name=name,
+            linkage=linkage,
+            seed=seed,
+            remarks=remarks,
+            watch=watch,
+        )
+        write_map_page(result, output)
     return result
 
 

@@ -99,12 +99,18 @@ def predict(
         levs = _Levs(stack.enter_context(encoder(model, verifier, jobs, device)))
         knows_companions = companions and verifier.scales.companions is not None
         relevant = None
+        digest = sha256()  # of the texts of the population
+
+        def encode_population(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+            for document in documents:
+                digest.update(_key(document))
+            return levs.encode(documents)
+
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
-            texts = _Listener(levs.encode)
             relevant = read_population(
                 population,
-                texts.encode,
+                encode_population,
                 verifier=verifier,
                 companions=knows_companions,
                 skipped=unread,
@@ -114,7 +120,7 @@ def predict(
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
             "delta": delta,
-            "population": None if relevant is None else texts.digest(),
+            "population": None if relevant is None else digest.hexdigest(),
             "companions": relevant is not None and relevant.companions is not None,
         }
         calibrated = verifier.scales.of(relevant).calibration is not None
@@ -217,22 +223,6 @@ def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
         # Of a pair the file and line are known besides; of a text in it, the name alone.
         listed = {told for error in skipped for told in (str(error), error.problem)}
         skipped += [error for error in unread if str(error) not in listed]
-
-
-class _Listener:
-    """Encodes, and tells the texts that went by from others."""
-
-    def __init__(self, encode: Encode) -> None:
-        self._encode = encode
-        self._hash = sha256()
-
-    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | InputError]:
-        for document in documents:
-            self._hash.update(_key(document))
-        return self._encode(documents)
-
-    def digest(self) -> str:
-        return self._hash.hexdigest()
 
 
 class _Levs:

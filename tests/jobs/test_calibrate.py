@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import random
 from dataclasses import replace
 from itertools import combinations
@@ -209,7 +210,7 @@ def condition_of(same_author: npt.NDArray[np.bool_]) -> Validation:
         genres=("pairs",),
         log_bayes_factor=np.zeros(pairs, np.float32),
         same_author=same_author,
-        kind=np.zeros(pairs, np.int32),
+        genre=np.zeros(pairs, np.int32),
         words=np.full(pairs, 100, np.int32),
         population=np.zeros(pairs, bool),
         known=np.ones(pairs, bool),
@@ -314,7 +315,7 @@ def test_shortened_pairs_and_pairs_of_unknown_kinds_are_kept_with_what_they_are(
     }
     for number, (name, some) in enumerate(sets.items()):
         assert 10 <= len(long[name]) < len(some)
-        own = found[found.kind == number]
+        own = found[found.genre == number]
         shares = {  # of "others" the model has no kind: it cannot be as if it were unknown
             "population": own.population,
             "known": ~own.population & own.known,
@@ -400,7 +401,7 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
     for text, problem in (
         (whole[:100], "damaged"),
         (whole.replace('"logistic"', '"magic"'), "damaged"),
-        (whole.replace('"format": 2', '"format": 3'), "Upgrade"),
+        (re.sub(r'"format": \d+', '"format": 99', whole), "Upgrade"),
     ):
         (model / "calibration.json").write_text(text, "utf-8")
         with pytest.raises(ModelError, match=problem):
@@ -427,9 +428,9 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     for mode in ("alone", "population", "companions"):
-        assert told[mode]["calibration"]["kind"] == "logistic"
+        assert told[mode]["calibration"]["method"] == "logistic"
         assert set(told[mode]["before"]) == set(told[mode]["after"])
-    done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--kind", "isotonic"])
+    done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--method", "isotonic"])
     assert done.exit_code == 0, done.output
     for mode in ("Without a population", "With one", "With companions"):
         assert f"{mode}: no log10 Bayes factor below" in done.stdout
@@ -437,7 +438,7 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
     for scale in (scales.alone, scales.population, scales.companions):
         assert scale is not None
         assert scale.calibration is not None
-        assert scale.calibration.kind == "isotonic"
+        assert scale.calibration.method == "isotonic"
 
 
 def test_a_model_that_comes_with_the_package_is_not_calibrated_in_place() -> None:

@@ -42,7 +42,7 @@ def test_models_of_one_name_are_told_apart_by_their_paths(
 
 def test_a_set_without_truth_is_refused(small_run: SmallRun) -> None:
     pairs = [pair for pair in read_pairs(small_run.data.pairs) if pair.same_author]
-    with pytest.raises(OptionError, match="pairs of one kind only"):
+    with pytest.raises(OptionError, match="only one class of pairs"):
         table([small_run.folder], {"dev": pairs})
 
 

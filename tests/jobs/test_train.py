@@ -407,7 +407,7 @@ def test_inputs_that_cannot_work_are_refused(
     with pytest.raises(OptionError, match="'dev' is no pair set"):
         train(corpus, {"dev": corpus}, output)
     same = replace(pairs, same_author=np.ones_like(pairs.same_author))
-    with pytest.raises(OptionError, match="pairs of one kind only"):
+    with pytest.raises(OptionError, match="only one class of pairs"):
         train(corpus, {"dev": same}, output)
     quotes_only = small_config.with_setting('data.normaliser.steps=["quotes"]')
     with pytest.raises(OptionError, match="other normalisation steps"):
