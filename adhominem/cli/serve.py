@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from adhominem.cli.options import model_option, number_option, population_option
@@ -38,16 +40,13 @@ from adhominem.cli.options import model_option, number_option, population_option
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 def serve(
-    host: str,
-    port: int,
     model: str,
     population: str | None,
-    token: str,
-    allow_host: tuple[str, ...],
     max_bytes: int,
     timeout: float,
     per_client: int,
-    open_page: bool,
+    allow_host: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """A page to compare texts in a browser, and a REST interface for programs.
 
@@ -71,12 +70,4 @@ def serve(
 
     limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
     service = Service.open(model, population, limits)
-    serve_all(
-        service,
-        host=host,
-        port=port,
-        token=token,
-        names=allow_host,
-        say=complain,
-        open_page=open_page,
-    )
+    serve_all(service, names=allow_host, say=complain, **options)

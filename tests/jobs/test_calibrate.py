@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import random
+import re
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
