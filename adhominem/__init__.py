@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.jobs.explain import explain_files as explain_files
     from adhominem.jobs.map import map_corpus as map_corpus
     from adhominem.jobs.predict import predict as predict
-    from adhominem.jobs.predict import predict_files as predict_files
     from adhominem.jobs.report import check_report_files as check_report_files
     from adhominem.jobs.report import report_files as report_files
     from adhominem.jobs.table import table as table
@@ -128,7 +127,6 @@ _HOMES = {
     "map_corpus": "jobs.map",
     "pair_files": "jobs.corpora",
     "predict": "jobs.predict",
-    "predict_files": "jobs.predict",
     "prepare": "text.prepare",
     "prepare_files": "jobs.corpora",
     "prepare_pairs": "text.prepare",

@@ -70,15 +70,16 @@ def predict(
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
     from adhominem.cli.terminal import complain, print_result, print_table, say, watch
-    from adhominem.jobs.predict import predict_files
+    from adhominem.jobs.predict import predict
 
     path = source or given
     if path is None or (source and given):
         raise click.UsageError("give the input once, as SOURCE or by -i")
     _check_companions(no_companions, options["population"])
-    done = predict_files(
-        source=path,
-        companions=not no_companions,
+    companions = options["population"] == "input" and not no_companions
+    done = predict(
+        cases=path,
+        companions=companions,
         **options,
         skipped=skipped,
         watch=watch,
@@ -93,7 +94,7 @@ def predict(
         ["", "answers", "scored now", "texts encoded", "skipped"],
         [["", done.answers, done.scored_now, done.texts_encoded, len(skipped)]],
     )
-    if options["population"] == "input" and not no_companions:
+    if companions:
         say(_told_of_companions(done))
 
 

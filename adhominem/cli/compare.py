@@ -36,31 +36,8 @@ def _one_standard_input(context: click.Context, parameter: click.Parameter, seco
     return second
 
 
-_SIDES = (
-    click.argument("first"),
-    click.argument("second", callback=_one_standard_input),
-    click.option(
-        "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
-    ),
-    click.option(
-        "--also-second", multiple=True, metavar="FILE", help="One more of the second side."
-    ),
-    population_option,
-    device_option,
-)
-_TOPICS = (
-    click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about."),
-    click.option("--topic-second", default="", metavar="TEXT", help="What the second is about."),
-)
-_EVIDENCE = (
-    prior_option,
-    number_option("--delta", 0.125, "Undecided within 0.5 +- delta.", of=DELTA),
-)
-scale_option = click.option("--scale", type=PATH, help="A verbal scale of your own, as JSON.")
-
-
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Several arguments and options, in the order of the help."""
+    """Several arguments and options as one decorator, in the order of the help."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -70,12 +47,35 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-_case_options = _options(*_SIDES[:2], model_option, *_SIDES[2:4], *_TOPICS, *_SIDES[4:])
+_sides = _options(click.argument("first"), click.argument("second", callback=_one_standard_input))
+_more_texts = _options(
+    click.option(
+        "--also-first", multiple=True, metavar="FILE", help="One more text of the first side."
+    ),
+    click.option(
+        "--also-second", multiple=True, metavar="FILE", help="One more of the second side."
+    ),
+)
+_case_options = _options(
+    _sides,
+    model_option,
+    _more_texts,
+    click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about."),
+    click.option("--topic-second", default="", metavar="TEXT", help="What the second is about."),
+    population_option,
+    device_option,
+)
+_scale_option = click.option("--scale", type=PATH, help="A verbal scale of your own, as JSON.")
+_evidence_options = _options(
+    prior_option,
+    number_option("--delta", 0.125, "Undecided within 0.5 +- delta.", of=DELTA),
+    _scale_option,
+)
 
 
 @click.command()
 @_case_options
-@_options(*_EVIDENCE, scale_option)
+@_evidence_options
 @json_option
 @click.pass_obj
 def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
@@ -106,7 +106,7 @@ def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
     ["html", "terminal", "png", "latex"],
     "What to write.  [default: by the ending of the output]",
 )
-@_options(*_EVIDENCE, scale_option)
+@_evidence_options
 @json_option
 @click.pass_obj
 def explain(
@@ -187,7 +187,7 @@ def _known_endings(
 )
 @number_option("--draws", 200, "Draws of passages for the interval.", of=click.IntRange(20, 10_000))
 @seed_option
-@scale_option
+@_scale_option
 @click.option("--case", default="", metavar="TEXT", help="The case's title or number.")
 @click.option("--examiner", default="", metavar="NAME", help="Who answers for the report.")
 @click.option(
@@ -225,7 +225,9 @@ def report(
 
 @click.command("check-report")
 @click.argument("page", metavar="REPORT", type=PATH)
-@_options(*_SIDES[:-1])
+@_sides
+@_more_texts
+@population_option
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
 @click.option(
     "--scale",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.inputs import Corpora, Watch, open_corpora, unwatched
+from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.verify.verifier import load
 
 _FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more of the text
@@ -81,8 +81,7 @@ def attention_of(
         )
     sums: dict[str, _Sums] = defaultdict(_Sums)
     documents = tokens = 0
-    sources, size = open_corpora(corpora)
-    with watch("reading", size, "bytes") as on_bytes:
+    with reading(corpora, "reading", watch) as (sources, on_bytes):
         for document in (
             document
             for source in sources

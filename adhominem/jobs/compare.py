@@ -42,32 +42,20 @@ class Case:
     population: Population | None
 
 
-def read_case(
-    first: str | Path,
-    second: str | Path,
-    *,
-    model: str | Path = DEFAULT_MODEL,
-    also_first: Sequence[str | Path] = (),
-    also_second: Sequence[str | Path] = (),
-    topic_first: str = "",
-    topic_second: str = "",
-    population: str | Path | None = None,
-    device: str = "cpu",
-    skipped: list[InputError] | None = None,
-    watch: Watch = unwatched,
-) -> Case:
+def read_case(first: str | Path, second: str | Path, **options: Unpack[CaseOptions]) -> Case:
     """Load the model, read the texts of both sides, and encode the population if there is one."""
-    verifier = load(model, device=device)
+    verifier = load(options.get("model", DEFAULT_MODEL), device=options.get("device", "cpu"))
     sides = (
-        read_exhibits([first, *also_first], topic_first),
-        read_exhibits([second, *also_second], topic_second),
+        read_exhibits([first, *options.get("also_first", ())], options.get("topic_first", "")),
+        read_exhibits([second, *options.get("also_second", ())], options.get("topic_second", "")),
     )
-    relevant = None
-    if population is not None:
+    population = None
+    if (path := options.get("population")) is not None:
         from adhominem.jobs.population import population_at
 
-        relevant = population_at(population, verifier, skipped=skipped, watch=watch)
-    return Case(verifier, *sides, relevant)
+        skipped, watch = options.get("skipped"), options.get("watch", unwatched)
+        population = population_at(path, verifier, skipped=skipped, watch=watch)
+    return Case(verifier, *sides, population)
 
 
 def verify_files(

@@ -9,12 +9,11 @@ from typing import Any
 
 from adhominem.errors import InputError
 from adhominem.evaluation.leaks import Leak, check_leaks
-from adhominem.jobs.inputs import Corpora, Watch, open_corpora, unwatched
+from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.pairs.epochs import PairOptions
 from adhominem.pairs.pair_set import write_pair_set
 from adhominem.pairs.split import SplitOptions, SplitReport, split
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.inputs import noting_inputs
 from adhominem.text.normalisation import STEPS, Normaliser
 
 
@@ -34,19 +33,12 @@ def prepare_files(
     """
     from adhominem.text.prepare import prepare  # not above: split and pairs need no tokenizer
 
-    with noting_inputs():
-        sources, size = open_corpora(corpora)
-        Normaliser((*without,))  # refuses a step that does not exist
-        normaliser = Normaliser((*(step for step in STEPS if step not in without),))
-        with watch("preparing", size, "bytes") as on_bytes:
-            return prepare(
-                sources,
-                output,
-                normaliser=normaliser,
-                jobs=jobs,
-                skipped=skipped,
-                on_bytes=on_bytes,
-            )
+    Normaliser((*without,))  # refuses a step that does not exist
+    normaliser = Normaliser((*(step for step in STEPS if step not in without),))
+    with reading(corpora, "preparing", watch) as (sources, on_bytes):
+        return prepare(
+            sources, output, normaliser=normaliser, jobs=jobs, skipped=skipped, on_bytes=on_bytes
+        )
 
 
 def split_files(
@@ -60,11 +52,9 @@ def split_files(
     watch: Watch = unwatched,
 ) -> SplitReport:
     """Split the texts of corpora by author into train, dev and test; see `split`."""
-    with noting_inputs():
-        sources, size = open_corpora(corpora)
-        options = SplitOptions(shares=shares, topic_disjoint=topic_disjoint, seed=seed)
-        with watch("splitting", 2 * size, "bytes") as on_bytes:
-            return split(sources, output, options, skipped=skipped, on_bytes=on_bytes)
+    options = SplitOptions(shares=shares, topic_disjoint=topic_disjoint, seed=seed)
+    with reading(corpora, "splitting", watch, times=2) as (sources, on_bytes):
+        return split(sources, output, options, skipped=skipped, on_bytes=on_bytes)
 
 
 @dataclass(frozen=True)
@@ -98,17 +88,15 @@ def pair_files(
 
     The options are those of `PairOptions`; at most `count` pairs are written.
     """
-    with noting_inputs():
-        sources, size = open_corpora(corpora)
-        options = PairOptions(
-            balanced=balanced,
-            same_author_across=same_author_across or "",
-            different_authors_within=different_authors_within or "",
+    options = PairOptions(
+        balanced=balanced,
+        same_author_across=same_author_across or "",
+        different_authors_within=different_authors_within or "",
+    )
+    with reading(corpora, "reading", watch) as (sources, on_bytes):
+        written = write_pair_set(
+            sources, output, options, seed=seed, count=count, skipped=skipped, on_bytes=on_bytes
         )
-        with watch("reading", size, "bytes") as on_bytes:
-            written = write_pair_set(
-                sources, output, options, seed=seed, count=count, skipped=skipped, on_bytes=on_bytes
-            )
     drawn = written.pairs
     leaks = check_leaks(
         same_author=drawn.same_author,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
-from adhominem.jobs.inputs import Corpora, Watch, open_corpora, unwatched
+from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.text.document import Document
 from adhominem.text.inputs import noting_inputs
@@ -61,26 +61,25 @@ def encode(
         replaced_file(output) as partial,
         _table(partial, output.suffix.lower(), verifier.lev_size) as table,
         encoder(model, verifier, jobs, device) as run,
+        reading(corpora, "encoding", watch) as (sources, on_bytes),
     ):
-        sources, size = open_corpora(corpora)
         documents = 0
-        with watch("encoding", size, "bytes") as on_bytes:
-            texts = (
-                (source.name, document)
-                for source in sources
-                for document in source.documents(
-                    author_required=False, skipped=skipped, on_bytes=on_bytes
-                )
+        texts = (
+            (source.name, document)
+            for source in sources
+            for document in source.documents(
+                author_required=False, skipped=skipped, on_bytes=on_bytes
             )
-            while batch := list(islice(texts, _DOCUMENTS_AT_ONCE)):
-                levs = run([document for _, document in batch])
-                rows = [
-                    lev if isinstance(lev, InputError) else (*labelled, lev)
-                    for labelled, lev in zip(batch, levs, strict=True)
-                ]
-                good = list(stop_or_skip(rows, skipped))
-                table.add(good)
-                documents += len(good)
+        )
+        while batch := list(islice(texts, _DOCUMENTS_AT_ONCE)):
+            levs = run([document for _, document in batch])
+            rows = [
+                lev if isinstance(lev, InputError) else (*labelled, lev)
+                for labelled, lev in zip(batch, levs, strict=True)
+            ]
+            good = list(stop_or_skip(rows, skipped))
+            table.add(good)
+            documents += len(good)
         if not documents and not force:
             raise NotFoundError(
                 "no text can be read here; expected one or more, or --force for an empty table",

@@ -44,9 +44,10 @@ def evaluate_files(
 ) -> Evaluations:
     """Measure answers to a pair set; with a `model`, also its own answers to the texts in `pairs`.
 
-    With `pairs`, there are measures by topic and by length, too. `population` and `companions` are
-    those of `predict_files`. `output` gets a folder with a page, figures and the numbers, and with
-    the entropy curves of a model's `training` log. The 95% intervals take so many `resamples`.
+    With `pairs`, there are measures by topic and by length, too. `population` is that of `predict`;
+    if it is `input`, texts draw on their `companions` unless told otherwise. `output` gets a folder
+    with a page, figures and the numbers, and with the entropy curves of a model's `training` log.
+    The 95% intervals take so many `resamples`.
     """
     if output is not None:
         output = check_output(Path(output))
@@ -94,16 +95,11 @@ def _answer(
     watch: Watch,
 ) -> tuple[Path, tuple[Caution, ...]]:
     """A model's answers, in a file named after it and after what it drew on."""
-    from adhominem.jobs.predict import predict_files
+    from adhominem.jobs.predict import predict
 
-    predicted = predict_files(
-        model,
-        pairs,
-        folder / "answers.jsonl",
-        population=population,
-        companions=companions,
-        watch=watch,
-        skipped=None,
+    companions = companions and population == "input"
+    predicted = predict(
+        model, pairs, folder, population=population, companions=companions, watch=watch
     )
     how = ", companions" if predicted.companions else ", population" if population else ""
     named = predicted.output.rename(folder / f"{Path(model).name}{how}.jsonl")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from adhominem.errors import InputError, OptionError
-from adhominem.text.inputs import note_input
+from adhominem.text.inputs import note_input, noting_inputs
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, find_sources, read_pairs
 
@@ -35,6 +35,17 @@ def unwatched(
 ) -> Iterator[Callable[[float], None]]:
     """A `Watch` that shows nothing."""
     yield lambda done: None
+
+
+@contextmanager
+def reading(
+    corpora: Corpora, what: str, watch: Watch, *, times: int = 1
+) -> Iterator[tuple[list[Source], Callable[[int], None]]]:
+    """Corpora that are read so many times, and what hears of the bytes; all reading is noted."""
+    with noting_inputs():
+        sources, size = open_corpora(corpora)
+        with watch(what, times * size, "bytes") as on_bytes:
+            yield sources, on_bytes
 
 
 def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:

@@ -10,7 +10,7 @@ its name. A second run with the same output, at the same time, is refused.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
@@ -66,9 +66,10 @@ class Predicted:
 
 def predict(
     model: str | Path,
-    cases: Iterable[Case | InputError],
+    cases: str | Path | Iterable[Case | InputError],
     output: str | Path,
     *,
+    input_format: str = "pan20",
     population: str | Path | None = None,
     companions: bool = False,
     prior_same_author: float = 0.5,
@@ -76,24 +77,31 @@ def predict(
     jobs: int = 1,
     device: str = "cpu",
     skipped: list[InputError] | None = None,
-    on_population: Callable[[int], None] = lambda count: None,
+    watch: Watch = unwatched,
 ) -> Predicted:
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
-    `population` is where the texts of a relevant population lie: it may be the pairs' own file, and
-    then, and only then, texts should draw on their `companions` in it. They can if the model is
-    calibrated for it, and if there are neither too few texts nor too many.
+    `cases` may be the path of PAN's `pairs.jsonl`, or with the format `pan15` that of PAN's problem
+    folders. `output` is a file, or a folder for `answers.jsonl`.
+    `population` is where the texts of a relevant population lie, or `input` for the path of the
+    cases: then, and only then, texts should draw on their `companions` in it. They can if the model
+    is calibrated for it, and if there are neither too few texts nor too many.
     Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored, or has the id of a case
-    before it, goes to `skipped`; without it, the first such thing is raised. `on_population` hears
-    how many texts of the population were encoded: all of them, before the first case is read.
+    before it, goes to `skipped`; without it, the first such thing is raised.
     """
     output = Path(output)
+    if output.is_dir() or not output.suffix:
+        output = output / "answers.jsonl"
     if output.suffix.lower() in COMPRESSIONS:
         raise OptionError(f"answers are not packed; expected a name like {output.stem}")
     _check_new(output)
-    verifier = load(model, device=device)
     with ExitStack() as stack:
         stack.enter_context(noting_inputs())
+        size = 0
+        if isinstance(cases, str | Path):
+            population = cases if population == "input" else population
+            _, size = open_corpora([cases])
+        verifier = load(model, device=device)
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         levs = _Levs(stack.enter_context(encoder(model, verifier, jobs, device)))
@@ -108,14 +116,15 @@ def predict(
 
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
-            relevant = read_population(
-                population,
-                encode_population,
-                verifier=verifier,
-                companions=knows_companions,
-                skipped=unread,
-                on_documents=on_population,
-            )
+            with watch("population") as on_documents:
+                relevant = read_population(
+                    population,
+                    encode_population,
+                    verifier=verifier,
+                    companions=knows_companions,
+                    skipped=unread,
+                    on_documents=on_documents,
+                )
         settings = {
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
@@ -124,22 +133,25 @@ def predict(
             "companions": relevant is not None and relevant.companions is not None,
         }
         calibrated = verifier.scales.of(relevant).calibration is not None
+        if isinstance(cases, str | Path):
+            on_bytes = stack.enter_context(watch("answering", size, "bytes"))
+            read = pair_rows if input_format == "pan20" else problem_rows
+            cases = read(Path(cases), on_bytes=on_bytes, labelled=False)
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
         rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
         while batch := list(islice(rest, _CASES_AT_ONCE)):
             digests = [digest_of(case) for case in batch]
-            known = [digest in partial for digest in digests]
+            known = [known_digest in partial for known_digest in digests]
             good, sides = levs.of(list(compress(batch, map(not_, known))), skipped)
             partial.recognise([*compress(batch, known), *good])
             scored: dict[str, tuple[float, float]] = {}
             if good:
                 first, second = [side for side, _ in sides], [side for _, side in sides]
                 factors = verifier.score(first, second, relevant)
-                values = without_weak_answers(
-                    probability_same_author(factors, prior_same_author), delta
-                )
+                probability = probability_same_author(factors, prior_same_author)
+                values = without_weak_answers(probability, delta)
                 both = zip(values.tolist(), factors.tolist(), strict=True)
                 scored = {case.id: answer for case, answer in zip(good, both, strict=True)}
             partial.add(batch, digests, scored)
@@ -154,57 +166,6 @@ def predict(
         relevant is not None and relevant.companions is not None,
         tuple(cautions_of_many(calibrated, relevant, verifier.genre_names)),
     )
-
-
-def predict_files(
-    model: str | Path,
-    source: str | Path,
-    output: str | Path,
-    *,
-    input_format: str = "pan20",
-    population: str | Path | None = None,
-    companions: bool = True,
-    prior_same_author: float = 0.5,
-    delta: float = 0.0,
-    jobs: int = 1,
-    device: str = "cpu",
-    skipped: list[InputError] | None = None,
-    watch: Watch = unwatched,
-) -> Predicted:
-    """Answer the pairs of PAN's `pairs.jsonl`, or with the format `pan15` PAN's problem folders.
-
-    The answers go to the file `output`, or to `answers.jsonl` in that folder. The `population` is
-    that of `predict`, or `input` for the texts of the pairs, all of one genre; texts then draw on
-    their `companions` among these, unless told otherwise.
-    """
-    source, output = Path(source), Path(output)
-    if output.is_dir() or not output.suffix:
-        output = output / "answers.jsonl"
-    with noting_inputs(), ExitStack() as bar:
-        _, size = open_corpora([source])
-
-        def cases() -> Iterator[Case | InputError]:
-            bar.close()  # where cases are read, the population is known
-            on_bytes = bar.enter_context(watch("answering", size, "bytes"))
-            rows = pair_rows if input_format == "pan20" else problem_rows
-            yield from rows(source, on_bytes=on_bytes, labelled=False)
-
-        on_population: Callable[[int], None] = lambda count: None  # noqa: E731
-        if population is not None:
-            on_population = bar.enter_context(watch("population"))
-        return predict(
-            model,
-            cases(),
-            output,
-            population=source if population == "input" else population,
-            companions=population == "input" and companions,
-            prior_same_author=prior_same_author,
-            delta=delta,
-            jobs=jobs,
-            device=device,
-            skipped=skipped,
-            on_population=on_population,
-        )
 
 
 def _check_new(output: Path) -> None:

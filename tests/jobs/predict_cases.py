@@ -54,12 +54,12 @@ def read(path: Path) -> list[Answer]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def assert_equal(found: list[Answer], expected: list[Answer]) -> None:
+def assert_equal(answers: list[Answer], expected: list[Answer]) -> None:
     """The same cases in the same order; sums in another order differ in the last bits."""
-    assert [row["id"] for row in found] == [row["id"] for row in expected]
+    assert [row["id"] for row in answers] == [row["id"] for row in expected]
     for name in ("value", "log_bayes_factor"):
         np.testing.assert_allclose(
-            [row[name] for row in found], [row[name] for row in expected], atol=1e-5
+            [row[name] for row in answers], [row[name] for row in expected], atol=1e-5
         )
 
 
@@ -90,7 +90,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
     real = Verifier.encode
 
     def counting(self: Verifier, documents: Any, **options: Any) -> Any:
-        counts.update((each.topic, each.text) for each in documents)
+        counts.update((document.topic, document.text) for document in documents)
         return real(self, documents, **options)
 
     monkeypatch.setattr(Verifier, "encode", counting)
@@ -99,13 +99,13 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 
 def slow_answers(verifier: Verifier, path: Path, prior: float = 0.5) -> list[Answer]:
     """Pair by pair."""
-    found = []
+    answers = []
     for pair in pair_rows(path):
         assert isinstance(pair, Pair)
         factor = verifier.score(verifier.encode([pair.first]), verifier.encode([pair.second]))[0]
         value = float(probability_same_author(factor, prior))
-        found.append({"id": pair.id, "value": value, "log_bayes_factor": float(factor)})
-    return found
+        answers.append({"id": pair.id, "value": value, "log_bayes_factor": float(factor)})
+    return answers
 
 
 def run(*arguments: object, status: int = 0) -> Result:

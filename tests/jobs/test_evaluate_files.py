@@ -16,7 +16,7 @@ from adhominem import (
     load_answers,
     load_truth,
     pair_files,
-    predict_files,
+    predict,
     prepare_files,
     split_files,
 )
@@ -45,7 +45,7 @@ def test_a_baselines_answers_and_a_models_own_are_measured_side_by_side(
         pairs, [answers.output], pairs=pairs, model=small_run.folder, resamples=0
     )
     assert [system.name for system in measured.systems] == ["naive", small_run.folder.name]
-    predicted = predict_files(small_run.folder, pairs, tmp_path / "out")
+    predicted = predict(small_run.folder, pairs, tmp_path / "out")
     assert predicted.output == tmp_path / "out" / "answers.jsonl"
     assert predicted.answers == answers.answers == measured.systems[0].pairs
     alone = evaluate(load_answers(predicted.output, load_truth(pairs)), resamples=0)

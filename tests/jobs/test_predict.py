@@ -97,9 +97,9 @@ def test_with_little_memory_texts_are_encoded_again_and_the_answers_are_the_same
     real = module._Levs.of
 
     def watched(self: Any, *arguments: Any) -> Any:
-        found = real(self, *arguments)
+        result = real(self, *arguments)
         kept.append(len(self._kept))
-        return found
+        return result
 
     monkeypatch.setattr(module._Levs, "of", watched)
     done = predict(model, pair_rows(pairs), tmp_path / "answers.jsonl")
@@ -254,9 +254,9 @@ def test_the_command_writes_what_the_evaluation_reads_and_tells_how_much(
     assert told["output"] == str(output)
     ids = [row["id"] for row in read(pairs)]
     write(tmp_path / "truth.jsonl", [{"id": id, "same": at % 2 == 0} for at, id in enumerate(ids)])
-    found = load_answers(output, load_truth(tmp_path / "truth.jsonl"))
-    assert found.given
-    assert found.value.tolist() == [row["value"] for row in read(output)]
+    answers = load_answers(output, load_truth(tmp_path / "truth.jsonl"))
+    assert answers.given
+    assert answers.value.tolist() == [row["value"] for row in read(output)]
     again = run("predict", pairs, "-o", output, "--model", model, status=1)
     assert f"error: {output} exists already" in again.stderr
 
@@ -295,11 +295,11 @@ def test_the_command_reads_problem_folders_with_and_without_their_truth(
             (problem / f"{name}.txt").write_text(TEXTS[number + text], "utf-8")
     options = ("--model", model, "--input-format", "pan15")
     run("predict", tmp_path / "pan15", "-o", tmp_path / "out", *options)
-    found = read(tmp_path / "out" / "answers.jsonl")
-    assert [row["id"] for row in found] == ["EN000", "EN001", "EN002"]
+    answers = read(tmp_path / "out" / "answers.jsonl")
+    assert [row["id"] for row in answers] == ["EN000", "EN001", "EN002"]
     (tmp_path / "pan15" / "truth.txt").write_text("EN000 Y\nEN001 N\nEN002 N\n", "utf-8")
     run("predict", tmp_path / "pan15", "-o", tmp_path / "again", *options)
-    assert read(tmp_path / "again" / "answers.jsonl") == found
+    assert read(tmp_path / "again" / "answers.jsonl") == answers
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -48,14 +48,14 @@ class StoppedError(Exception):
 def stopped_after(cases: int, path: Path, model: Path, output: Path, **options: Any) -> None:
     """A run that ends when so many cases have been read."""
 
-    def some() -> Iterator[Any]:
+    def first_cases() -> Iterator[Any]:
         for number, row in enumerate(pair_rows(path)):
             if number == cases:
                 raise StoppedError
             yield row
 
     with pytest.raises(StoppedError):
-        predict(model, some(), output, **options)
+        predict(model, first_cases(), output, **options)
 
 
 def test_a_run_goes_on_behind_the_answers_it_finds(

@@ -224,12 +224,12 @@ def test_divergence_is_an_error_and_the_last_checkpoint_is_good(
     def losses(self: Any, levs: torch.Tensor, *more: Any) -> dict[str, torch.Tensor]:
         nonlocal calls
         calls += 1
-        found = real(self, levs, *more)
+        losses = real(self, levs, *more)
         if calls == 4 and poison == "loss":
-            found["distance"] = found["distance"] * torch.nan
+            losses["distance"] = losses["distance"] * torch.nan
         if calls == 4 and poison == "gradient":  # 0 ** 0.5: a number, with an infinite slope
-            found["distance"] = found["distance"] + (levs - levs.detach()).sum().abs().sqrt()
-        return found
+            losses["distance"] = losses["distance"] + (levs - levs.detach()).sum().abs().sqrt()
+        return losses
 
     monkeypatch.setattr(member.SiameseModel, "losses", losses)
     output = tmp_path / "model"
