@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +42,6 @@ class CorpusAttention:
     documents: int
     tokens: int
     words: tuple[WordAttention, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The words and counts as plain lists, numbers and strings."""
-        return asdict(self)
 
 
 @dataclass

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,46 +54,27 @@ def train(
     for library in _LIBRARIES:
         if find_spec(library) is None:
             raise MissingExtraError(library, "train", "training")
-    config = config or Config()
-    if members < 1:
-        raise OptionError(f"members is {members}; expected 1 or more")
-    _check_data(corpus, dev, config.normaliser)
-    first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
-    with locked(output) if first else nullcontext():
-        if isinstance(config, NgramConfig):
-            if members > 1:
-                raise OptionError(
-                    f"members is {members}; expected 1, since n-gram models differ little"
-                )
-            return _train_ngrams(corpus, dev, Path(output), config, device, resume, on_event)
-        return _train_networks(corpus, dev, Path(output), config, members, device, resume, on_event)
-
-
-def _train_networks(
-    corpus: PackedCorpus,
-    dev: Mapping[str, PackedCorpus],
-    output: Path,
-    config: Config,
-    members: int,
-    device: str,
-    resume: bool,
-    on_event: Callable[[dict[str, Any]], None],
-) -> list[AnyModel]:
     from adhominem.training import distributed
     from adhominem.training.train_network import Task, pick_device, train_member
+    from adhominem.training.train_ngrams import train_ngrams
 
-    configs = [
-        replace(config, training=replace(config.training, seed=config.training.seed + member))
-        for member in range(members)
-    ]
+    config = config or Config()
+    _check_members(config, members)
+    _check_data(corpus, dev, config.normaliser)
+    seeds = range(config.training.seed, config.training.seed + members)
+    configs = [config.with_settings([f"training.seed={seed}"]) for seed in seeds]
+    first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
     picked = pick_device(device)
-    with distributed.together(picked):
-        finished, output, work = _places(output, configs, resume)
+    with locked(output) if first else nullcontext(), distributed.together(picked):
+        finished, output, work = _places(Path(output), configs, resume)
         distributed.wait()  # until all have looked; from here on the first one writes
-        if not finished:
+        if isinstance(config, NgramConfig) and not finished:
+            train_ngrams(corpus, dev, output, work, config, picked, on_event)
+        elif not finished:
             tasks = [
-                Task(corpus, dev, member, work / f"member-{number}", number - 1, picked, on_event)
-                for number, member in enumerate(configs, start=1)
+                Task(corpus, dev, member, work / f"member-{at + 1}", at, picked, on_event)
+                for at, member in enumerate(configs)
+                if isinstance(member, Config)
             ]
             folders = [train_member(task) for task in tasks]
             if distributed.rank() == 0:
@@ -104,25 +85,16 @@ def _train_networks(
     return read_models(output)
 
 
-def _train_ngrams(
-    corpus: PackedCorpus,
-    dev: Mapping[str, PackedCorpus],
-    output: Path,
-    config: NgramConfig,
-    device: str,
-    resume: bool,
-    on_event: Callable[[dict[str, Any]], None],
-) -> list[AnyModel]:
-    from adhominem.training.train_network import pick_device
-    from adhominem.training.train_ngrams import train_ngrams
-
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise OptionError("n-gram models are trained by one process; start it without torchrun")
-    finished, output, work = _places(output, [config], resume)
-    if not finished:
-        train_ngrams(corpus, dev, output, work, config, pick_device(device), on_event)
-    shutil.rmtree(work, ignore_errors=True)
-    return read_models(output)
+def _check_members(config: Config | NgramConfig, members: int) -> None:
+    if members < 1:
+        raise OptionError(f"members is {members}; expected 1 or more")
+    if isinstance(config, NgramConfig):
+        if members > 1:
+            raise OptionError(
+                f"members is {members}; expected 1, since n-gram models differ little"
+            )
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise OptionError("n-gram models are trained by one process; start it without torchrun")
 
 
 def _places(
