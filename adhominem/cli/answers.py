@@ -20,6 +20,7 @@ from adhominem.cli.options import (
     no_companions_option,
     number_option,
     output_option,
+    path_option,
     prior_option,
     seed_option,
 )
@@ -122,9 +123,7 @@ def _told_of_companions(done: Predicted) -> str:
 @click.argument("truth", type=PATH)
 @click.argument("answers", nargs=-1, type=PATH)
 @output_option("A folder for figures and a page.", required=False)
-@click.option(
-    "--pairs", type=PATH, help="The texts (pairs.jsonl): measures by topic and by length, too."
-)
+@path_option("--pairs", "The texts (pairs.jsonl): measures by topic and by length, too.")
 @click.option(
     "--model",
     help="A shipped model or a model's folder, to answer the pairs of --pairs itself.",
@@ -135,11 +134,7 @@ def _told_of_companions(done: Predicted) -> str:
     help="For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
 )
 @no_companions_option
-@click.option(
-    "--training",
-    type=PATH,
-    help="A model's training.jsonl: its entropy curves go on the page, too.",
-)
+@path_option("--training", "A model's training.jsonl: its entropy curves go on the page, too.")
 @click.option(
     "--missing-as-unanswered", is_flag=True, help="A pair without an answer is a non-answer."
 )
@@ -226,13 +221,12 @@ def _with_interval(evaluation: Evaluation, name: str) -> str:
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, type=PATH)
-@click.option(
+@path_option(
     "--pairs",
-    "sets",
+    "A pair set with its truth; may be given several times.",
     multiple=True,
     required=True,
-    type=PATH,
-    help="A pair set with its truth; may be given several times.",
+    into="sets",
 )
 @click.option("--without-topics", is_flag=True, help="Hide the contextual prefixes.")
 @json_option
@@ -273,12 +267,11 @@ def table(
 @click.command()
 @click.argument("name", type=click.Choice(["naive", "compression", "delta"]))
 @click.argument("pairs", type=PATH)
-@click.option(
+@path_option(
     "--train",
+    "Pairs with their truth to learn from; may be given several times.",
     multiple=True,
     required=True,
-    type=PATH,
-    help="Pairs with their truth to learn from; may be given several times.",
 )
 @output_option("The answers.jsonl.")
 @all_cores_option

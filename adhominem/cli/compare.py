@@ -21,6 +21,7 @@ from adhominem.cli.options import (
     model_option,
     number_option,
     output_option,
+    path_option,
     population_option,
     prior_option,
     seed_option,
@@ -229,10 +230,8 @@ def report(
 @_more_texts
 @population_option
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
-@click.option(
-    "--scale",
-    type=PATH,
-    help="The verbal scale that the report was made with, if it was not AdHominem's.",
+@path_option(
+    "--scale", "The verbal scale that the report was made with, if it was not AdHominem's."
 )
 @device_option
 @json_option

@@ -15,6 +15,7 @@ from adhominem.cli.options import (
     json_option,
     number_option,
     output_folder,
+    path_option,
     seed_option,
 )
 
@@ -24,11 +25,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @corpora_argument
-@click.option(
-    "--dev",
-    multiple=True,
-    type=PATH,
-    help="A pair set to choose the best epoch by; may be given several times.",
+@path_option(
+    "--dev", "A pair set to choose the best epoch by; may be given several times.", multiple=True
 )
 @output_folder
 @click.option(
@@ -107,12 +105,8 @@ def train(
 @click.command()
 @click.argument("members", nargs=-1, required=True, type=PATH)
 @output_folder
-@click.option(
-    "--corpus",
-    type=PATH,
-    help="The prepared training corpus: networks get genres from it.",
-)
-@click.option("--about", type=PATH, help="A file: how the model card begins.")
+@path_option("--corpus", "The prepared training corpus: networks get genres from it.")
+@path_option("--about", "A file: how the model card begins.")
 @json_option
 def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
     """Make one model of several MEMBERS, be they networks or n-gram models.

@@ -21,10 +21,16 @@ def output_option(help: str, *, required: bool = True) -> Decorator:
     return click.option("-o", "--output", required=required, type=PATH, help=help)
 
 
+def path_option(name: str, help: str, *, into: str = "", **settings: Any) -> Decorator:
+    """A file or folder, for the parameter `into` if that has another name."""
+    names = (name, into) if into else (name,)
+    return click.option(*names, type=PATH, help=help, **settings)
+
+
 def number_option(
     name: str, default: float, help: str, *, of: click.ParamType[Any] = ONE_OR_MORE, into: str = ""
 ) -> Decorator:
-    """A number with a default that the help shows, for the parameter `into`."""
+    """A number with a default that the help shows; `into` is as for `path_option`."""
     names = (name, into) if into else (name,)
     return click.option(*names, default=default, show_default=True, type=of, help=help)
 
