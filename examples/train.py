@@ -60,7 +60,7 @@ def write_cases(folder: Path) -> None:
     for document in adhominem.read_documents(folder / "split" / "dev"):
         by_author.setdefault(document.author, []).append(document)
     author, other = sorted(by_author, key=lambda name: -len(by_author[name]))[:2]
-    by_work: dict[str, adhominem.Document] = {each.work: each for each in by_author[author]}
+    by_work: dict[str, adhominem.Document] = {text.work: text for text in by_author[author]}
     questioned, *known = by_work.values()  # one excerpt an address
     (folder / "letter.txt").write_text(questioned.text, "utf-8")
     for name, texts in (("known-letters", known[:3]), ("others-letters", by_author[other][:3])):

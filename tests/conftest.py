@@ -318,7 +318,7 @@ def mixed_folder(
 
     folder = tmp_path_factory.mktemp("mixed")
     members = (ngram_run.folder, small_run.folder, profile_folder)
-    made = make_ensemble(members, folder / "mixed", corpus=ngram_run.data.corpus)
+    made = make_ensemble(members, folder / "mixed", corpus=ngram_run.data.corpus).model
     rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
     write_pair_set(find_sources(rows), folder / "letters")
     calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})

@@ -1,4 +1,4 @@
-"""The command `adhominem`: one function a command, no logic.
+"""The command `adhominem`: options to one library call, and its result to the terminal.
 
 Exit status: 0 when all went well, 1 for an error, 2 for a wrong call, 3 when the
 work was done but some of the input had to be skipped.
@@ -6,8 +6,11 @@ work was done but some of the input had to be skipped.
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,20 +22,25 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
-from adhominem.cli import corpora, explanations, measures, models, pictures, reports, serve, texts
-from adhominem.cli.shared import max_bytes_option
-from adhominem.cli.signals import ending_properly
-from adhominem.cli.streams import mend_streams
-from adhominem.errors import AdHominemError
+from adhominem.cli import answers, compare, corpora, models, serve
+from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
+from adhominem.text.inputs import noting_inputs
+from adhominem.text.limits import DEFAULT_MOST_BYTES, reading_at_most
+
+_SKIPPED_STATUS = 3
 
 
 class _Commands(click.Group):
-    """Shows what AdHominem raises on purpose, and a full disk, as one line, not as a traceback."""
+    """Shows what AdHominem raises on purpose, and a full disk, as one line, not as a traceback.
+
+    The object of the context is the list of what had to be skipped. It is shown at the end, be that
+    an error.
+    """
 
     def main(self, *details: Any, **options: Any) -> Any:
-        mend_streams()
-        with ending_properly():
+        _mend_streams()
+        with _ending_properly():
             return super().main(*details, **options)
 
     def make_context(self, *details: Any, **options: Any) -> click.Context:
@@ -40,17 +48,23 @@ class _Commands(click.Group):
             return super().make_context(*details, **options)
 
     def invoke(self, context: click.Context) -> Any:
-        from adhominem.cli.terminal import complain, short_warnings
-        from adhominem.text.inputs import noting_inputs
+        from adhominem.cli.terminal import complain, list_skipped, short_warnings
 
+        skipped: list[InputError] = []
+        context.obj = skipped
         try:
-            with short_warnings(), _harmless_complaints(), noting_inputs():
-                return super().invoke(context)
+            with short_warnings(), _harmless_complaints():
+                try:
+                    super().invoke(context)
+                finally:
+                    list_skipped(skipped)
         except BrokenPipeError:  # whoever reads our output has had enough: click ends in silence
             raise
         except (AdHominemError, OSError) as error:
             complain(f"error: {error}")
             sys.exit(1)
+        if skipped:
+            sys.exit(_SKIPPED_STATUS)
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self.commands)  # in the order of the work, not of the alphabet
@@ -66,6 +80,67 @@ def _harmless_complaints() -> Iterator[None]:
         raise
 
 
+def _mend_streams() -> None:
+    """Every letter can be written, if need be as \\u2603; what nobody hears is said to nobody.
+
+    Without a standard output there is nowhere for results to go, and the command ends.
+    """
+    if sys.stdin is None:  # or a file that is opened next would pass for standard input
+        os.open(os.devnull, os.O_RDONLY)
+    output_is_closed = sys.stdout is None
+    if output_is_closed:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if output_is_closed:
+        sys.stderr.write(
+            "error: standard output is closed; expected a place for results, be it /dev/null\n"
+        )
+        sys.exit(1)
+
+
+@contextmanager
+def _ending_properly() -> Iterator[None]:
+    """On SIGTERM and SIGHUP, end like on Ctrl-C: locks, scratch folders and workers go, too.
+
+    A signal that whoever started us chose to ignore (nohup) stays ignored.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # others may set no handler
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: object) -> None:
+    sys.exit(128 + number)  # as shells tell of a signal
+
+
+def _limit_texts(context: click.Context, parameter: click.Parameter, count: int) -> None:
+    context.with_resource(noting_inputs())
+    context.with_resource(reading_at_most(count))
+
+
+_MAX_BYTES = click.Option(
+    ["--max-bytes"],
+    default=DEFAULT_MOST_BYTES,
+    show_default=True,
+    type=click.IntRange(min=1),
+    expose_value=False,
+    callback=_limit_texts,
+    help="The largest text to read, in bytes once unpacked; in a table, the longest line.",
+)
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, package_name="adhominem", message="adhominem %(version)s")
 def main() -> None:
@@ -73,17 +148,17 @@ def main() -> None:
 
 
 for _command in (
-    texts.verify,
-    explanations.explain,
-    reports.report,
-    reports.check_report_command,
-    texts.predict,
-    texts.encode,
-    explanations.attention,
-    pictures.map_command,
-    measures.evaluate,
-    measures.table,
-    measures.baseline,
+    compare.verify,
+    compare.explain,
+    compare.report,
+    compare.check_report,
+    answers.predict,
+    corpora.encode,
+    corpora.attention,
+    corpora.map_command,
+    answers.evaluate,
+    answers.table,
+    answers.baseline,
     corpora.prepare,
     corpora.split,
     corpora.pairs,
@@ -93,5 +168,5 @@ for _command in (
     serve.serve,
 ):
     if _command not in (models.ensemble, serve.serve):  # all others read texts
-        _command.params.append(max_bytes_option)
+        _command.params.append(_MAX_BYTES)
     main.add_command(_command)

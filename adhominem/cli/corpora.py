@@ -1,32 +1,39 @@
-"""The commands that make data: prepare, split, pairs."""
+"""The commands on corpora: prepare, split, pairs, encode, attention, map."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from adhominem.cli.shared import (
+from adhominem.cli.options import (
+    PATH,
     all_cores_option,
-    find_all,
-    finish,
+    choice_option,
+    corpora_argument,
+    force_option,
+    jobs_option,
     json_option,
+    model_option,
+    number_option,
     output_folder,
+    output_option,
     seed_option,
-    skip_list,
-    sources_argument,
 )
+
+if TYPE_CHECKING:
+    from adhominem.errors import InputError
 
 
 @click.command()
-@sources_argument
+@corpora_argument
 @output_folder
 @all_cores_option
 @click.option("--without", multiple=True, metavar="STEP", help="Leave out a normalisation step.")
 @json_option
-def prepare(
-    sources: tuple[Path, ...], output: Path, jobs: int, without: tuple[str, ...], as_json: bool
-) -> None:
+@click.pass_obj
+def prepare(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
     """Tokenize texts once, into a packed corpus for training.
 
     SOURCES are folders author/document.txt or author_title.txt, .jsonl files (or
@@ -36,32 +43,23 @@ def prepare(
     \b
         adhominem prepare novels/ letters.jsonl.xz -o corpus
     """
-    from adhominem.cli.terminal import print_json, print_table, progress
-    from adhominem.text.normalisation import STEPS, Normaliser
-    from adhominem.text.prepare import prepare
+    from adhominem.cli.terminal import print_json, print_table, watch
+    from adhominem.jobs.corpora import prepare_files
 
-    chosen, size = find_all(sources)
-    skipped = skip_list()
-    normaliser = Normaliser((*(step for step in STEPS if step not in without),))
-    Normaliser(without)  # complains of a step that does not exist
-    with progress("preparing", size) as on_bytes:
-        corpus = prepare(
-            chosen, output, normaliser=normaliser, jobs=jobs, skipped=skipped, on_bytes=on_bytes
-        )
+    corpus = prepare_files(output=output, **options, skipped=skipped, watch=watch)
     description = corpus.description
     if as_json:
         print_json({**description, "skipped": [str(error) for error in skipped]})
-    else:
-        names = ("name", "authors", "documents", "tokens")
-        rows = [[corpus[name] for name in names] for corpus in description["corpora"]]
-        if len(rows) > 1:
-            rows.append(["all", *(description[name] for name in names[1:])])
-        print_table(f"{output}: {description['types']:,} token types", names, rows)
-    finish(skipped)
+        return
+    names = ("name", "authors", "documents", "tokens")
+    rows = [[part[name] for name in names] for part in description["corpora"]]
+    if len(rows) > 1:
+        rows.append(["all", *(description[name] for name in names[1:])])
+    print_table(f"{output}: {description['types']:,} token types", names, rows)
 
 
 @click.command()
-@sources_argument
+@corpora_argument
 @output_folder
 @click.option(
     "--shares",
@@ -74,14 +72,8 @@ def prepare(
 @click.option("--topic-disjoint", is_flag=True, help="No topic in two parts (as in PAN 2021).")
 @seed_option
 @json_option
-def split(
-    sources: tuple[Path, ...],
-    output: Path,
-    shares: tuple[float, float, float],
-    topic_disjoint: bool,
-    seed: int,
-    as_json: bool,
-) -> None:
+@click.pass_obj
+def split(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
     """Split texts by author into train, dev and test.
 
     Every author is in one part alone, whatever the order of the files. Texts that
@@ -91,54 +83,35 @@ def split(
     \b
         adhominem split letters.jsonl -o split --shares 0.9 0.1 0
     """
-    from dataclasses import asdict
+    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.jobs.corpora import split_files
 
-    from adhominem.cli.terminal import print_json, print_table, progress, say
-    from adhominem.pairs.split import SplitOptions, split
-
-    chosen, size = find_all(sources)
-    skipped = skip_list()
-    options = SplitOptions(shares=shares, topic_disjoint=topic_disjoint, seed=seed)
-    with progress("splitting", 2 * size) as on_bytes:
-        report = split(chosen, output, options, skipped=skipped, on_bytes=on_bytes)
+    report = split_files(output=output, **options, skipped=skipped, watch=watch)
     if as_json:
-        print_json(asdict(report))
-    else:
-        print_table(f"{output}: pairs of one epoch", *report.table())
-        for line in report.remarks():
-            say(line)
-    finish(skipped)
+        print_result(report)
+        return
+    print_table(f"{output}: pairs of one epoch", *report.table())
+    for line in report.remarks():
+        say(line)
 
 
 @click.command()
-@sources_argument
+@corpora_argument
 @output_folder
 @click.option("--count", type=click.IntRange(min=1), help="Write at most so many pairs.")
 @click.option("--balanced", is_flag=True, help="As many same-author as different-author pairs.")
-@click.option(
-    "--same-author-across",
-    type=click.Choice(["work", "topic"]),
-    default=None,
-    help="Same-author pairs only from two different ones.",
+@choice_option(
+    "--same-author-across", ["work", "topic"], "Same-author pairs only from two different ones."
 )
-@click.option(
+@choice_option(
     "--different-authors-within",
-    type=click.Choice(["topic", "corpus"]),
-    default=None,
-    help="Different-author pairs only from one and the same.",
+    ["topic", "corpus"],
+    "Different-author pairs only from one and the same.",
 )
 @seed_option
 @json_option
-def pairs(
-    sources: tuple[Path, ...],
-    output: Path,
-    count: int | None,
-    balanced: bool,
-    same_author_across: str | None,
-    different_authors_within: str | None,
-    seed: int,
-    as_json: bool,
-) -> None:
+@click.pass_obj
+def pairs(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
     """Draw a fixed set of pairs and write it in PAN's format.
 
     The pairs are drawn by the paper's algorithms, each text at most once. The leak
@@ -147,45 +120,136 @@ def pairs(
     \b
         adhominem pairs split/dev -o dev --balanced --same-author-across work
     """
-    from adhominem.cli.terminal import print_json, print_table, progress
-    from adhominem.evaluation.leaks import check_leaks
-    from adhominem.pairs.epochs import PairOptions
-    from adhominem.pairs.pair_set import write_pair_set
+    from adhominem.cli.terminal import print_result, print_table, watch
+    from adhominem.jobs.corpora import pair_files
 
-    chosen, size = find_all(sources)
-    skipped = skip_list()
-    options = PairOptions(
-        balanced=balanced,
-        same_author_across=same_author_across or "",
-        different_authors_within=different_authors_within or "",
-    )
-    with progress("reading", size) as on_bytes:
-        written = write_pair_set(
-            chosen, output, options, seed=seed, count=count, skipped=skipped, on_bytes=on_bytes
-        )
-    drawn = written.pairs
-    leaks = check_leaks(
-        same_author=drawn.same_author,
-        same_topic=written.same_topic,
-        first_length=written.words[drawn.first],
-        second_length=written.words[drawn.second],
-    )
+    drawn = pair_files(output=output, **options, skipped=skipped, watch=watch)
     if as_json:
-        print_json(
-            {
-                "pairs": len(drawn),
-                "same_author": drawn.same_author_count,
-                "different_authors": drawn.different_author_count,
-                "leaks": {leak.name: {"auc": leak.auc, "leaks": leak.leaks} for leak in leaks},
-                "skipped": [str(error) for error in skipped],
-            }
+        print_result(drawn, skipped)
+        return
+    balance = [[drawn.same_author, drawn.different_authors, drawn.pairs]]
+    print_table(f"{output}: pairs", ["same author", "different authors", "all"], balance)
+    print_table(
+        "Leak check: AUC of the label from this alone (0.5 = chance)",
+        ["property", "AUC", ""],
+        [[leak.name, f"{leak.auc:.3f}", leak.verdict] for leak in drawn.leaks],
+    )
+
+
+@click.command()
+@corpora_argument
+@output_option("A .parquet or .npz file.")
+@model_option
+@jobs_option
+@force_option
+@json_option
+@click.pass_obj
+def encode(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+    """Turn every text into its linguistic embedding vector (LEV).
+
+    The table has a row a text: corpus, author, topic, work, id and lev. Where no text can be
+    read, that is an error, and a table that was there stays.
+
+    \b
+        adhominem encode novels/ -o levs.parquet
+    """
+    from adhominem.cli.terminal import print_result, print_table, watch
+    from adhominem.jobs.encode import encode
+
+    done = encode(**options, skipped=skipped, watch=watch)
+    if as_json:
+        print_result(done, skipped)
+        return
+    rows = [["", done.documents, done.lev_size]]
+    print_table(str(done.output), ["", "documents", "LEV size"], rows)
+
+
+@click.command()
+@corpora_argument
+@model_option
+@number_option("--fewest", 5, "Documents that a word must stand in.", into="fewest_documents")
+@number_option("--top", 20, "Words to show.")
+@json_option
+@click.pass_obj
+def attention(skipped: list[InputError], /, top: int, as_json: bool, **options: Any) -> None:
+    """Which words of a corpus get more or less attention than their frequency explains?
+
+    \b
+        adhominem attention novels/
+    """
+    from adhominem.cli.terminal import complain, print_result, print_table, watch
+    from adhominem.jobs.attention import attention_of
+
+    result = attention_of(**options, skipped=skipped, watch=watch)
+    if as_json:
+        print_result(result, skipped)
+        return
+    columns = ["word", "attention / frequency", "95 % interval", "tokens", "documents"]
+    rows = [
+        [
+            word.word,
+            f"{word.ratio:.2f}",
+            f"{word.low:.2f} - {word.high:.2f}",
+            word.tokens,
+            word.documents,
+        ]
+        for word in result.words
+    ]
+    if not rows:
+        complain(
+            f"note: no word stands in {options['fewest_documents']:,} documents or more (there are "
+            f"{result.documents:,}); give more texts, or a smaller --fewest"
         )
-    else:
-        balance = [[drawn.same_author_count, drawn.different_author_count, len(drawn)]]
-        print_table(f"{output}: pairs", ["same author", "different authors", "all"], balance)
-        print_table(
-            "Leak check: AUC of the label from this alone (0.5 = chance)",
-            ["property", "AUC", ""],
-            [[leak.name, f"{leak.auc:.3f}", leak.verdict] for leak in leaks],
-        )
-    finish(skipped)
+    print_table("looked at more than they occur", columns, rows[:top])
+    print_table("looked at less than they occur", columns, rows[top:][-top:][::-1])
+
+
+@click.command("map")
+@click.argument("corpus", type=PATH)
+@output_option("The page to write, an .html file.")
+@model_option
+@click.option(
+    "--population",
+    metavar="PATH|input|none",
+    help="Texts of the same genre by anybody.  [default: input, the corpus itself]",
+)
+@choice_option(
+    "--linkage",
+    ["average", "complete", "single"],
+    "How alike two groups are: their mean, least or greatest Bayes factor.",
+    default="average",
+)
+@number_option("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
+@seed_option
+@jobs_option
+@json_option
+@click.pass_obj
+def map_command(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
+    """Draw a corpus: which texts are alike, as a map and as a tree.
+
+    The page is one file for a browser and needs nothing else. CORPUS is a folder of texts, a
+    folder with one folder an author, or a .jsonl file; authors need not be known. The tree joins
+    texts by their Bayes factors. The map is by principal components, and by t-SNE and UMAP where
+    scikit-learn and umap-learn are installed.
+
+    \b
+        adhominem map novels/ -o map.html
+        adhominem map novels/ -o map.html --population other-novels/ --linkage complete
+    """
+    from adhominem.cli.terminal import complain, print_json, print_table, watch
+    from adhominem.jobs.map import map_corpus
+
+    drawn = map_corpus(output=output, **options, skipped=skipped, watch=watch)
+    for remark in drawn.remarks:
+        complain(f"note: {remark}")
+    if as_json:
+        told = [str(error) for error in skipped]
+        print_json({"output": str(output), **drawn.to_json(), "skipped": told})
+        return
+    authors = len({document.author for document in drawn.documents} - {""})
+    pictures = ", ".join([projection.name for projection in drawn.projections] + ["tree"])
+    print_table(
+        str(output),
+        ["", "documents", "authors", "population", "pictures"],
+        [["", len(drawn.documents), authors, drawn.population_texts, pictures]],
+    )

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from adhominem.cli.shared import (
-    finish,
+from adhominem.cli.options import (
+    PATH,
+    choice_option,
+    corpora_argument,
     json_option,
+    number_option,
     output_folder,
-    read_pair_sets,
+    path_option,
     seed_option,
-    skip_list,
-    sources_argument,
 )
+
+if TYPE_CHECKING:
+    from adhominem.errors import InputError
 
 
 @click.command()
-@sources_argument
-@click.option(
-    "--dev",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A pair set to choose the best epoch by; may be given several times.",
+@corpora_argument
+@path_option(
+    "--dev", "A pair set to choose the best epoch by; may be given several times.", multiple=True
 )
 @output_folder
 @click.option(
@@ -36,28 +38,23 @@ from adhominem.cli.shared import (
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
-@click.option(
-    "--members",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Train so many, with seeds that follow each other; their mean decides.",
+@number_option(
+    "--members", 1, "Train so many, with seeds that follow each other; their mean decides."
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
 @seed_option
 @json_option
+@click.pass_obj
 def train(
-    sources: tuple[Path, ...],
-    dev: tuple[Path, ...],
-    output: Path,
+    skipped: list[InputError],
+    /,
     preset: str,
     settings: tuple[str, ...],
-    members: int,
-    device: str,
-    resume: bool,
     seed: int,
+    members: int,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Train a model, or an ensemble of several, on texts or on a prepared corpus.
 
@@ -71,69 +68,47 @@ def train(
     """
     from contextlib import nullcontext
 
-    from adhominem.cli.terminal import TrainingBar, print_json, print_table, silence
-    from adhominem.config import NgramConfig, any_preset
-    from adhominem.jobs.train import open_inputs, train
-    from adhominem.models.folder import read_scores
+    from adhominem.cli.terminal import TrainingBar, print_result, print_table, silence
+    from adhominem.config import any_preset
+    from adhominem.jobs.train import train_files
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
-    skipped = skip_list() if speaks else []
     with (
         nullcontext() if speaks else silence(),
-        open_inputs(sources, dev, config.normaliser, skipped) as (corpus, pairs),
         TrainingBar(getattr(config.training, "epochs", 1), members) as bar,
     ):
-        models = train(
-            corpus,
-            pairs,
-            output,
+        trained = train_files(
+            **options,
             config=config,
             members=members,
-            device=device,
-            resume=resume,
+            skipped=skipped if speaks else [],
             on_event=bar.show,
         )
     if not speaks:
-        finish([])
-    scores = read_scores(output)
+        return
     if as_json:
-        print_json(
-            {
-                "model": str(output),
-                "scores": scores,
-                "members": [model.scores for model in models],
-                "skipped": [str(error) for error in skipped],
-            }
-        )
-    else:
-        measures: tuple[str, ...] = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")
-        if isinstance(config, NgramConfig):
-            measures = measures[:1]
-        parts = [(f"member {i}: ", model.scores) for i, model in enumerate(models, start=1)]
-        parts = [*(parts if members > 1 else []), ("", scores)]
-        rows = [
-            [f"{part}{name}", *(f"{row[measure]:.3f}" for measure in measures)]
-            for part, found in parts
-            for name, row in found.items()
-        ]
-        print_table(f"{output}: dev scores", ["dev set", *measures], rows)
-    finish(skipped)
+        print_result(trained, skipped)
+        return
+    parts = [(f"member {i}: ", scores) for i, scores in enumerate(trained.members, start=1)]
+    parts = [*(parts if members > 1 else []), ("", trained.scores)]
+    of_network = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")  # of n-grams, the AUC alone
+    measures = of_network if hasattr(config.training, "epochs") else of_network[:1]
+    rows = [
+        [f"{part}{name}", *(f"{row[measure]:.3f}" for measure in measures)]
+        for part, scores in parts
+        for name, row in scores.items()
+    ]
+    print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
 
 
 @click.command()
-@click.argument("members", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("members", nargs=-1, required=True, type=PATH)
 @output_folder
-@click.option(
-    "--corpus",
-    type=click.Path(path_type=Path),
-    help="The prepared training corpus: networks get genres from it.",
-)
-@click.option("--about", type=click.Path(path_type=Path), help="A file: how the model card begins.")
+@path_option("--corpus", "The prepared training corpus: networks get genres from it.")
+@path_option("--about", "A file: how the model card begins.")
 @json_option
-def ensemble(
-    members: tuple[Path, ...], output: Path, corpus: Path | None, about: Path | None, as_json: bool
-) -> None:
+def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
     """Make one model of several MEMBERS, be they networks or n-gram models.
 
     Each is a model's folder or the name of a shipped model; of an ensemble, all members are taken.
@@ -143,45 +118,35 @@ def ensemble(
     \b
         adhominem ensemble network ngrams -o both --corpus corpus
     """
-    from adhominem.cli.terminal import counting, print_json, print_table
+    from adhominem.cli.terminal import print_json, print_table, watch
     from adhominem.jobs.ensemble import make_ensemble
-    from adhominem.text.corpus import PackedCorpus
 
-    packed = PackedCorpus.open(corpus) if corpus else None
-    with counting("fitting", None) as on_documents:
-        made = make_ensemble(
-            members,
-            output,
-            corpus=packed,
-            about=about.read_text("utf-8") if about else "",
-            on_documents=on_documents,
-        )
-    names = [path.name for path in sorted(made.iterdir()) if path.is_dir()]
+    made = make_ensemble(output=output, about=about or "", **options, watch=watch)
     if as_json:
-        print_json({"model": str(output), "members": names})
+        print_json({"model": str(output), "members": list(made.members)})
     else:
-        print_table(str(output), ["member"], [[name] for name in names])
+        print_table(str(output), ["member"], [[name] for name in made.members])
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("pairs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
+@click.argument("model", type=PATH)
+@click.argument("sets", metavar="PAIRS...", nargs=-1, required=True, type=PATH)
+@choice_option(
     "--method",
-    type=click.Choice(["logistic", "isotonic"]),
+    ["logistic", "isotonic"],
+    "The shape of the map from score to log Bayes factor.",
     default="logistic",
-    show_default=True,
-    help="The shape of the map from score to log Bayes factor.",
 )
-@click.option(
+@choice_option(
     "--fusion",
-    type=click.Choice(["logistic", "mean"]),
-    help="How an ensemble's members are heard: by fitted weights, or by their mean probability."
+    ["logistic", "mean"],
+    "How an ensemble's members are heard: by fitted weights, or by their mean probability."
     "  [default: mean without a population, else logistic]",
 )
 @json_option
+@click.pass_obj
 def calibrate(
-    model: Path, pairs: tuple[Path, ...], method: str, fusion: str | None, as_json: bool
+    skipped: list[InputError], /, model: Path, fusion: str | None, as_json: bool, **options: Any
 ) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
@@ -192,41 +157,32 @@ def calibrate(
     \b
         adhominem calibrate model calibration-pairs
     """
-    from dataclasses import asdict
     from math import log
 
-    from adhominem.cli.terminal import counting, print_json, print_table, say
-    from adhominem.jobs.calibrate import LENGTHS, calibrate_model
+    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.jobs.calibrate import calibrate_model
 
-    skipped = skip_list()
-    sets = read_pair_sets(pairs, skipped)
-    with counting(
-        "encoding", 2 * (1 + len(LENGTHS)) * sum(map(len, sets.values()))
-    ) as on_documents:
-        found = calibrate_model(
-            model, sets, method=method, fusion=fusion or "", on_documents=on_documents
-        )
+    reports = calibrate_model(model, fusion=fusion or "", **options, skipped=skipped, watch=watch)
     if as_json:
-        print_json({**asdict(found), "skipped": [str(error) for error in skipped]})
-    else:
-        measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
-        print_table(
-            f"{model}: calibrated by {found.alone.calibration.pairs:,} pairs of "
-            f"{found.alone.authors:,} authors",
-            ["", *measures],
-            [
-                [f"{mode}, {title}", *(f"{row[name]:.3f}" for name in measures)]
-                for mode, report in found.modes.items()
-                for title, row in (("before", report.before), ("after", report.after))
-            ],
+        print_result(reports, skipped)
+        return
+    measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
+    print_table(
+        f"{model}: calibrated by {reports.alone.calibration.pairs:,} pairs of "
+        f"{reports.alone.authors:,} authors",
+        ["", *measures],
+        [
+            [f"{mode}, {title}", *(f"{row[name]:.3f}" for name in measures)]
+            for mode, report in reports.modes.items()
+            for title, row in (("before", report.before), ("after", report.after))
+        ],
+    )
+    for mode, report in reports.modes.items():
+        low, high = report.calibration.lower_bound, report.calibration.upper_bound
+        say(
+            f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "
+            f"{high / log(10):.2f} will be reported."
         )
-        for mode, report in found.modes.items():
-            low, high = report.calibration.lower_bound, report.calibration.upper_bound
-            say(
-                f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "
-                f"{high / log(10):.2f} will be reported."
-            )
-        say("'After' is of pairs whose authors the map has not seen.")
-        if found.companions is None:
-            say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")
-    finish(skipped)
+    say("'After' is of pairs whose authors the map has not seen.")
+    if reports.companions is None:
+        say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")

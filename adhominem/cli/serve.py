@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from adhominem.cli.shared import model_option, population_option
+from adhominem.cli.options import model_option, number_option, population_option
 
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option(
-    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any free."
-)
+@number_option("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
 @model_option
 @population_option
 @click.option(
@@ -26,39 +26,27 @@ from adhominem.cli.shared import model_option, population_option
     metavar="NAME",
     help="A name that the server is reached by, if there is a proxy before it.",
 )
-@click.option(
-    "--max-bytes",
-    default=16 << 20,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The largest request to accept, in bytes.",
-)
-@click.option(
+@number_option("--max-bytes", 16 << 20, "The largest request to accept, in bytes.")
+@number_option(
     "--timeout",
-    default=120.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    help="Seconds until a request is given up.",
+    120.0,
+    "Seconds until a request is given up.",
+    of=click.FloatRange(min=0, min_open=True),
 )
-@click.option(
+@number_option(
     "--per-client",
-    default=128,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
+    128,
+    "Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 def serve(
-    host: str,
-    port: int,
     model: str,
     population: str | None,
-    token: str,
-    allow_host: tuple[str, ...],
     max_bytes: int,
     timeout: float,
     per_client: int,
-    open_page: bool,
+    allow_host: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """A page to compare texts in a browser, and a REST interface for programs.
 
@@ -82,12 +70,4 @@ def serve(
 
     limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
     service = Service.open(model, population, limits)
-    serve_all(
-        service,
-        host=host,
-        port=port,
-        token=token,
-        names=allow_host,
-        say=complain,
-        open_page=open_page,
-    )
+    serve_all(service, names=allow_host, say=complain, **options)

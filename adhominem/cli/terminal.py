@@ -10,7 +10,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import Any, TextIO
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -21,16 +23,22 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from adhominem.errors import InputError
 from adhominem.harmless import one_line
 from adhominem.records import strict_json, with_schema
+
+if TYPE_CHECKING:
+    from adhominem.jobs.inputs import Unit
+    from adhominem.verify.verification import Verification
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
 _NAME = 10  # columns of the terminal that the names of a table have at least
@@ -40,59 +48,39 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 _COMMANDS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+_COLUMNS: dict[str, tuple[type[ProgressColumn], ...]] = {
+    "pieces": (MofNCompleteColumn,),
+    "bytes": (DownloadColumn, TransferSpeedColumn),
+    "share": (TaskProgressColumn,),
+}
+
+
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar that counts bytes, with rate and time left; silent where nobody looks."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
+def watch(
+    what: str, total: int | None = None, unit: Unit = "pieces"
+) -> Iterator[Callable[[float], None]]:
+    """A progress bar with time left, as a `Watch` of jobs; silent where nobody looks."""
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda count: bar.advance(task, count)
-
-
-@contextmanager
-def percent(what: str) -> Iterator[Callable[[float], None]]:
-    """A bar that hears which share of the work is done."""
-    columns = (
+    began, done = time.monotonic(), 0.0
+    columns = [column() for column in _COLUMNS[unit]]
+    with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
-
-
-@contextmanager
-def counting(what: str, total: int | None) -> Iterator[Callable[..., None]]:
-    """A bar that counts pieces of work, one a call if no number is given; of how many, if known."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        *columns,
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    began, done = time.monotonic(), 0
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total, rate="")
+        console=console,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task(what, total=1.0 if unit == "share" else total, rate="")
 
-        def count(pieces: int = 1) -> None:
+        def show_progress(amount: float) -> None:
             nonlocal done
-            done += pieces
+            done = amount if unit == "share" else done + amount
             rate = done / max(1e-9, time.monotonic() - began)
-            bar.update(task, advance=pieces, rate=f"{rate:,.1f}/s")
+            bar.update(task, completed=done, rate=f"{rate:,.1f}/s" if unit == "pieces" else "")
 
-        yield count
+        yield show_progress
 
 
 @contextmanager
@@ -134,9 +122,10 @@ def silence() -> Iterator[None]:
         yield
 
 
-def complain(message: str) -> None:
-    """A line for people, beside the results."""
-    print(one_line(message), file=sys.stderr, flush=True)
+def complain(*messages: str) -> None:
+    """Lines for people, beside the results."""
+    for line in map(one_line, messages):
+        print(line, file=sys.stderr, flush=True)
 
 
 def say(message: str) -> None:
@@ -153,8 +142,7 @@ def list_skipped(skipped: Sequence[InputError]) -> None:
     """What could not be read."""
     if skipped:
         complain(f"skipped {len(skipped):,} of the inputs:")
-        for error in skipped[:_MOST_SHOWN]:
-            complain(f"  {error}")
+        complain(*(f"  {error}" for error in skipped[:_MOST_SHOWN]))
         if len(skipped) > _MOST_SHOWN:
             complain(f"  and {len(skipped) - _MOST_SHOWN:,} more; --json lists them all")
 
@@ -168,6 +156,15 @@ def print_json(result: dict[str, object]) -> None:
     special = _COMMANDS if is_unicode else _NOT_ASCII
     text = strict_json(with_schema(result), indent=2)
     print(special.sub(lambda match: json.dumps(match[0])[1:-1], text))
+
+
+def print_result(result: Any, skipped: Sequence[InputError] | None = None) -> None:
+    """A dataclass that a job returned as JSON, and what was skipped if that is not a part of it."""
+    told = result.to_json() if hasattr(result, "to_json") else asdict(result)
+    told = {name: str(value) if isinstance(value, Path) else value for name, value in told.items()}
+    if skipped is not None:
+        told["skipped"] = [str(error) for error in skipped]
+    print_json(told)
 
 
 def _shown(text: str) -> str:
@@ -211,59 +208,55 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
     yield from ([f"  {name}", cell] for name, cell in zip(head[1:], row[1:], strict=True))
 
 
-def print_verification(result: dict[str, Any]) -> None:
+def print_verification(result: Verification) -> None:
     """What a comparison of two sides came to."""
-    console = Console(soft_wrap=True, highlight=False, emoji=False)
-    number = f"{result['log10_bayes_factor']:+.2f}"
-    if any(warning["decides"] for warning in result["warnings"]):
-        console.print(_shown(result["verbal"]))
-        console.print(f"Computed all the same: log10 Bayes factor {number}", style="dim")
+    number = f"{result.log10_bayes_factor:+.2f}"
+    if any(warning.decides for warning in result.warnings):
+        lines = [
+            (result.verbal, ""),
+            (f"Computed all the same: log10 Bayes factor {number}", "dim"),
+        ]
     else:
-        _print_evidence(console, number, result)
-    if population := result["population"]:
-        console.print(
-            f"Population  {population['texts']:,} texts; without it the log10 Bayes factor would "
-            f"be {population['log10_bayes_factor_without']:+.2f}"
+        value = result.probability_same_author
+        # Never 0 or 1, which no evidence makes it.
+        extreme = "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else ""
+        probability = extreme or f"{value:.3f}"
+        prior = f"if it was {result.prior_same_author:g} before the texts"
+        lines = [
+            (f"log10 Bayes factor  {number}", ""),
+            (result.verbal, ""),
+            (f"Probability of one author  {probability}, {prior}", ""),
+            (f"Decision  {result.decision}: {result.reason}", ""),
+        ]
+    if result.population is not None:
+        without = f"{result.population.log10_bayes_factor_without:+.2f}"
+        texts = f"Population  {result.population.texts:,} texts"
+        lines.append((f"{texts}; without it the log10 Bayes factor would be {without}", ""))
+    elif result.likeness is not None:
+        genre, share = next(iter(result.likeness.genres.items()))
+        like = f"most like {result.likeness.described.get(genre, genre)} ({share:.0%})"
+        far = result.likeness.atypicality
+        how_far = (
+            f"{far:.1f} times as far from them as nearly all training texts"
+            if far > 1
+            else f"not farther from them than nearly all training texts ({far:.1f} of the limit)"
         )
-    elif likeness := result["likeness"]:
-        genre, share = next(iter(likeness["genres"].items()))
-        genre = likeness["described"].get(genre, genre)
-        console.print(
-            f"No population was given: of the training texts these are most like {_shown(genre)} "
-            f"({share:.0%}), and {_atypicality(likeness['atypicality'])}"
-        )
-    for side in ("first", "second"):
-        for document in result[side]["documents"]:
-            console.print(
-                f"{side:>6}  {_shown(document['name'])}, {document['tokens']:,} tokens, "
-                f"SHA-256 {document['sha256']}",
-                style="dim",
-            )
-    console.print(
-        f" model  {_shown(result['model'])}, SHA-256 {result['model_sha256']}", style="dim"
-    )
-    for warning in result["warnings"]:
-        complain(f"warning: {warning['message']}")
-
-
-def _print_evidence(console: Console, number: str, result: dict[str, Any]) -> None:
-    """The number, its words, and what a prior makes of it."""
-    console.print(f"log10 Bayes factor  [bold]{number}[/bold]")
-    console.print(_shown(result["verbal"]))
-    probability, prior = result["probability_same_author"], result["prior_same_author"]
-    # Never 0 or 1, which no evidence makes it.
-    shown = "< 0.001" if probability < 0.001 else "> 0.999" if probability > 0.999 else ""
-    console.print(
-        f"Probability of one author  {shown or format(probability, '.3f')}, "
-        f"if it was {prior:g} before the texts"
-    )
-    console.print(f"Decision  [bold]{result['decision']}[/bold]: {_shown(result['reason'])}")
-
-
-def _atypicality(value: float) -> str:
-    if value > 1:
-        return f"{value:.1f} times as far from them as nearly all training texts"
-    return f"not farther from them than nearly all training texts ({value:.1f} of the limit)"
+        given = "No population was given: of the training texts these are"
+        lines.append((f"{given} {like}, and {how_far}", ""))
+    for name, side in (("first", result.first), ("second", result.second)):
+        for material in side.documents:
+            told = f"{material.name}, {material.tokens:,} tokens, SHA-256 {material.sha256}"
+            lines.append((f"{name:>6}  {told}", "dim"))
+    lines.append((f" model  {result.model}, SHA-256 {result.model_sha256}", "dim"))
+    console = Console(soft_wrap=True, highlight=False, emoji=False)
+    warned = [f"warning: {warning.message}" for warning in result.warnings]
+    shown = list(map(one_line, [line for line, _ in lines] + warned))
+    for line, (_, style) in zip(shown, lines, strict=False):
+        text = Text(line, style)
+        text.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
+        console.print(text)
+    for line in shown[len(lines) :]:
+        print(line, file=sys.stderr, flush=True)
 
 
 class TrainingBar:
@@ -293,47 +286,42 @@ class TrainingBar:
         self._bar.stop()
 
     def show(self, event: dict[str, Any]) -> None:
-        """A step or an epoch of the run."""
-        if "stage" in event:
-            self._show_stage(event)
-        elif event["event"] == "step":
-            if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
-                self._epoch = (event["member"], event["epoch"])
-                self._began, self._pairs = time.monotonic(), -event["pairs"]
-            self._pairs += event["pairs"]
-            rate = self._pairs / max(1e-9, time.monotonic() - self._began)
-            losses = " ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-            self._bar.update(
-                self._task,
-                description=self._name(event),
-                completed=event["epoch"] * event["steps"] + event["step"] + 1,
-                total=self._epochs * event["steps"],
-                rate=f"{rate:,.0f} pairs/s, {losses}",
-            )
-        else:
-            losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-            scores = ", ".join(
-                f"{name} {row[event['measure']]:.3f}" for name, row in event["dev"].items()
-            )
-            told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
-            self._console.print(one_line(told), markup=False)
-
-    def _show_stage(self, event: dict[str, Any]) -> None:
-        """Of an n-gram model: a step of a stage, or a look at dev."""
+        """Show a step, an epoch of a network, or a dev evaluation of an n-gram model."""
         if event["event"] == "step":
-            self._bar.update(
-                self._task,
-                description=event["stage"],
-                completed=event["step"] + 1,
-                total=event["steps"],
-                rate=f"loss {event['loss']:.3f}",
-            )
-        else:
+            self._bar.update(self._task, **self._step(event))
+            return
+        if "stage" in event:
+            name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
             scores = ", ".join(f"{name} {value:.3f}" for name, value in event["dev"].items())
-            told = (
-                f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}; {scores}"
-            )
-            self._console.print(one_line(told), markup=False)
+            told = f"{name}; {scores}"
+        else:
+            measure = event["measure"]
+            losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
+            scores = ", ".join(f"{name} {row[measure]:.3f}" for name, row in event["dev"].items())
+            told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
+        self._console.print(one_line(told), markup=False)
+
+    def _step(self, event: dict[str, Any]) -> dict[str, Any]:
+        """What the bar shows of a step."""
+        if "stage" in event:  # of an n-gram model
+            return {
+                "description": event["stage"],
+                "completed": event["step"] + 1,
+                "total": event["steps"],
+                "rate": f"loss {event['loss']:.3f}",
+            }
+        if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
+            self._epoch = (event["member"], event["epoch"])
+            self._began, self._pairs = time.monotonic(), -event["pairs"]
+        self._pairs += event["pairs"]
+        rate = self._pairs / max(1e-9, time.monotonic() - self._began)
+        losses = " ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
+        return {
+            "description": self._name(event),
+            "completed": event["epoch"] * event["steps"] + event["step"] + 1,
+            "total": self._epochs * event["steps"],
+            "rate": f"{rate:,.0f} pairs/s, {losses}",
+        }
 
     def _name(self, event: dict[str, Any]) -> str:
         member = f"member {event['member'] + 1}, " if self._members > 1 else ""

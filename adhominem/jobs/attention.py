@@ -7,18 +7,16 @@ tokens alike, a word would get attention by its frequency. The *ratio* says how 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.records import with_schema
-from adhominem.text.readers import Source
+from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.verify.verifier import load
 
 _FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more of the text
@@ -26,7 +24,7 @@ _FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more o
 
 @dataclass(frozen=True)
 class WordAttention:
-    """A token type."""
+    """How much attention a token type gets in a corpus."""
 
     word: str
     tokens: int  # of the network that sees most of them
@@ -45,10 +43,6 @@ class CorpusAttention:
     tokens: int
     words: tuple[WordAttention, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings."""
-        return with_schema(self)
-
 
 @dataclass
 class _Sums:
@@ -63,13 +57,16 @@ class _Sums:
 
 def attention_of(
     model: str | Path,
-    sources: Sequence[Source],
+    corpora: Corpora,
     *,
     fewest_documents: int = _FEWEST_DOCUMENTS,
     skipped: list[InputError] | None = None,
-    on_bytes: Callable[[int], None] | None = None,
+    watch: Watch = unwatched,
 ) -> CorpusAttention:
-    """Read a corpus, and say which words get more or less attention than they occur."""
+    """Read corpora, and say which words get more or less attention than they occur.
+
+    What cannot be read goes to `skipped`; without it, the first such text is an error.
+    """
     verifier = load(model)
     networks = [member for member in verifier.members if member.windows is not None]
     if not networks:
@@ -79,24 +76,30 @@ def attention_of(
         )
     sums: dict[str, _Sums] = defaultdict(_Sums)
     documents = tokens = 0
-    for source in sources:
-        for document in source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes):
+    with reading(corpora, "reading", watch) as (sources, on_bytes):
+        for document in (
+            document
+            for source in sources
+            for document in source.documents(
+                author_required=False, skipped=skipped, on_bytes=on_bytes
+            )
+        ):
             attended = []  # the tokens that each network sees, and their weights
             for member in networks:
-                found = member.tokenizer.tokens(document.text)
-                seen = member.attend(document, found) if found else None
+                words = member.tokenizer.tokens(document.text)
+                seen = member.attend(document, words) if words else None
                 if seen is not None:
-                    attended.append((found, token_weights(seen, len(found))))
+                    attended.append((words, token_weights(seen, len(words))))
             if not attended:
                 continue
             _add(sums, attended)
             documents += 1
-            tokens += max(len(found) for found, _ in attended)
+            tokens += max(len(words) for words, _ in attended)
     if not documents:
         raise NotFoundError("no text in the corpus; expected at least one")
-    words = [_word(word, each) for word, each in sums.items() if each.documents >= fewest_documents]
-    words.sort(key=lambda each: (-each.ratio, each.word))
-    return CorpusAttention(verifier.name, documents, tokens, tuple(words))
+    rows = [_word(word, of) for word, of in sums.items() if of.documents >= fewest_documents]
+    rows.sort(key=lambda row: (-row.ratio, row.word))
+    return CorpusAttention(verifier.name, documents, tokens, tuple(rows))
 
 
 def token_weights(seen: Encoded, tokens: int) -> npt.NDArray[np.float64]:
@@ -129,18 +132,19 @@ def _add(
         token_types, index, times = np.unique(tokens, return_inverse=True, return_counts=True)
         attention = np.bincount(index, weights) / len(attended)
         even = times / len(tokens) / len(attended)
-        for token_type, *found in zip(token_types.tolist(), times, attention, even, strict=True):
-            count, got, expected = means.get(token_type, (0, 0.0, 0.0))
-            means[token_type] = max(count, int(found[0])), got + found[1], expected + found[2]
+        columns = zip(token_types.tolist(), times.tolist(), attention, even, strict=True)
+        for token_type, count, got, expected in columns:
+            before = means.get(token_type, (0, 0.0, 0.0))
+            means[token_type] = max(before[0], count), before[1] + got, before[2] + expected
     for token_type, (count, got, expected) in means.items():
-        own = sums[token_type]
-        own.tokens += count
-        own.documents += 1
-        own.attention += got
-        own.even += expected
-        own.squares += got**2
-        own.even_squares += expected**2
-        own.products += got * expected
+        of_type = sums[token_type]
+        of_type.tokens += count
+        of_type.documents += 1
+        of_type.attention += got
+        of_type.even += expected
+        of_type.squares += got**2
+        of_type.even_squares += expected**2
+        of_type.products += got * expected
 
 
 def student_95(free: int) -> float:

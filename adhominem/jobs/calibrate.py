@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 import adhominem
-from adhominem.errors import AdHominemWarning, OptionError
+from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
+from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import is_shipped, member_folders, model_folder
@@ -43,12 +44,13 @@ _FEWEST_SHORTENED = 10  # pairs of a set with long texts: fewer are left out
 
 def calibrate_model(
     folder: str | Path,
-    sets: Mapping[str, Sequence[Pair]],
+    sets: PairSets,
     *,
     method: str = "logistic",
     fusion: str = "",
     lengths: Sequence[int] = LENGTHS,
-    on_documents: Callable[[int], None] = lambda count: None,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
 ) -> CalibrationReports:
     """Fit the way from the members' scores to a log Bayes factor, and save it in the folder.
 
@@ -59,15 +61,18 @@ def calibrate_model(
     with all other genres, once with the farthest alone. All these parts count by the root of their
     pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities;
     unless given, what LOG.md found to be better: the mean without a population, since it stands up
-    better to unknown genres, else logistic.
+    better to unknown genres, else logistic. The pair sets are given by name, or as paths; what
+    cannot be read there goes to `skipped`.
     """
+    sets = read_pair_sets(sets, skipped)
     folder = model_folder(folder)
     if is_shipped(folder):
         raise OptionError(
             f"{folder.name} comes with the package, and all that use it rely on its calibration; "
             f"copy it first (cp -r {folder} my-model) and calibrate the copy"
         )
-    with locked(folder):
+    documents = 2 * (1 + len(lengths)) * sum(map(len, sets.values()))
+    with locked(folder), watch("encoding", documents) as on_documents:
         return _calibrate(folder, sets, method, fusion, lengths, on_documents)
 
 
@@ -82,7 +87,7 @@ def _calibrate(
     card = read_card(folder)
     verifier = load(folder)
     verifier.scales = Scales()  # as if it had never been calibrated
-    everything = [pair for each in sets.values() for pair in each]
+    everything = [pair for pairs in sets.values() for pair in pairs]
     _labels(everything)
     authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
@@ -90,7 +95,7 @@ def _calibrate(
     separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     begin = 0
     for name, pairs in sets.items():
-        own = authors[begin : begin + len(pairs)]
+        of_set = authors[begin : begin + len(pairs)]
         begin += len(pairs)
         for words in (None, *lengths):
             chosen = [at for at, pair in enumerate(pairs) if words is None or _is_long(pair, words)]
@@ -103,10 +108,10 @@ def _calibrate(
             condition = _condition(part, tuple(sets), name)
             whole = words is None
             population.append(
-                _Part(scores, own[chosen], whole, replace(condition, population=condition.known))
+                _Part(scores, of_set[chosen], whole, replace(condition, population=condition.known))
             )
             alone.append(
-                _Part(verifier.scorer.scores(first, second), own[chosen], whole, condition)
+                _Part(verifier.scorer.scores(first, second), of_set[chosen], whole, condition)
             )
             few = _few(len(part))  # companions are not looked for among more texts
             levs = np.concatenate([first[few], second[few]])
@@ -115,15 +120,13 @@ def _calibrate(
                 scores = verifier.scorer.scores(first[few], second[few], relevant)
                 # By shortened texts no member shall seem less clear for this genre than it is.
                 separation.setdefault(name, relevant.companions.separation)
-                companions.append(_Part(scores, own[chosen][few], whole, condition[few]))
-            if (
-                name in verifier.genres
-            ):  # twice: with genres that are like it, and with one unlike it
+                companions.append(_Part(scores, of_set[chosen][few], whole, condition[few]))
+            if name in verifier.genres:  # twice: with genres like it, and with one unlike it
                 unknown = replace(condition, known=~condition.known)
                 for nearest in (0, len(verifier.genres) - 2):
                     scores = verifier.scorer.without(name, nearest).scores(first, second)
                     told = nearest == 0  # in the validation a pair is of an unknown genre once
-                    alone.append(_Part(scores, own[chosen], False, unknown, told))
+                    alone.append(_Part(scores, of_set[chosen], False, unknown, told))
     if not _suffice(companions):  # or they would not let the rest be calibrated
         companions, separation = [], {}
     usual = _usual_separation(separation, {name: len(pairs) for name, pairs in sets.items()})
@@ -133,7 +136,7 @@ def _calibrate(
         for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
         if parts
     ]
-    reports = CalibrationReports(*(each.report(tuple(sets)) for each in data))
+    reports = CalibrationReports(*(scale.report(tuple(sets)) for scale in data))
     write_calibration(
         folder,
         reports.alone,
@@ -141,7 +144,7 @@ def _calibrate(
         reports.companions,
         usual,
         adhominem.__version__,
-        Validation.joined([each.validation() for each in data[:2]]),
+        Validation.joined([scale.validation() for scale in data[:2]]),
     )
     if card is not None:
         with write_whole(folder / CARD.name) as file:
@@ -150,7 +153,7 @@ def _calibrate(
 
 
 def _few(pairs: int) -> BoolArray:
-    """(pairs,): some of them at random, of no more texts than can be looked through."""
+    """(pairs,): which ones are chosen at random, of no more texts than can be looked through."""
     chosen = np.zeros(pairs, dtype=bool)
     chosen[np.random.default_rng(0).permutation(pairs)[: MOST // 2]] = True
     return chosen
@@ -176,7 +179,7 @@ def _usual_separation(
 def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
     """The pairs of a set, not scored yet: without a population, and of a known genre."""
     same = _labels(pairs, fewest=0)
-    lengths = [min(len(each.text.split()) for each in (pair.first, pair.second)) for pair in pairs]
+    lengths = [min(len(text.split()) for text in _texts(pair)) for pair in pairs]
     return Validation(
         genres=sets,
         log_bayes_factor=np.zeros(len(pairs), np.float32),
@@ -189,7 +192,7 @@ def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Valid
 
 
 def shortened(pair: Pair, words: int) -> Pair:
-    """The same pair with the first so many words of each text."""
+    """A pair that has only the first so many words of each text."""
     return replace(
         pair,
         first=replace(pair.first, text=first_words(pair.first.text, words)),
@@ -198,18 +201,22 @@ def shortened(pair: Pair, words: int) -> Pair:
 
 
 def _is_long(pair: Pair, words: int) -> bool:
-    return all(len(each.text.split()) > words for each in (pair.first, pair.second))
+    return all(len(text.split()) > words for text in _texts(pair))
+
+
+def _texts(pair: Pair) -> tuple[str, str]:
+    return pair.first.text, pair.second.text
 
 
 def first_words(text: str, words: int) -> str:
     """The beginning of a text, up to so many words."""
     ends = islice(re.finditer(r"\S+", text), words - 1, words)
-    return next((text[: found.end()] for found in ends), text)
+    return next((text[: word.end()] for word in ends), text)
 
 
 @dataclass(frozen=True)
 class CalibrationReports:
-    """What came of it: without a population, with each set's own texts as one, and with companions.
+    """Calibrations of a model: alone, with each set's own texts as population, with companions.
 
     Where no set has texts enough to look for companions among, there is no such scale.
     """
@@ -220,9 +227,9 @@ class CalibrationReports:
 
     @property
     def modes(self) -> dict[str, CalibrationReport]:
-        """By what they are called."""
-        found = {"without a population": self.alone, "with one": self.population}
-        return found if self.companions is None else {**found, "with companions": self.companions}
+        """The reports by how the texts were scored, in words."""
+        modes = {"without a population": self.alone, "with one": self.population}
+        return modes if self.companions is None else {**modes, "with companions": self.companions}
 
 
 @dataclass(frozen=True)
@@ -246,7 +253,7 @@ class _Part:
         return self.condition.genres[int(self.condition.genre[0])]
 
     def heard(self, weights: FloatArray) -> _Part:
-        """The same, each member's scores by its weight (members,)."""
+        """This part with each member's scores multiplied by its weight (members,)."""
         scores = replace(self.scores, members=self.scores.members * weights[:, None])
         return replace(self, scores=scores)
 
@@ -282,9 +289,8 @@ class _Data:
 
     def validation(self) -> Validation:
         """The pairs, each by a map that has seen neither it nor its authors."""
-        found = Validation.joined(self._conditions)
-        found = replace(found, log_bayes_factor=self.bounded.astype(np.float32))
-        return found[self._told]
+        pairs = Validation.joined(self._conditions)
+        return replace(pairs, log_bayes_factor=self.bounded.astype(np.float32))[self._told]
 
     @cached_property
     def scale(self) -> Scale:
@@ -316,19 +322,19 @@ class _Data:
         names, numbers = np.unique(self.authors, return_inverse=True)
         fold = np.random.default_rng(0).permutation(len(names)) % _FOLDS
         folds = fold[numbers.reshape(self.authors.shape)]  # (pairs, 2)
-        found = np.zeros(len(self.scores))
+        factors = np.zeros(len(self.scores))
         for two in combinations_with_replacement(range(_FOLDS), 2):
             tested = np.asarray((np.sort(folds, axis=1) == two).all(axis=1))
             others = np.asarray(~np.isin(folds, two).any(axis=1))
             if tested.any():
                 scale = self.fit(others)
                 assert scale.calibration is not None
-                found[tested] = scale.calibration.unbounded(scale.raw(self.scores[tested]))
-        return found
+                factors[tested] = scale.calibration.unbounded(scale.raw(self.scores[tested]))
+        return factors
 
     @cached_property
     def bounded(self) -> FloatArray:
-        """(pairs,): the same within the bounds of the model.
+        """(pairs,): the log Bayes factors of `crossed`, within the bounds of the model.
 
         A fold has fewer pairs, and bounds of its own. A pair that stops at these could not be
         counted among those as great as a result that the model's bounds let through.
@@ -385,10 +391,10 @@ def _check_authors(folder: Path, names: set[str]) -> None:
         if known is None:
             silent = True
         elif known:
-            some = ", ".join(sorted(known)[:5])
+            names_known = ", ".join(sorted(known)[:5]) + (", ..." if len(known) > 5 else "")
             raise OptionError(
                 f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
-                f"pairs ({some}{', ...' if len(known) > 5 else ''}), where it is surer than it may "
+                f"pairs ({names_known}), where it is surer than it may "
                 "be elsewhere; expected pairs of other authors"
             )
     if silent:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.population import read_population
-from adhominem.jobs.workers import Encode, encoder
-from adhominem.map.corpus_map import CorpusMap, Watch, map_documents, unwatched
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.population import draw, in_order, read_population
+from adhominem.jobs.workers import encode_documents, encoder
+from adhominem.map.corpus_map import CorpusMap, map_documents
 from adhominem.map.page import write_map_page
 from adhominem.map.tree import LINKAGES
 from adhominem.scoring.population import Population
@@ -60,15 +60,20 @@ def map_corpus(
     remarks: list[str] = []
     before = len(skipped or ())
     with noting_inputs(), encoder(model, verifier, jobs) as encode:
-        with watch("reading", None) as count:
-            drawn, found = _draw(corpus, limit, seed, skipped, count)
+        with watch("reading") as on_documents:
+            texts = read_documents(corpus, author_required=False, skipped=skipped)
+            drawn, count = draw(_counted(texts, on_documents), limit, seed)
         check_not_read(output)
-        if found > len(drawn):
+        if count > len(drawn):
             remarks.append(
-                f"the corpus has {found:,} documents; {len(drawn):,} of them were drawn at random"
+                f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
             )
-        with watch("encoding", len(drawn)) as count:
-            documents, levs = _encode(drawn, encode, _AT_ONCE * jobs, skipped, count)
+        with watch("encoding", len(drawn)) as on_documents:
+            encoded = list(
+                encode_documents(in_order(drawn), encode, _AT_ONCE * jobs, skipped, on_documents)
+            )
+        documents = [document for document, _ in encoded]
+        levs = np.array([lev for _, lev in encoded])
         if not documents:
             raise NotFoundError("no document can be read here; expected one or more", corpus)
         if unread := len(skipped or ()) - before:
@@ -81,68 +86,32 @@ def map_corpus(
                 name = "none"
                 remarks.append("the corpus has too few texts to be its own population")
         elif name != "none":
-            with watch("population", None) as count:
+            with watch("population") as on_documents:
                 relevant = read_population(
-                    name, encode, seed=seed, skipped=skipped, on_documents=count
+                    name, encode, seed=seed, skipped=skipped, on_documents=on_documents
                 )
-    result = map_documents(
-        verifier,
-        documents,
-        levs,
-        corpus=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
-        population=relevant,
-        population_name=name,
-        linkage=linkage,
-        seed=seed,
-        remarks=remarks,
-        watch=watch,
-    )
-    write_map_page(result, output)
+        result = map_documents(
+            verifier,
+            documents,
+            levs,
+            corpus=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
+            population=relevant,
+            population_name=name,
+            linkage=linkage,
+            seed=seed,
+            remarks=remarks,
+            watch=watch,
+        )
+        write_map_page(result, output)
     return result
 
 
-def _draw(
-    corpus: Path,
-    limit: int,
-    seed: int,
-    skipped: list[InputError] | None,
-    on_documents: Callable[[int], None],
-) -> tuple[list[Document], int]:
-    """So many documents at random, in the order of the corpus; and how many there are in it."""
-    rng = np.random.default_rng(seed)
-    kept: list[tuple[float, int, Document]] = []
-    found = 0
-    for document in read_documents(corpus, author_required=False, skipped=skipped):
-        heapq.heappush(kept, (rng.random(), found, document))
-        if len(kept) > limit:
-            heapq.heappop(kept)
-        found += 1
+def _counted(
+    documents: Iterable[Document], on_documents: Callable[[int], None]
+) -> Iterator[Document]:
+    for document in documents:
         on_documents(1)
-    return [document for _, _, document in sorted(kept, key=lambda each: each[1])], found
-
-
-def _encode(
-    documents: Sequence[Document],
-    encode: Encode,
-    at_once: int,
-    skipped: list[InputError] | None,
-    on_documents: Callable[[int], None],
-) -> tuple[list[Document], Levs]:
-    """The documents that can be encoded, and their LEVs (documents, lev_size)."""
-    good: list[Document] = []
-    levs: list[npt.NDArray[np.float32]] = []
-    for at in range(0, len(documents), at_once):
-        some = documents[at : at + at_once]
-        for document, lev in zip(some, encode(some), strict=True):
-            if not isinstance(lev, InputError):
-                good.append(document)
-                levs.append(lev)
-            elif skipped is None:
-                raise lev
-            else:
-                skipped.append(lev)
-        on_documents(len(some))
-    return good, np.array(levs)
+        yield document
 
 
 def _own_population(levs: Levs, *, required: bool) -> Population | None:

@@ -38,7 +38,7 @@ def documents_of(case: Case) -> tuple[tuple[Document, ...], tuple[Document, ...]
 
 def digest_of(case: Case) -> bytes:
     """Tells a case from every other: by its id, its texts and topics, and their order."""
-    sides = [[(each.topic, each.text) for each in side] for side in documents_of(case)]
+    sides = [[(text.topic, text.text) for text in side] for side in documents_of(case)]
     return blake2b(json.dumps([case.id, sides]).encode("ascii"), digest_size=_DIGEST_BYTES).digest()
 
 
@@ -123,9 +123,9 @@ class PartialAnswers:
         self,
         cases: Sequence[Case],
         digests: Sequence[bytes],
-        found: Mapping[str, tuple[float, float]],
+        scored: Mapping[str, tuple[float, float]],
     ) -> None:
-        """The next cases of the input, and what was found for the ids of some of them.
+        """The next cases of the input, and by id the values and factors of those scored just now.
 
         When this returns, the answers outlive this process.
         """
@@ -133,9 +133,9 @@ class PartialAnswers:
         new: list[bytes] = []
         for case, digest in zip(cases, digests, strict=True):
             row = self._rows.get(digest)
-            if row is None and case.id in found:
+            if row is None and case.id in scored:
                 row = self._written + len(lines)
-                lines.append(_line(case.id, *found[case.id]))
+                lines.append(_line(case.id, *scored[case.id]))
                 new.append(digest)
             if row is not None:
                 self._order.append(row)

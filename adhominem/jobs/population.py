@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from adhominem.errors import InputError
-from adhominem.jobs.workers import Encode
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.workers import Encode, encode_documents, encoder
 from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
 from adhominem.text.document import Document
@@ -19,6 +20,25 @@ from adhominem.verify.verifier import Verifier
 
 _MOST_TEXTS = 1_000  # more would hardly move the mean
 _AT_ONCE = 200
+
+Drawn = tuple[float, int, Document]  # a random number, the place among all documents, the document
+
+
+def population_at(
+    path: str | Path,
+    verifier: Verifier,
+    *,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> Population:
+    """The population of the texts at a path, encoded in this process: see `read_population`."""
+    with (
+        encoder(verifier.name, verifier, jobs=1) as encode,
+        watch("population") as on_documents,
+    ):
+        return read_population(
+            path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
+        )
 
 
 def read_population(
@@ -38,34 +58,43 @@ def read_population(
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
-    rng = np.random.default_rng(seed)
-    most = MOST if companions else _MOST_TEXTS
-    kept: list[tuple[float, int, Document]] = []
-    seen: set[bytes] = set()
-    found = read_documents(path, author_required=False, labelled=False, skipped=skipped)
-    for document in found:  # by whomever: what a truth beside them lacks belongs to it, too
-        key = blake2b(document.text.encode(), digest_size=16).digest()
-        if key in seen:
-            continue
-        seen.add(key)
-        heapq.heappush(kept, (rng.random(), len(seen), document))
-        if len(kept) > most:
-            heapq.heappop(kept)
-    if len(seen) > MOST:
-        companions, kept = False, heapq.nlargest(_MOST_TEXTS, kept)
-    documents = [document for _, _, document in sorted(kept, key=lambda each: each[1])]
-    levs, texts = [], []
-    for at in range(0, len(documents), _AT_ONCE):
-        some = documents[at : at + _AT_ONCE]
-        for document, lev in zip(some, encode(some), strict=True):
-            if not isinstance(lev, InputError):
-                levs.append(lev)
-                texts.append(document.text)
-            elif skipped is None:
-                raise lev
-            else:
-                skipped.append(lev)
-        on_documents(len(some))
+    # By whomever: what a truth beside them lacks belongs to it, too.
+    documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
+    drawn, count = draw(_distinct(documents), MOST if companions else _MOST_TEXTS, seed)
+    if count > MOST:
+        companions, drawn = False, heapq.nlargest(_MOST_TEXTS, drawn)
+    encoded = list(
+        encode_documents(in_order(drawn), encode, _AT_ONCE, skipped, on_documents=on_documents)
+    )
+    texts = [document.text for document, _ in encoded]
+    levs = np.array([lev for _, lev in encoded])
     if verifier is None:
-        return Population.of(np.array(levs), texts)
-    return verifier.population_of(np.array(levs), texts, companions=companions)
+        return Population.of(levs, texts)
+    return verifier.population_of(levs, texts, companions=companions)
+
+
+def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
+    seen: set[bytes] = set()
+    for document in documents:
+        key = blake2b(document.text.encode(), digest_size=16).digest()
+        if key not in seen:
+            seen.add(key)
+            yield document
+
+
+def draw(documents: Iterable[Document], most: int, seed: int) -> tuple[list[Drawn], int]:
+    """At most so many documents at random, held in memory alone; and how many there were."""
+    rng = np.random.default_rng(seed)
+    drawn: list[Drawn] = []
+    count = 0
+    for document in documents:
+        heapq.heappush(drawn, (rng.random(), count, document))
+        if len(drawn) > most:
+            heapq.heappop(drawn)
+        count += 1
+    return drawn, count
+
+
+def in_order(drawn: Iterable[Drawn]) -> list[Document]:
+    """The documents that were drawn, in the order in which they were read."""
+    return [document for _, _, document in sorted(drawn, key=lambda row: row[1])]

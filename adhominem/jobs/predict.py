@@ -10,17 +10,19 @@ its name. A second run with the same output, at the same time, is refused.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from itertools import chain, islice
+from itertools import chain, compress, islice
+from operator import not_
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import InputError, OptionError
+from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.partial_answers import (
     Case,
     PartialAnswers,
@@ -36,7 +38,7 @@ from adhominem.text.document import Document
 from adhominem.text.files import COMPRESSIONS
 from adhominem.text.inputs import noting_inputs
 from adhominem.text.locks import locked
-from adhominem.text.pan import Pair, each_id_once
+from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
 from adhominem.text.readers import stop_or_skip
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
@@ -50,12 +52,12 @@ _MOST_BYTES = 400_000_000  # of LEVs that are kept, the latest ones
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a run came to."""
+    """What a run of `predict` came to."""
 
-    answers: int  # in the file now
-    scored: int  # by this run
-    encoded: int  # distinct texts that this run encoded
     output: Path
+    answers: int  # in the file now
+    scored_now: int  # by this run
+    texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
     population_texts: int  # 0: no population was used
     companions: bool  # whether texts could draw on them
@@ -64,9 +66,10 @@ class Predicted:
 
 def predict(
     model: str | Path,
-    cases: Iterable[Case | InputError],
+    cases: str | Path | Iterable[Case | InputError],
     output: str | Path,
     *,
+    input_format: str = "pan20",
     population: str | Path | None = None,
     companions: bool = False,
     prior_same_author: float = 0.5,
@@ -74,77 +77,90 @@ def predict(
     jobs: int = 1,
     device: str = "cpu",
     skipped: list[InputError] | None = None,
-    on_population: Callable[[int], None] = lambda count: None,
+    watch: Watch = unwatched,
 ) -> Predicted:
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
-    `population` is where the texts of a relevant population lie: it may be the pairs' own file, and
-    then, and only then, texts should draw on their `companions` in it. They can if the model is
-    calibrated for it, and if there are neither too few texts nor too many.
+    `cases` may be the path of PAN's `pairs.jsonl`, or with the format `pan15` that of PAN's problem
+    folders. `output` is a file, or a folder for `answers.jsonl`.
+    `population` is where the texts of a relevant population lie, or `input` for the path of the
+    cases: then, and only then, texts should draw on their `companions` in it. They can if the model
+    is calibrated for it, and if there are neither too few texts nor too many.
     Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored, or has the id of a case
-    before it, goes to `skipped`; without it, the first such thing is raised. `on_population` hears
-    how many texts of the population were encoded: all of them, before the first case is read.
+    before it, goes to `skipped`; without it, the first such thing is raised.
     """
     output = Path(output)
+    if output.is_dir() or not output.suffix:
+        output = output / "answers.jsonl"
     if output.suffix.lower() in COMPRESSIONS:
         raise OptionError(f"answers are not packed; expected a name like {output.stem}")
     _check_new(output)
-    verifier = load(model, device=device)
     with ExitStack() as stack:
         stack.enter_context(noting_inputs())
+        size = 0
+        if isinstance(cases, str | Path):
+            population = cases if population == "input" else population
+            _, size = open_corpora([cases])
+        verifier = load(model, device=device)
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         levs = _Levs(stack.enter_context(encoder(model, verifier, jobs, device)))
         knows_companions = companions and verifier.scales.companions is not None
         relevant = None
+        digest = sha256()  # of the texts of the population
+
+        def encode_population(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+            for document in documents:
+                digest.update(_key(document))
+            return levs.encode(documents)
+
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
-            texts = _Listener(levs.encode)
-            relevant = read_population(
-                population,
-                texts.encode,
-                verifier=verifier,
-                companions=knows_companions,
-                skipped=unread,
-                on_documents=on_population,
-            )
+            with watch("population") as on_documents:
+                relevant = read_population(
+                    population,
+                    encode_population,
+                    verifier=verifier,
+                    companions=knows_companions,
+                    skipped=unread,
+                    on_documents=on_documents,
+                )
         settings = {
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
             "delta": delta,
-            "population": None if relevant is None else texts.digest(),
+            "population": None if relevant is None else digest.hexdigest(),
             "companions": relevant is not None and relevant.companions is not None,
         }
         calibrated = verifier.scales.of(relevant).calibration is not None
+        if isinstance(cases, str | Path):
+            on_bytes = stack.enter_context(watch("answering", size, "bytes"))
+            read = pair_rows if input_format == "pan20" else problem_rows
+            cases = read(Path(cases), on_bytes=on_bytes, labelled=False)
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
-        for some in _batches(stop_or_skip(each_id_once(chain(first_case, cases)), skipped)):
-            digests = [digest_of(case) for case in some]
-            answered = [
-                case for case, digest in zip(some, digests, strict=True) if digest in partial
-            ]
-            new = [
-                case for case, digest in zip(some, digests, strict=True) if digest not in partial
-            ]
-            good, sides = levs.of(new, skipped)
-            partial.recognise([*answered, *good])
-            found: dict[str, tuple[float, float]] = {}
+        rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
+        while batch := list(islice(rest, _CASES_AT_ONCE)):
+            digests = [digest_of(case) for case in batch]
+            known = [known_digest in partial for known_digest in digests]
+            good, sides = levs.of(list(compress(batch, map(not_, known))), skipped)
+            partial.recognise([*compress(batch, known), *good])
+            scored: dict[str, tuple[float, float]] = {}
             if good:
                 first, second = [side for side, _ in sides], [side for _, side in sides]
                 factors = verifier.score(first, second, relevant)
-                values = without_weak_answers(
-                    probability_same_author(factors, prior_same_author), delta
-                )
+                probability = probability_same_author(factors, prior_same_author)
+                values = without_weak_answers(probability, delta)
                 both = zip(values.tolist(), factors.tolist(), strict=True)
-                found = {case.id: answer for case, answer in zip(good, both, strict=True)}
-            partial.add(some, digests, found)
+                scored = {case.id: answer for case, answer in zip(good, both, strict=True)}
+            partial.add(batch, digests, scored)
         partial.finish()
     return Predicted(
+        output,
         partial.answers,
         partial.scored,
         levs.encoded,
-        output,
         calibrated,
         0 if relevant is None else relevant.texts,
         relevant is not None and relevant.companions is not None,
@@ -158,11 +174,6 @@ def _check_new(output: Path) -> None:
         raise OptionError(f"{output} exists already; remove it, or choose another name")
 
 
-def _batches(cases: Iterator[Case]) -> Iterator[list[Case]]:
-    while some := list(islice(cases, _CASES_AT_ONCE)):
-        yield some
-
-
 @contextmanager
 def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
     """For what cannot be read of a population, which may be the input itself."""
@@ -173,22 +184,6 @@ def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
         # Of a pair the file and line are known besides; of a text in it, the name alone.
         listed = {told for error in skipped for told in (str(error), error.problem)}
         skipped += [error for error in unread if str(error) not in listed]
-
-
-class _Listener:
-    """Encodes, and tells the texts that went by from others."""
-
-    def __init__(self, encode: Encode) -> None:
-        self._encode = encode
-        self._hash = sha256()
-
-    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | InputError]:
-        for document in documents:
-            self._hash.update(_key(document))
-        return self._encode(documents)
-
-    def digest(self) -> str:
-        return self._hash.hexdigest()
 
 
 class _Levs:
@@ -211,26 +206,26 @@ class _Levs:
             # As the network gave it: half the memory, and no hold on the batch it came in.
             self._kept[key] = lev if isinstance(lev, InputError) else lev.astype(np.float32)
         self.encoded += len(new)
-        found = [self._kept[key] for key in keys]
+        levs = [self._kept[key] for key in keys]
         for key in keys:
             self._kept.move_to_end(key)
-        size = next((lev.nbytes for lev in found if not isinstance(lev, InputError)), 1)
+        size = next((lev.nbytes for lev in levs if not isinstance(lev, InputError)), 1)
         while len(self._kept) * size > _MOST_BYTES:
             self._kept.popitem(last=False)
-        return iter(found)
+        return iter(levs)
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
         """The cases whose texts all could be encoded, and the LEVs of their two sides."""
-        documents = {id(each): each for case in cases for each in chain(*documents_of(case))}
+        documents = {id(text): text for case in cases for text in chain(*documents_of(case))}
         levs = dict(zip(documents, self.encode(list(documents.values())), strict=True))
         good, sides = [], []
         for case in cases:
-            found = [[levs[id(each)] for each in side] for side in documents_of(case)]
+            encoded = [[levs[id(text)] for text in side] for side in documents_of(case)]
             wrong = [
                 lev.at(document.id)
-                for document, lev in zip(chain(*documents_of(case)), chain(*found), strict=True)
+                for document, lev in zip(chain(*documents_of(case)), chain(*encoded), strict=True)
                 if isinstance(lev, InputError)
             ]
             if wrong:
@@ -242,7 +237,7 @@ class _Levs:
                 continue
             good.append(case)
             # A text that a side has several times counts once, as in a single comparison.
-            first, second = (each_once(np.array(side, dtype=np.float32)) for side in found)
+            first, second = (each_once(np.array(side, dtype=np.float32)) for side in encoded)
             sides.append((first, second))
         return good, sides
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from adhominem.errors import OptionError
+from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.dev import PairScores, summarise
+from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
 from adhominem.text.pan import Pair
 from adhominem.verify.verifier import load
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """A model on a pair set."""
+    """The scores of a model on a pair set."""
 
     model: str
     pair_set: str
@@ -25,14 +26,26 @@ class TableRow:
     calibrated: bool
 
 
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores of models on pair sets."""
+
+    rows: tuple[TableRow, ...]
+
+
 def table(
     models: Sequence[str | Path],
-    sets: Mapping[str, Sequence[Pair]],
+    sets: PairSets,
     *,
     with_topics: bool = True,
-    on_documents: Callable[[int], None] = lambda count: None,
-) -> list[TableRow]:
-    """Score every pair set with every model; AUC, c@1, F0.5u, F1 and overall as in the paper."""
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> ScoreTable:
+    """Score every pair set with every model; AUC, c@1, F0.5u, F1 and overall as in the paper.
+
+    The pair sets are given by name, or as paths; what cannot be read there goes to `skipped`.
+    """
+    sets = read_pair_sets(sets, skipped)
     if not with_topics:
         sets = {name: [pair.without_topics() for pair in pairs] for name, pairs in sets.items()}
     labels = {name: _labels(name, pairs) for name, pairs in sets.items()}
@@ -40,18 +53,20 @@ def table(
     short = len(set(names)) == len(names)
     called = {str(m): n if short else str(m) for m, n in zip(models, names, strict=True)}
     rows = []
-    for model in models:
-        verifier = load(model)
-        calibrated = verifier.calibration is not None
-        for name, pairs in sets.items():
-            first, second = verifier.encode_pairs(pairs, on_documents=on_documents)
-            found = PairScores(
-                verifier.score(first, second), verifier.distance(first, second), labels[name]
-            )
-            rows.append(
-                TableRow(called[str(model)], name, len(pairs), summarise(found), calibrated)
-            )
-    return rows
+    documents = 2 * sum(map(len, sets.values())) * len(models)
+    with watch("encoding", documents) as on_documents:
+        for model in models:
+            verifier = load(model)
+            calibrated = verifier.calibration is not None
+            for name, pairs in sets.items():
+                first, second = verifier.encode_pairs(pairs, on_documents=on_documents)
+                scores = PairScores(
+                    verifier.score(first, second), verifier.distance(first, second), labels[name]
+                )
+                rows.append(
+                    TableRow(called[str(model)], name, len(pairs), summarise(scores), calibrated)
+                )
+    return ScoreTable(tuple(rows))
 
 
 def _labels(name: str, pairs: Sequence[Pair]) -> np.ndarray:

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,12 +23,12 @@ from adhominem.config import Config, NgramConfig
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.dev import table_row
 from adhominem.models.card import ensemble_card
-from adhominem.models.folder import read_models
+from adhominem.models.folder import read_models, read_scores
 from adhominem.models.member import AnyModel
 from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.text.inputs import check_none_read_in
+from adhominem.text.inputs import check_none_read_in, noting_inputs
 from adhominem.text.locks import locked
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.writing import check_output, write_folder
@@ -56,46 +56,27 @@ def train(
     for library in _LIBRARIES:
         if find_spec(library) is None:
             raise MissingExtraError(library, "train", "training")
-    config = config or Config()
-    if members < 1:
-        raise OptionError(f"members is {members}; expected 1 or more")
-    _check_data(corpus, dev, config.normaliser)
-    first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
-    with locked(output) if first else nullcontext():
-        if isinstance(config, NgramConfig):
-            if members > 1:
-                raise OptionError(
-                    f"members is {members}; expected 1, since n-gram models differ little"
-                )
-            return _train_ngrams(corpus, dev, Path(output), config, device, resume, on_event)
-        return _train_networks(corpus, dev, Path(output), config, members, device, resume, on_event)
-
-
-def _train_networks(
-    corpus: PackedCorpus,
-    dev: Mapping[str, PackedCorpus],
-    output: Path,
-    config: Config,
-    members: int,
-    device: str,
-    resume: bool,
-    on_event: Callable[[dict[str, Any]], None],
-) -> list[AnyModel]:
     from adhominem.training import distributed
     from adhominem.training.train_network import Task, pick_device, train_member
+    from adhominem.training.train_ngrams import train_ngrams
 
-    configs = [
-        replace(config, training=replace(config.training, seed=config.training.seed + member))
-        for member in range(members)
-    ]
+    config = config or Config()
+    _check_members(config, members)
+    _check_data(corpus, dev, config.normaliser)
+    seeds = range(config.training.seed, config.training.seed + members)
+    configs = [config.with_settings([f"training.seed={seed}"]) for seed in seeds]
+    first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
     picked = pick_device(device)
-    with distributed.together(picked):
-        finished, output, work = _places(output, configs, resume)
+    with locked(output) if first else nullcontext(), distributed.together(picked):
+        finished, output, work = _places(Path(output), configs, resume)
         distributed.wait()  # until all have looked; from here on the first one writes
-        if not finished:
+        if isinstance(config, NgramConfig) and not finished:
+            train_ngrams(corpus, dev, output, work, config, picked, on_event)
+        elif not finished:
             tasks = [
-                Task(corpus, dev, each, work / f"member-{number}", number - 1, picked, on_event)
-                for number, each in enumerate(configs, start=1)
+                Task(corpus, dev, member, work / f"member-{at + 1}", at, picked, on_event)
+                for at, member in enumerate(configs)
+                if isinstance(member, Config)
             ]
             folders = [train_member(task) for task in tasks]
             if distributed.rank() == 0:
@@ -106,25 +87,16 @@ def _train_networks(
     return read_models(output)
 
 
-def _train_ngrams(
-    corpus: PackedCorpus,
-    dev: Mapping[str, PackedCorpus],
-    output: Path,
-    config: NgramConfig,
-    device: str,
-    resume: bool,
-    on_event: Callable[[dict[str, Any]], None],
-) -> list[AnyModel]:
-    from adhominem.training.train_network import pick_device
-    from adhominem.training.train_ngrams import train_ngrams
-
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise OptionError("n-gram models are trained by one process; start it without torchrun")
-    finished, output, work = _places(output, [config], resume)
-    if not finished:
-        train_ngrams(corpus, dev, output, work, config, pick_device(device), on_event)
-    shutil.rmtree(work, ignore_errors=True)
-    return read_models(output)
+def _check_members(config: Config | NgramConfig, members: int) -> None:
+    if members < 1:
+        raise OptionError(f"members is {members}; expected 1 or more")
+    if isinstance(config, NgramConfig):
+        if members > 1:
+            raise OptionError(
+                f"members is {members}; expected 1, since n-gram models differ little"
+            )
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise OptionError("n-gram models are trained by one process; start it without torchrun")
 
 
 def _places(
@@ -190,38 +162,81 @@ def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> di
     scores = {}
     members = []
     for folder in folders:
-        with np.load(folder.parent / "dev.npz", allow_pickle=False) as found:
-            members.append({name: found[name] for name in dev})
+        with np.load(folder.parent / "dev.npz", allow_pickle=False) as scores_by_set:
+            members.append({name: scores_by_set[name] for name in dev})
     for name, pairs in dev.items():
         assert pairs.same_author is not None
         probability = ensemble_probability(
-            [probability_same_author(found[name]) for found in members]
+            [probability_same_author(factors[name]) for factors in members]
         )
         scores[name] = table_row(probability, pairs.same_author)
     return scores
 
 
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model that was trained, and its scores on the dev sets."""
+
+    model: Path
+    scores: dict[str, Any]  # by dev set; of several members, those of their mean probability
+    members: tuple[dict[str, Any], ...]  # the scores of each member
+
+
+def train_files(
+    corpora: Sequence[str | Path],
+    output: str | Path,
+    *,
+    dev: Sequence[str | Path] = (),
+    config: Config | NgramConfig | None = None,
+    members: int = 1,
+    device: str = "auto",
+    resume: bool = False,
+    skipped: list[InputError] | None = None,
+    on_event: Callable[[dict[str, Any]], None] = lambda event: None,
+) -> TrainedModel:
+    """Train a model on texts, or on one corpus that `prepare` made; see `train`.
+
+    `dev` are pair sets to choose the best epoch by. What is not packed yet is packed for the run.
+    """
+    config = config or Config()
+    with open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs):
+        models = train(
+            corpus,
+            pairs,
+            output,
+            config=config,
+            members=members,
+            device=device,
+            resume=resume,
+            on_event=on_event,
+        )
+    return TrainedModel(Path(output), read_scores(output), tuple(model.scores for model in models))
+
+
 @contextmanager
 def open_inputs(
-    sources: Sequence[Path], dev: Sequence[Path], normaliser: Normaliser, skipped: list[InputError]
+    corpora: Sequence[str | Path],
+    dev: Sequence[str | Path],
+    normaliser: Normaliser,
+    skipped: list[InputError] | None,
 ) -> Iterator[tuple[PackedCorpus, dict[str, PackedCorpus]]]:
     """The corpus and the dev pairs to train with; what is not packed yet is packed for the run."""
     from adhominem.text.prepare import prepare, prepare_pairs
     from adhominem.text.readers import find_sources
 
-    with TemporaryDirectory() as scratch:
-        if len(sources) == 1 and is_packed(sources[0]):
-            corpus = PackedCorpus.open(sources[0])
-        elif any(is_packed(path) for path in sources):
+    with noting_inputs(), TemporaryDirectory() as scratch:
+        if len(corpora) == 1 and is_packed(corpora[0]):
+            corpus = PackedCorpus.open(corpora[0])
+        elif any(is_packed(path) for path in corpora):
             raise OptionError("several inputs, one of them prepared; prepare all of them together")
         else:
-            found = [source for path in sources for source in find_sources(path)]
+            sources = [source for path in corpora for source in find_sources(path)]
             corpus = prepare(
-                found, Path(scratch) / "corpus", normaliser=normaliser, skipped=skipped
+                sources, Path(scratch) / "corpus", normaliser=normaliser, skipped=skipped
             )
         pairs: dict[str, PackedCorpus] = {}
         for path in dev:
-            name = path.resolve().name
+            name = Path(path).resolve().name
             if name in pairs:
                 raise OptionError(f"two dev sets are named '{name}'; rename one")
             if is_packed(path):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from adhominem.errors import AdHominemError, InputError
 from adhominem.processes import worker_pool
 from adhominem.text.document import Document
+from adhominem.text.readers import stop_or_skip
 from adhominem.verify.verifier import Verifier, load
 
 Lev = npt.NDArray[np.float32]
@@ -39,19 +41,40 @@ def encoder(
             # Long ones first, dealt out: the shares take about equally long.
             order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
             shares = [order[first::jobs] for first in range(jobs)]
-            found: dict[int, Lev | InputError] = {}
+            levs: dict[int, Lev | InputError] = {}
             dealt = [share for share in shares if share]
             try:
                 futures = [pool.submit(_work, [documents[at] for at in share]) for share in dealt]
                 for share, future in zip(dealt, futures, strict=True):
-                    found.update(zip(share, future.result(), strict=True))
+                    levs.update(zip(share, future.result(), strict=True))
             except BrokenProcessPool:
                 raise AdHominemError(
                     "a worker process was killed, perhaps for want of memory; try fewer --jobs"
                 ) from None
-            return (found[at] for at in range(len(documents)))
+            return (levs[at] for at in range(len(documents)))
 
         yield encode
+
+
+def encode_documents(
+    documents: Iterable[Document],
+    encode: Encode,
+    at_once: int,
+    skipped: list[InputError] | None,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> Iterator[tuple[Document, Lev]]:
+    """Documents with their LEVs, so many encoded at a time.
+
+    Why a document has none goes to `skipped`; without it, it is raised.
+    """
+    documents = iter(documents)
+    while batch := list(islice(documents, at_once)):
+        rows = zip(batch, encode(batch), strict=True)
+        yield from stop_or_skip(
+            (lev if isinstance(lev, InputError) else (document, lev) for document, lev in rows),
+            skipped,
+        )
+        on_documents(len(batch))
 
 
 def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Lev | InputError]:

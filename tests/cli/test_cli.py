@@ -131,12 +131,12 @@ def test_prepare_leaves_out_the_steps_it_is_told_to(tmp_path: Path) -> None:
     texts = write(tmp_path / "texts.jsonl", quoted)
     for name, more in (("all", []), ("some", ["--without", "quotes", "--without", "dashes"])):
         run("prepare", texts, "-o", tmp_path / name, "--jobs", 1, *more)
-    every, some = (PackedCorpus.open(tmp_path / name) for name in ("all", "some"))
-    assert set(every.description["normalisation"]) - set(some.description["normalisation"]) == {
+    every, partly = (PackedCorpus.open(tmp_path / name) for name in ("all", "some"))
+    assert set(every.description["normalisation"]) - set(partly.description["normalisation"]) == {
         "quotes",
         "dashes",
     }
-    assert "“" in some.types
+    assert "“" in partly.types
     assert "“" not in every.types
 
 

@@ -53,10 +53,10 @@ def test_evaluate_as_json_has_the_same_numbers_for_the_same_seed(
     pairs: Path, answers: Path
 ) -> None:
     call = ("evaluate", pairs, answers, "--bootstrap", 20, "--json", "--pairs", pairs)
-    (found,) = json.loads(run(*call).stdout)["systems"]
-    assert list(found["measures"]) == list(MEASURES)
-    assert found["name"] == "good"
-    assert {"same topic", "cross topic"} <= set(found["groups"])
+    (system,) = json.loads(run(*call).stdout)["systems"]
+    assert list(system["measures"]) == list(MEASURES)
+    assert system["name"] == "good"
+    assert {"same topic", "cross topic"} <= set(system["groups"])
     assert run(*call).stdout == run(*call, "--seed", 0).stdout != run(*call, "--seed", 1).stdout
 
 
@@ -107,8 +107,8 @@ def test_a_baseline_answers_pairs_that_evaluate_reads(
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["answers"] == len(list(read_pairs(pairs)))
     done = run("evaluate", pairs, output, "--bootstrap", 0, "--json")
-    (found,) = json.loads(done.stdout)["systems"]
-    assert found["measures"]["auc"] > 0.6  # on the very pairs that it learnt from
+    (system,) = json.loads(done.stdout)["systems"]
+    assert system["measures"]["auc"] > 0.6  # on the very pairs that it learnt from
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])

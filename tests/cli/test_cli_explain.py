@@ -81,11 +81,11 @@ def test_json_has_the_verification_the_passages_and_the_texts(
     case: tuple[Path, Path], small_run: SmallRun
 ) -> None:
     model = ("--model", small_run.folder)
-    found = json.loads(run("explain", *case, *model, "--json").stdout)
+    told = json.loads(run("explain", *case, *model, "--json").stdout)
     alone = json.loads(run("verify", *case, *model, "--json").stdout)
-    assert {"schema": 1, **found["verification"]} == alone
-    assert [text["side"] for text in found["texts"]] == ["first", "second"]
-    for text, path in zip(found["texts"], case, strict=True):
+    assert {"schema": 1, **told["verification"]} == alone
+    assert [text["side"] for text in told["texts"]] == ["first", "second"]
+    for text, path in zip(told["texts"], case, strict=True):
         assert text["text"] == path.read_text("utf-8")
         assert sum(passage["attention"] for passage in text["passages"]) == pytest.approx(1)
 
@@ -100,9 +100,9 @@ def test_attention_prints_both_ends_and_lists_what_it_skipped(
     assert "looked at more than they occur" in shown.stdout
     assert "looked at less than they occur" in shown.stdout
     assert "texts.jsonl:13" in shown.stderr
-    found = json.loads(
+    told = json.loads(
         run("attention", corpus, "--model", small_run.folder, "--json", status=3).stdout
     )
-    assert found["documents"] == 12
-    assert len(found["skipped"]) == 1
-    assert all(word["documents"] >= 5 for word in found["words"])
+    assert told["documents"] == 12
+    assert len(told["skipped"]) == 1
+    assert all(word["documents"] >= 5 for word in told["words"])

@@ -41,9 +41,9 @@ def test_a_token_of_two_windows_gets_both_shares_and_all_sum_to_one(small_run: S
         tokens = member.tokenizer.tokens(document.text)
         seen = member.attend(document, tokens)
         assert seen is not None
-        found = token_weights(seen, len(tokens))
-        np.testing.assert_allclose(found, slow_weights(small_run.folder, document), rtol=1e-5)
-        assert found.sum() == pytest.approx(1)
+        weights = token_weights(seen, len(tokens))
+        np.testing.assert_allclose(weights, slow_weights(small_run.folder, document), rtol=1e-5)
+        assert weights.sum() == pytest.approx(1)
 
 
 def test_a_ratio_is_attention_over_what_the_frequency_explains(small_run: SmallRun) -> None:
@@ -77,8 +77,8 @@ def test_an_interval_is_as_wide_as_so_few_documents_make_it(small_run: SmallRun)
         tokens = tokenizer.tokens(document.text)
         weights = np.array(slow_weights(small_run.folder, document))
         for token in set(tokens):
-            own = np.array([each == token for each in tokens])
-            got[token].append((float(weights[own].sum()), float(own.mean())))
+            places = np.array([other == token for other in tokens])
+            got[token].append((float(weights[places].sum()), float(places.mean())))
     seen = set()
     for word in result.words:
         attention, even = np.array(got[word.word]).T
@@ -103,11 +103,11 @@ def test_the_quantile_is_students() -> None:
 def test_words_of_few_documents_are_left_out(small_run: SmallRun) -> None:
     sources = find_sources(small_run.data.texts)
     every = attention_of(small_run.folder, sources, fewest_documents=1)
-    some = attention_of(small_run.folder, sources, fewest_documents=30)
-    assert {word.word for word in some.words} == {
+    frequent = attention_of(small_run.folder, sources, fewest_documents=30)
+    assert {word.word for word in frequent.words} == {
         word.word for word in every.words if word.documents >= 30
     }
-    assert len(some.words) < len(every.words)
+    assert len(frequent.words) < len(every.words)
 
 
 def test_each_network_has_its_own_tokens(small_run: SmallRun, tmp_path: Path) -> None:
@@ -133,11 +133,11 @@ def test_each_network_has_its_own_tokens(small_run: SmallRun, tmp_path: Path) ->
                 even[token] += 1 / len(tokens) / 2
             lengths.append(len(tokens))
     assert lengths[0] != lengths[1]
-    found = attention_of(tmp_path, find_sources(corpus), fewest_documents=1)
-    assert {each.word for each in found.words} == set(even)
-    for each in found.words:
-        expected = attention[each.word] / even[each.word]
-        assert each.ratio == pytest.approx(expected, rel=1e-5)
+    result = attention_of(tmp_path, find_sources(corpus), fewest_documents=1)
+    assert {row.word for row in result.words} == set(even)
+    for row in result.words:
+        expected = attention[row.word] / even[row.word]
+        assert row.ratio == pytest.approx(expected, rel=1e-5)
 
 
 def test_only_networks_have_attention(profile_folder: Path, small_run: SmallRun) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -59,21 +60,21 @@ def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(
         assert after.scales.of(population).calibration == report.calibration
         raw = before.score(*levs, population)
         np.testing.assert_array_equal(after.scorer(*levs, population).raw, raw)
-        found = after.score(*levs, population)
-        np.testing.assert_array_equal(found, report.calibration(raw))
-        assert report.calibration.lower_bound <= found.min()
-        assert found.max() <= report.calibration.upper_bound
+        factors = after.score(*levs, population)
+        np.testing.assert_array_equal(factors, report.calibration(raw))
+        assert report.calibration.lower_bound <= factors.min()
+        assert factors.max() <= report.calibration.upper_bound
     assert not np.allclose(after.score(*levs), after.score(*levs, own_texts))
 
 
 def test_scores_with_companions_have_a_scale_of_their_own(model: Path, pairs: Path) -> None:
-    some = list(read_pairs(pairs))
+    known = list(read_pairs(pairs))
     before = load(model, threads=1)
-    reports = calibrate_model(model, {"pairs": some})
+    reports = calibrate_model(model, {"pairs": known})
     after = load(model, threads=1)
     report = reports.companions
     assert report is not None
-    first, second = before.encode_pairs(some)
+    first, second = before.encode_pairs(known)
     levs = np.concatenate([first, second])
     own_texts = after.population_of(levs, companions=True)
     assert own_texts.companions is not None
@@ -81,10 +82,10 @@ def test_scores_with_companions_have_a_scale_of_their_own(model: Path, pairs: Pa
     assert after.scales.of(own_texts).calibration == report.calibration
     raw = before.scorer(first, second, before.scorer.with_companions(Population.of(levs), levs)).raw
     np.testing.assert_allclose(after.scorer(first, second, own_texts).raw, raw, atol=1e-6)
-    found = after.score(first, second, own_texts)
-    np.testing.assert_allclose(found, report.calibration(raw), atol=1e-6)
-    assert report.calibration.pairs == len(some)
-    assert report.same_author == sum(bool(pair.same_author) for pair in some)
+    factors = after.score(first, second, own_texts)
+    np.testing.assert_allclose(factors, report.calibration(raw), atol=1e-6)
+    assert report.calibration.pairs == len(known)
+    assert report.same_author == sum(bool(pair.same_author) for pair in known)
     assert (report.authors, report.sets) == (40, ("pairs",))
     assert report.after["cllr"] < 1.02
 
@@ -131,14 +132,14 @@ def few_texts(authors: int, documents: int, pairs: int) -> list[Pair]:
     rows = made_up_rows(authors, documents, "few")
     texts = [Document(text=row["text"], author=row["author"]) for row in rows]
     every = list(combinations(texts, 2))
-    found = []
+    scored = []
     for same in (True, False):
         chosen = [pair for pair in every if (pair[0].author == pair[1].author) == same]
-        found += [
+        scored += [
             Pair(id=f"{same}-{at}", first=one, second=other, same_author=same)
             for at, (one, other) in enumerate(random.Random(0).choices(chosen, k=pairs // 2))
         ]
-    return found
+    return scored
 
 
 def test_sets_of_few_texts_have_no_scale_for_companions(model: Path) -> None:
@@ -180,12 +181,12 @@ def test_too_few_pairs_with_companions_leave_the_other_scales_as_they_are(model:
 def test_no_more_texts_are_used_for_companions_than_can_be_looked_through(
     model: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    some = list(read_pairs(pairs))
+    known = list(read_pairs(pairs))
     monkeypatch.setattr(module, "MOST", 161)
-    report = calibrate_model(model, {"pairs": some}).companions
+    report = calibrate_model(model, {"pairs": known}).companions
     assert report is not None
     assert report.calibration.pairs == 80
-    ordered = sorted(some, key=lambda pair: not pair.same_author)  # the chosen ones are random
+    ordered = sorted(known, key=lambda pair: not pair.same_author)  # the chosen ones are random
     again = calibrate_model(model, {"pairs": ordered}).companions
     assert again is not None
     assert 0 < again.same_author < 80
@@ -209,7 +210,7 @@ def condition_of(same_author: npt.NDArray[np.bool_]) -> Validation:
         genres=("pairs",),
         log_bayes_factor=np.zeros(pairs, np.float32),
         same_author=same_author,
-        kind=np.zeros(pairs, np.int32),
+        genre=np.zeros(pairs, np.int32),
         words=np.full(pairs, 100, np.int32),
         population=np.zeros(pairs, bool),
         known=np.ones(pairs, bool),
@@ -230,14 +231,14 @@ def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
     def data(labels: npt.NDArray[np.bool_]) -> _Data:
         return _Data([_Part(scores, authors, True, condition_of(labels))], kind, fusion)
 
-    found = data(same).crossed
+    factors = data(same).crossed
     # whatever is said of one author's pairs, the maps for that author's pairs stay the same
     touched = (authors == authors[0, 0]).any(axis=1)
     again = data(np.where(touched, ~same, same)).crossed
-    np.testing.assert_allclose(found[touched], again[touched], rtol=1e-9)
-    assert not np.allclose(found[~touched], again[~touched], rtol=1e-3)
-    assert not np.allclose(found, data(same).fit(np.ones(300, dtype=bool))(scores), rtol=1e-3)
-    assert np.corrcoef(found, scores.members.sum(axis=0))[0, 1] > 0.8
+    np.testing.assert_allclose(factors[touched], again[touched], rtol=1e-9)
+    assert not np.allclose(factors[~touched], again[~touched], rtol=1e-3)
+    assert not np.allclose(factors, data(same).fit(np.ones(300, dtype=bool))(scores), rtol=1e-3)
+    assert np.corrcoef(factors, scores.members.sum(axis=0))[0, 1] > 0.8
 
 
 # The pairs that a result is held against
@@ -253,40 +254,40 @@ def test_pairs_stop_at_the_bounds_of_the_model_not_at_those_of_a_fold() -> None:
     calibration = data.scale.calibration
     assert calibration is not None
     lower, upper = calibration.lower_bound, calibration.upper_bound
-    found = data.validation().log_bayes_factor
-    assert (found.min(), found.max()) == (np.float32(lower), np.float32(upper))
+    factors = data.validation().log_bayes_factor
+    assert (factors.min(), factors.max()) == (np.float32(lower), np.float32(upper))
     inside = (data.crossed > lower) & (data.crossed < upper)
-    np.testing.assert_array_equal(found[inside], data.crossed[inside].astype(np.float32))
-    assert (found[data.crossed >= upper] == np.float32(upper)).all()
-    assert (found[data.crossed <= lower] == np.float32(lower)).all()
-    assert len(np.unique(found[inside])) == inside.sum()  # none is piled up at another bound
+    np.testing.assert_array_equal(factors[inside], data.crossed[inside].astype(np.float32))
+    assert (factors[data.crossed >= upper] == np.float32(upper)).all()
+    assert (factors[data.crossed <= lower] == np.float32(lower)).all()
+    assert len(np.unique(factors[inside])) == inside.sum()  # none is piled up at another bound
 
 
-def measures(found: Validation) -> dict[str, float]:
-    factors = found.log_bayes_factor.astype(np.float64)
-    return measure(answers_from("", probability_same_author(factors), factors, found.same_author))
+def measures(checked: Validation) -> dict[str, float]:
+    factors = checked.log_bayes_factor.astype(np.float64)
+    return measure(answers_from("", probability_same_author(factors), factors, checked.same_author))
 
 
 def test_the_pairs_of_the_calibration_are_kept_as_the_reports_measure_them(
     model: Path, pairs: Path
 ) -> None:
-    some = list(read_pairs(pairs))
-    reports = calibrate_model(model, {"pairs": some})
-    found = read_validation(model)
-    assert found is not None
-    assert found.genres == ("pairs",)
-    assert found.known.all()  # the model knows of no kinds
-    assert found.population.sum() == len(some) == len(found) / 2  # none is long enough to cut
-    truth = [pair.same_author for pair in some]
-    words = [min(len(each.text.split()) for each in (pair.first, pair.second)) for pair in some]
+    known = list(read_pairs(pairs))
+    reports = calibrate_model(model, {"pairs": known})
+    checked = read_validation(model)
+    assert checked is not None
+    assert checked.genres == ("pairs",)
+    assert checked.known.all()  # the model knows of no kinds
+    assert checked.population.sum() == len(known) == len(checked) / 2  # none is long enough to cut
+    truth = [pair.same_author for pair in known]
+    words = [min(len(text.text.split()) for text in (pair.first, pair.second)) for pair in known]
     for population, report in ((False, reports.alone), (True, reports.population)):
-        part = found[found.population == population]
+        part = checked[checked.population == population]
         assert part.same_author.tolist() == truth
         assert part.words.tolist() == words
         expected = report.after
         for name, value in measures(part).items():
             assert value == pytest.approx(expected[name], abs=1e-5), name
-    assert not np.allclose(*(found.log_bayes_factor[found.population == p] for p in (0, 1)))
+    assert not np.allclose(*(checked.log_bayes_factor[checked.population == p] for p in (0, 1)))
 
 
 def test_shortened_pairs_and_pairs_of_unknown_kinds_are_kept_with_what_they_are(
@@ -301,40 +302,40 @@ def test_shortened_pairs_and_pairs_of_unknown_kinds_are_kept_with_what_they_are(
         "others": list(read_pairs(tmp_path / "notes")),
     }
     reports = calibrate_model(model, sets, lengths=(150,))
-    found = read_validation(model)
-    assert found is not None
-    assert found.genres == ("letters", "others")
+    checked = read_validation(model)
+    assert checked is not None
+    assert checked.genres == ("letters", "others")
     long = {
         name: [
             pair
-            for pair in some
-            if all(len(each.text.split()) > 150 for each in (pair.first, pair.second))
+            for pair in of_set
+            if all(len(text.text.split()) > 150 for text in (pair.first, pair.second))
         ]
-        for name, some in sets.items()
+        for name, of_set in sets.items()
     }
-    for number, (name, some) in enumerate(sets.items()):
-        assert 10 <= len(long[name]) < len(some)
-        own = found[found.kind == number]
+    for number, (name, of_set) in enumerate(sets.items()):
+        assert 10 <= len(long[name]) < len(of_set)
+        members = checked[checked.genre == number]
         shares = {  # of "others" the model has no kind: it cannot be as if it were unknown
-            "population": own.population,
-            "known": ~own.population & own.known,
-            "unknown": ~own.population & ~own.known,
+            "population": members.population,
+            "known": ~members.population & members.known,
+            "unknown": ~members.population & ~members.known,
         }
         times = {"population": 1, "known": 1, "unknown": 2 if name == "letters" else 0}
         for condition, chosen in shares.items():
-            part = own[chosen]
-            assert len(part) == times[condition] * (len(some) + len(long[name]))
+            part = members[chosen]
+            assert len(part) == times[condition] * (len(of_set) + len(long[name]))
             assert (part.words == 150).sum() >= times[condition] * len(long[name])
-    whole = [pair for some in sets.values() for pair in some]
+    whole = [pair for of_set in sets.values() for pair in of_set]
     assert reports.alone.calibration.pairs == len(whole)
     # of the whole pairs that know their kind, the measures are those of the report
-    mask = np.zeros(len(found), bool)
+    mask = np.zeros(len(checked), bool)
     begin = 0
-    for name, some in sets.items():
-        for size, is_whole in ((len(some), True), (len(long[name]), False)):
+    for name, of_set in sets.items():
+        for size, is_whole in ((len(of_set), True), (len(long[name]), False)):
             mask[begin : begin + size] = is_whole
             begin += size * (3 if name == "letters" else 1)
-    for name, value in measures(found[mask]).items():
+    for name, value in measures(checked[mask]).items():
         assert value == pytest.approx(reports.alone.after[name], abs=1e-5), name
 
 
@@ -342,7 +343,7 @@ def test_authors_of_the_training_texts_are_refused(small_run: SmallRun, model: P
     assert trained_on(model, {"t0", "t8", "d0", ""}) == {"t0", "t8"}
     rng = random.Random(0)
     texts = [" ".join(rng.choices(["it", "was", "he"], k=30)) for _ in range(160)]
-    some = [
+    known = [
         Pair(
             id=str(at),
             first=Document(text=texts[2 * at], author="t0"),
@@ -352,7 +353,7 @@ def test_authors_of_the_training_texts_are_refused(small_run: SmallRun, model: P
         for at in range(80)
     ]
     with pytest.raises(OptionError, match=r"trained on 1 of the 41 authors.*t0"):
-        calibrate_model(model, {"pairs": some})
+        calibrate_model(model, {"pairs": known})
     assert not (model / "calibration.json").exists()
 
 
@@ -367,7 +368,7 @@ def test_a_model_that_does_not_say_whom_it_was_trained_on_is_warned_of(
 def test_the_names_of_the_training_authors_are_not_in_the_model(model: Path) -> None:
     listed = (model / "training_authors.txt").read_text("utf-8").split()
     assert len(listed) == 9
-    assert all(len(each) == 16 and int(each, 16) >= 0 for each in listed)
+    assert all(len(digest) == 16 and int(digest, 16) >= 0 for digest in listed)
 
 
 def test_too_few_pairs_are_refused(model: Path, pairs: Path) -> None:
@@ -400,7 +401,7 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
     for text, problem in (
         (whole[:100], "damaged"),
         (whole.replace('"logistic"', '"magic"'), "damaged"),
-        (whole.replace('"format": 2', '"format": 3'), "Upgrade"),
+        (re.sub(r'"format": \d+', '"format": 99', whole), "Upgrade"),
     ):
         (model / "calibration.json").write_text(text, "utf-8")
         with pytest.raises(ModelError, match=problem):
@@ -427,9 +428,9 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     for mode in ("alone", "population", "companions"):
-        assert told[mode]["calibration"]["kind"] == "logistic"
+        assert told[mode]["calibration"]["method"] == "logistic"
         assert set(told[mode]["before"]) == set(told[mode]["after"])
-    done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--kind", "isotonic"])
+    done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--method", "isotonic"])
     assert done.exit_code == 0, done.output
     for mode in ("Without a population", "With one", "With companions"):
         assert f"{mode}: no log10 Bayes factor below" in done.stdout
@@ -437,7 +438,7 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
     for scale in (scales.alone, scales.population, scales.companions):
         assert scale is not None
         assert scale.calibration is not None
-        assert scale.calibration.kind == "isotonic"
+        assert scale.calibration.method == "isotonic"
 
 
 def test_a_model_that_comes_with_the_package_is_not_calibrated_in_place() -> None:

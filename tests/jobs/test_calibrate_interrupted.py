@@ -131,21 +131,21 @@ def test_at_every_step_the_folder_holds_the_old_or_the_new_one_whole(
     how: str, folders: Folders, tmp_path: Path
 ) -> None:
     before, after = told(folders.old), told(folders.new)
-    found = []
+    seen = []
     for call in range(1, 100):
         folder = Path(copytree(folders.old, tmp_path / f"{call}"))
         if not interrupted(folders, folder, call, how):
             break
-        found.append(told(folder))
-        assert found[-1] in (before, after)
+        seen.append(told(folder))
+        assert seen[-1] in (before, after)
         folders.calibrate(folder)  # the next one tidies up
         assert told(folder) == after
         assert files(folder) == files(folders.new)
-    assert len(found) >= 6
-    assert before in found
-    assert after in found
+    assert len(seen) >= 6
+    assert before in seen
+    assert after in seen
     if how == "killed":  # there is one moment at which it changes
-        assert found == sorted(found, key=lambda each: each == after)
+        assert seen == sorted(seen, key=lambda state: state == after)
 
 
 @pytest.mark.parametrize("size", [0, 1, 1_000, 5_000])
@@ -170,13 +170,13 @@ def test_a_disk_that_fills_while_a_file_is_written_leaves_the_old_one(
 
 def test_pairs_of_another_calibration_are_refused(folders: Folders, tmp_path: Path) -> None:
     folder = Path(copytree(folders.old, tmp_path / "model"))
-    (own,) = folder.glob("validation-*.safetensors")
+    (kept,) = folder.glob("validation-*.safetensors")
     (other,) = folders.new.glob("validation-*.safetensors")
-    own.write_bytes(other.read_bytes())
+    kept.write_bytes(other.read_bytes())
     for act in (load, read_validation):
         with pytest.raises(ModelError, match=r"not the pairs that .*; calibrate the model again"):
             act(folder)
-    own.unlink()
+    kept.unlink()
     with pytest.raises(ModelError, match=r"validation-.*No such file.*; calibrate the model again"):
         load(folder)
     assert read_scales(folder) == read_scales(folders.old)  # so it can be calibrated

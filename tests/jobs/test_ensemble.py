@@ -29,7 +29,7 @@ TEXTS = [row["text"] for row in rich_rows("notes", 6, 2, "-new-")]
 
 
 def run(*arguments: object) -> str:
-    done = CliRunner().invoke(main, [str(each) for each in arguments])
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -106,7 +106,7 @@ def test_each_member_gets_the_kinds_of_text_as_it_sees_them(
 def test_without_a_corpus_members_stay_as_they_are(
     small_run: SmallRun, ngram_run: NgramRun, tmp_path: Path
 ) -> None:
-    folder = make_ensemble([ngram_run.folder, small_run.folder], tmp_path / "both")
+    folder = make_ensemble([ngram_run.folder, small_run.folder], tmp_path / "both").model
     assert not (folder / "model" / "styles.safetensors").exists()
     for source in (ngram_run.folder, small_run.folder):
         alone, member = load(source), load(folder / source.name)
@@ -117,7 +117,7 @@ def test_without_a_corpus_members_stay_as_they_are(
 def test_members_of_the_same_name_are_numbered_and_ensembles_taken_apart(
     both: Path, ngram_run: NgramRun, tmp_path: Path
 ) -> None:
-    folder = make_ensemble([both, ngram_run.folder], tmp_path / "three")
+    folder = make_ensemble([both, ngram_run.folder], tmp_path / "three").model
     assert load(folder).member_names == ["member-1", "member-2", "member-3"]
     levs = load(folder).encode(TEXTS)
     two = load(both).encode(TEXTS)
@@ -175,22 +175,22 @@ def test_what_a_member_cannot_have_is_not_copied(
 def test_some_documents_of_a_kind_are_those_of_whole_authors(
     documents: list[tuple[int, int]], most: int, seed: int
 ) -> None:
-    author, corpus = (np.array(each, np.int32) for each in zip(*documents, strict=True))
+    author, corpus = (np.array(column, np.int32) for column in zip(*documents, strict=True))
     nothing = np.full(len(author), -1, np.int32)
     labels = Labels(list("abcdef"), [], [], ["x", "y"], author, nothing, nothing, corpus)
     packed = PackedCorpus(
         *(np.zeros(1, np.uint32), np.arange(len(author) + 1), labels, [], []),
         *(np.zeros(0, np.uint32), np.zeros(1, np.int64), {}),
     )
-    found = whole_authors(packed, 1, most, seed).tolist()
+    chosen = whole_authors(packed, 1, most, seed).tolist()
     everything = [at for at, kind in enumerate(corpus) if kind == 1]
-    assert len(set(found)) == len(found) == min(most, len(everything))
-    assert set(found) <= set(everything)
-    left = set(author[list(set(everything) - set(found))].tolist())
-    taken = author[found].tolist()
+    assert len(set(chosen)) == len(chosen) == min(most, len(everything))
+    assert set(chosen) <= set(everything)
+    left = set(author[list(set(everything) - set(chosen))].tolist())
+    taken = author[chosen].tolist()
     assert len(left & set(taken)) <= 1  # the last one may be cut
     assert taken == sorted(taken, key=taken.index)
-    assert found == whole_authors(packed, 1, most, seed).tolist()
+    assert chosen == whole_authors(packed, 1, most, seed).tolist()
 
 
 # How it is heard
@@ -198,7 +198,7 @@ def test_some_documents_of_a_kind_are_those_of_whole_authors(
 
 def by_hand(folder: Path, first: str, second: str, population: list[str] | None) -> np.ndarray:
     """(members + contexts,): what each member says of two texts, and the first one's context."""
-    found, context = [], np.zeros(0)
+    scores, context = [], np.zeros(0)
     for member in member_folders(folder):
         alone = load(member)
         styles = read_styles(member, alone.lev_size)
@@ -207,21 +207,21 @@ def by_hand(folder: Path, first: str, second: str, population: list[str] | None)
         centre = None
         if population is not None:
             centre = alone.encode(population).astype(np.float64).mean(axis=0), len(population)
-        found.append(styles.log_bayes_factor(*sides, centre)[0])
+        scores.append(styles.log_bayes_factor(*sides, centre)[0])
         if not len(context):
             context = styles.context(*sides, centre)[:, 0]
-    return np.array([*found, *context])
+    return np.array([*scores, *context])
 
 
 def test_before_it_is_calibrated_the_mean_of_probabilities_decides(both: Path) -> None:
     verifier: Verifier = load(both)
     levs = verifier.encode(TEXTS)
-    found = verifier.score(levs[0::2], levs[1::2])
+    factors = verifier.score(levs[0::2], levs[1::2])
     for at in range(6):
         members = by_hand(both, TEXTS[2 * at], TEXTS[2 * at + 1], None)[:2]
         probability = np.mean(1 / (1 + np.exp(-members)))
-        assert found[at] == pytest.approx(np.log(probability / (1 - probability)), abs=1e-3)
-    assert np.ptp(found) > 0.1
+        assert factors[at] == pytest.approx(np.log(probability / (1 - probability)), abs=1e-3)
+    assert np.ptp(factors) > 0.1
 
 
 @pytest.mark.parametrize("fusion", ["logistic", "mean"])
@@ -239,14 +239,14 @@ def test_once_calibrated_fitted_weights_and_then_the_map_decide(
     assert weights.shape == ((1, 4) if fusion == "logistic" else (2, 4))
     assert 0 <= weights[:, 1:3].min() < weights[:, 1:3].max()
     levs = verifier.encode(TEXTS)
-    found = verifier.score(levs[0::2], levs[1::2], population)
+    factors = verifier.score(levs[0::2], levs[1::2], population)
     for at in range(6):
         texts = TEXTS if with_population else None
         known = by_hand(folder, TEXTS[2 * at], TEXTS[2 * at + 1], texts)
         probability = np.mean(1 / (1 + np.exp(-weights @ [1, *known])))
         raw = np.log(probability / (1 - probability))
-        assert found[at] == pytest.approx(float(scale.calibration(np.array([raw]))[0]), abs=1e-3)
-    assert np.ptp(found) > 0.01
+        assert factors[at] == pytest.approx(float(scale.calibration(np.array([raw]))[0]), abs=1e-3)
+    assert np.ptp(factors) > 0.01
 
 
 def test_the_calibration_says_what_it_was_fitted_to(calibrated: Path, pairs: Path) -> None:

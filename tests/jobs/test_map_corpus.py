@@ -121,17 +121,17 @@ def test_a_population_is_the_corpus_none_or_what_is_given(
 ) -> None:
     out = tmp_path / "map.html"
     others = write_rows(tmp_path / "others.jsonl", made_up_rows(5, 2, "other"))
-    found = {
+    drawn_files = {
         name: map_corpus(ngram_run.folder, texts, out, population=name)
         for name in ("input", "none", str(others), None)
     }
-    assert {name: drawn.population_texts for name, drawn in found.items()} == {
+    assert {name: drawn.population_texts for name, drawn in drawn_files.items()} == {
         "input": 12,
         "none": 0,
         str(others): 10,
         None: 12,
     }
-    tables = [np.nan_to_num(drawn.log10_bayes_factors) for drawn in found.values()]
+    tables = [np.nan_to_num(drawn.log10_bayes_factors) for drawn in drawn_files.values()]
     np.testing.assert_array_equal(tables[0], tables[3])
     assert not np.allclose(tables[0], tables[1])
     assert not np.allclose(tables[0], tables[2])
@@ -148,7 +148,7 @@ def test_few_texts_are_no_population_of_their_own(tmp_path: Path, ngram_run: Ngr
     out = tmp_path / "map.html"
     drawn = map_corpus(ngram_run.folder, few, out)
     assert drawn.population == "none"
-    assert any("too few texts to be its own population" in each for each in drawn.remarks)
+    assert any("too few texts to be its own population" in remark for remark in drawn.remarks)
     result = run(few, "-o", out, "--population", "input", "--model", ngram_run.folder, status=1)
     assert "expected 5 or more" in result.stderr
 
@@ -159,7 +159,7 @@ def test_authors_need_not_be_known(tmp_path: Path, ngram_run: NgramRun) -> None:
         (tmp_path / "texts" / f"{row['id'].replace('/', '-')}.txt").write_text(row["text"], "utf-8")
     out = tmp_path / "map.html"
     result = run(tmp_path / "texts", "-o", out, "--model", ngram_run.folder, "--json")
-    assert {each["author"] for each in json.loads(result.stdout)["documents"]} == {""}
+    assert {document["author"] for document in json.loads(result.stdout)["documents"]} == {""}
     assert "6 documents without authors" in out.read_text("utf-8")
     assert "pairs under one name" not in out.read_text("utf-8")
 

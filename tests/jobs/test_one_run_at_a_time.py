@@ -69,7 +69,7 @@ def test_a_second_run_is_refused_and_changes_nothing(
         "corpus": data.corpus_folder,
         "new": tmp_path / "new",
     }
-    command, output = (each.format(**places) for each in COMMANDS[name])
+    command, output = (pattern.format(**places) for pattern in COMMANDS[name])
     with held(output) as process:
         before = contents(tmp_path)
         result = CliRunner().invoke(main, command.split())

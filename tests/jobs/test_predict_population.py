@@ -25,10 +25,9 @@ from adhominem import (
     make_ensemble,
     predict,
     read_pairs,
-    terminal,
     write_pair_set,
 )
-from adhominem.cli import main
+from adhominem.cli import main, terminal
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs import population as population_module
 from adhominem.jobs import predict as module
@@ -48,7 +47,7 @@ def model(
     """A network and an n-gram model, calibrated together."""
     folder = tmp_path_factory.mktemp("population")
     members = [small_run.folder, ngram_run.folder]
-    made = make_ensemble(members, folder / "both", corpus=ngram_run.data.corpus)
+    made = make_ensemble(members, folder / "both", corpus=ngram_run.data.corpus).model
     rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
     write_pair_set(find_sources(rows), folder / "letters")
     calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
@@ -65,7 +64,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*arguments: object, status: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(each) for each in arguments])
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == status, result.output
@@ -141,7 +140,7 @@ def test_verify_and_serve_are_warned_of_a_population_of_several_kinds(
     assert 0 < max(by_hand.genres.values()) < 0.75
     both = [tmp_path / "one.txt", tmp_path / "two.txt"]
     told = run("verify", *both, "--model", model, "--population", others, "--json").stdout
-    assert "mixed_population" in [each["code"] for each in json.loads(told)["warnings"]]
+    assert "mixed_population" in [warning["code"] for warning in json.loads(told)["warnings"]]
     service = Service.open(model, others)
     try:
         assert service.population is not None
@@ -165,13 +164,14 @@ def test_the_population_has_a_bar_before_that_of_the_answers(
     told: list[str] = []
 
     @contextmanager
-    def bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+    def bar(
+        what: str, total: int | None = None, unit: str = "pieces"
+    ) -> Iterator[Callable[..., None]]:
         counts: list[int] = []
         yield counts.append
         told.append(f"{what} {sum(counts)}")
 
-    monkeypatch.setattr(terminal, "counting", bar)
-    monkeypatch.setattr(terminal, "progress", bar)
+    monkeypatch.setattr(terminal, "watch", bar)
     size, texts = pairs.stat().st_size, len(used(pairs))
     predicted = ["predict", pairs, "--model", model, "-o"]
     run(*predicted, tmp_path / "one.jsonl", "--population", "input")
@@ -186,7 +186,7 @@ def test_predict_with_the_input_as_population_says_what_python_says(
 ) -> None:
     command = ["predict", pairs, "--model", model, "--json", "-o"]
     texts = used(pairs)
-    found = []
+    answers = []
     for name, more, companions in (
         ("companions", ["--population", "input"], True),
         ("own", ["--population", "input", "--no-companions"], False),
@@ -198,8 +198,8 @@ def test_predict_with_the_input_as_population_says_what_python_says(
         assert told["calibrated"] is True
         assert told["companions"] is companions
         assert_by_hand(read(output), model, pairs, texts if more else None, companions)
-        found.append(factors(output))
-    for one, other in combinations(found, 2):
+        answers.append(factors(output))
+    for one, other in combinations(answers, 2):
         assert np.abs(np.subtract(one, other)).max() > 0.01
 
 
@@ -209,13 +209,13 @@ def test_a_text_that_is_in_many_pairs_counts_once_in_the_population(
     lines = pairs.read_text("utf-8").splitlines()
     often = tmp_path / "often.jsonl"
     often.write_text("\n".join([*lines, *15 * lines[:1]]) + "\n", "utf-8")
-    found = []
+    answers = []
     for name, population in (("once", pairs), ("often", often)):
         output = tmp_path / f"{name} answered.jsonl"
         done = predict(model, pair_rows(pairs), output, population=population, companions=True)
         assert done.population_texts == len(used(pairs)) < 30
-        found.append(factors(output))
-    assert found[0] == pytest.approx(found[1], abs=1e-4)
+        answers.append(factors(output))
+    assert answers[0] == pytest.approx(answers[1], abs=1e-4)
 
 
 def test_the_command_says_that_texts_drew_on_companions(
@@ -259,13 +259,13 @@ def test_too_few_texts_or_too_many_are_compared_without_companions(
     model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = tmp_path / "few.jsonl"
-    some = [{"id": str(at), "fandoms": ["", ""], "pair": TEXTS[at : at + 2]} for at in range(18)]
-    write_rows(few, some)  # type: ignore[arg-type]
+    rows = [{"id": str(at), "fandoms": ["", ""], "pair": TEXTS[at : at + 2]} for at in range(18)]
+    write_rows(few, rows)  # type: ignore[arg-type]
     done = predict(model, pair_rows(few), tmp_path / "a.jsonl", population=few, companions=True)
     assert (done.population_texts, done.companions) == (19, False)
     assert_by_hand(read(tmp_path / "a.jsonl"), model, few, TEXTS[:19])
-    for each in (scorer_module, population_module):
-        monkeypatch.setattr(each, "MOST", len(used(pairs)) - 1)
+    for module_with_limit in (scorer_module, population_module):
+        monkeypatch.setattr(module_with_limit, "MOST", len(used(pairs)) - 1)
     monkeypatch.setattr(population_module, "_MOST_TEXTS", 21)  # the usual population is smaller
     done = predict(model, pair_rows(pairs), tmp_path / "b.jsonl", population=pairs, companions=True)
     assert (done.population_texts, done.companions) == (21, False)
@@ -307,7 +307,7 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
 
 KILLED = """
 import os, signal, sys
-from adhominem.cli import main
+from adhominem.cli import main, terminal
 from adhominem.jobs import predict as module
 
 module._CASES_AT_ONCE = 4
@@ -334,7 +334,7 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     output, partial = tmp_path / "answers.jsonl", tmp_path / "answers.jsonl.partial"
     command = ["predict", pairs, "--model", model, "--population", "input", "-o"]
     run(*command, tmp_path / "whole.jsonl")
-    arguments = [str(each) for each in (*command, output)]
+    arguments = [str(argument) for argument in (*command, output)]
     killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], timeout=60)
     assert killed.returncode == -signal.SIGKILL
     before = partial.read_bytes()
@@ -354,14 +354,14 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
 def test_answers_with_companions_depend_on_the_batch_by_rounding_alone(
     mixed_folder: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
+    answers = []
     for at_once in (256, 1, 3, 7):
         monkeypatch.setattr(module, "_CASES_AT_ONCE", at_once)
         output = tmp_path / f"{at_once}.jsonl"
         predict(mixed_folder, pair_rows(pairs), output, population=pairs, companions=True)
-        found.append([row["log_bayes_factor"] for row in read(output)])
-    for other in found[1:]:
-        assert other == pytest.approx(found[0], abs=1e-4)
+        answers.append([row["log_bayes_factor"] for row in read(output)])
+    for other in answers[1:]:
+        assert other == pytest.approx(answers[0], abs=1e-4)
 
 
 def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
@@ -389,7 +389,7 @@ def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
         assert len(by_model) == 1
         assert by_model[0]["measures"] == by_file[0]["measures"]
         measured.append(by_model[0]["measures"])
-    assert len({each["cllr"] for each in measured}) == 3
+    assert len({measures["cllr"] for measures in measured}) == 3
     run("evaluate", truth, "--model", model, status=2)  # no texts to answer
     run("evaluate", truth, status=2)  # nothing to measure
     run("evaluate", truth, answers, "--population", "input", status=2)  # of which model?

@@ -79,10 +79,10 @@ def test_whatever_the_layout_the_mean_is_that_of_every_text_once(
     verifier = load(ngram_run.folder)
     told: list[int] = []
     with encoder(ngram_run.folder, verifier, 1) as encode:
-        found = read_population(path, encode, on_documents=told.append)
+        population = read_population(path, encode, on_documents=told.append)
     expected = verifier.population(TEXTS)
-    assert found.texts == expected.texts == 12 == sum(told)
-    np.testing.assert_allclose(found.lev_mean, expected.lev_mean, rtol=1e-6, atol=1e-9)
+    assert population.texts == expected.texts == 12 == sum(told)
+    np.testing.assert_allclose(population.lev_mean, expected.lev_mean, rtol=1e-6, atol=1e-9)
     by_hand = np.mean(verifier.encode(TEXTS).astype(np.float64), axis=0)
     np.testing.assert_allclose(expected.lev_mean, by_hand, rtol=1e-9)
 
@@ -97,8 +97,8 @@ def test_what_a_truth_beside_the_texts_lacks_is_of_the_population_all_the_same(
     truth = {"id": "3", "same": True, "authors": ["x", "x"]}
     (tmp_path / "truth.jsonl").write_text(json.dumps(truth) + "\n{ no line", "utf-8")
     for path in (tmp_path, tmp_path / "pairs.jsonl"):
-        found = read_population(path, Numbered())  # without a list of what is skipped
-        assert (found.texts, found.lev_mean[0]) == (12, 7.5)
+        population = read_population(path, Numbered())  # without a list of what is skipped
+        assert (population.texts, population.lev_mean[0]) == (12, 7.5)
 
 
 def test_problems_without_a_line_in_the_truth_are_of_the_population(tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_problems_without_a_line_in_the_truth_are_of_the_population(tmp_path: Pa
         (folder / "known01.txt").write_text(str(at), "utf-8")
         (folder / "unknown.txt").write_text(str(10 + at), "utf-8")
     (tmp_path / "truth.txt").write_text("EN003 Y\n", "utf-8")
-    found = read_population(tmp_path, Numbered())
-    assert (found.texts, found.lev_mean[0]) == (12, 7.5)
+    population = read_population(tmp_path, Numbered())
+    assert (population.texts, population.lev_mean[0]) == (12, 7.5)
 
 
 def test_texts_are_encoded_some_at_a_time_in_order(
@@ -116,9 +116,9 @@ def test_texts_are_encoded_some_at_a_time_in_order(
 ) -> None:
     monkeypatch.setattr(module, "_AT_ONCE", 4)
     encode = Numbered()
-    found = read_population(numbers(tmp_path / "texts.jsonl", 10), encode)
+    population = read_population(numbers(tmp_path / "texts.jsonl", 10), encode)
     assert encode.batches == [list("0123"), list("4567"), list("89")]
-    assert (found.texts, found.lev_mean.tolist()) == (10, [4.5, 1])
+    assert (population.texts, population.lev_mean.tolist()) == (10, [4.5, 1])
 
 
 # What cannot be used
@@ -129,8 +129,8 @@ def test_what_cannot_be_read_or_has_no_word_is_skipped_or_raised(tmp_path: Path)
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"text": "...", "id": "dots"}\n{"text": \n{"text": "30"}\n')
     skipped: list[InputError] = []
-    found = read_population(path, Numbered(), skipped=skipped)
-    assert (found.texts, found.lev_mean[0]) == (7, 45 / 7)
+    population = read_population(path, Numbered(), skipped=skipped)
+    assert (population.texts, population.lev_mean[0]) == (7, 45 / 7)
     assert [type(error) for error in skipped] == [BrokenLineError, EmptyTextError]
     assert (skipped[0].path, skipped[0].line) == (str(path), 8)
     with pytest.raises(BrokenLineError, match=r"texts.jsonl:8"):
@@ -203,12 +203,12 @@ def test_companions_are_looked_for_among_all_texts_or_none(
     monkeypatch.setattr(module, "_MOST_TEXTS", 10)
     path = numbers(tmp_path / "texts.jsonl", texts)
     verifier = Companionable()
-    found = read_population(path, Numbered(), verifier=verifier, companions=True)  # type: ignore[arg-type]
+    population = read_population(path, Numbered(), verifier=verifier, companions=True)  # type: ignore[arg-type]
     assert verifier.texts == ([str(number) for number in range(30)] if looked else [])
-    assert found.texts == (30 if looked else 10)
+    assert population.texts == (30 if looked else 10)
     if not looked:  # as it would be without them
         plain = read_population(path, Numbered())
-        np.testing.assert_array_equal(found.lev_mean, plain.lev_mean)
+        np.testing.assert_array_equal(population.lev_mean, plain.lev_mean)
 
 
 def test_a_text_without_words_is_no_companion(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ MEASURES = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
 
 
 def test_the_rows_are_the_dev_scores_of_training(small_run: SmallRun) -> None:
-    (row,) = table([small_run.folder], {"dev": list(read_pairs(small_run.data.pairs))})
+    (row,) = table([small_run.folder], {"dev": list(read_pairs(small_run.data.pairs))}).rows
     expected = small_run.model.scores["dev"]
     assert row.model == "model"
     assert set(expected) - set(row.scores) == {"cosine_auc"}  # of no meaning for an ensemble
@@ -31,7 +31,7 @@ def test_models_of_one_name_are_told_apart_by_their_paths(
 ) -> None:
     other = copytree(small_run.folder, tmp_path / "model")
     pairs = list(read_pairs(small_run.data.pairs))
-    rows = table([small_run.folder, other], {"dev": pairs, "half": pairs[: len(pairs) // 2]})
+    rows = table([small_run.folder, other], {"dev": pairs, "half": pairs[: len(pairs) // 2]}).rows
     assert [(row.model, row.pair_set) for row in rows] == [
         (str(small_run.folder), "dev"),
         (str(small_run.folder), "half"),
@@ -42,7 +42,7 @@ def test_models_of_one_name_are_told_apart_by_their_paths(
 
 def test_a_set_without_truth_is_refused(small_run: SmallRun) -> None:
     pairs = [pair for pair in read_pairs(small_run.data.pairs) if pair.same_author]
-    with pytest.raises(OptionError, match="pairs of one kind only"):
+    with pytest.raises(OptionError, match="only one class of pairs"):
         table([small_run.folder], {"dev": pairs})
 
 

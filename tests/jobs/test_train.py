@@ -224,12 +224,12 @@ def test_divergence_is_an_error_and_the_last_checkpoint_is_good(
     def losses(self: Any, levs: torch.Tensor, *more: Any) -> dict[str, torch.Tensor]:
         nonlocal calls
         calls += 1
-        found = real(self, levs, *more)
+        losses = real(self, levs, *more)
         if calls == 4 and poison == "loss":
-            found["distance"] = found["distance"] * torch.nan
+            losses["distance"] = losses["distance"] * torch.nan
         if calls == 4 and poison == "gradient":  # 0 ** 0.5: a number, with an infinite slope
-            found["distance"] = found["distance"] + (levs - levs.detach()).sum().abs().sqrt()
-        return found
+            losses["distance"] = losses["distance"] + (levs - levs.detach()).sum().abs().sqrt()
+        return losses
 
     monkeypatch.setattr(member.SiameseModel, "losses", losses)
     output = tmp_path / "model"
@@ -407,7 +407,7 @@ def test_inputs_that_cannot_work_are_refused(
     with pytest.raises(OptionError, match="'dev' is no pair set"):
         train(corpus, {"dev": corpus}, output)
     same = replace(pairs, same_author=np.ones_like(pairs.same_author))
-    with pytest.raises(OptionError, match="pairs of one kind only"):
+    with pytest.raises(OptionError, match="only one class of pairs"):
         train(corpus, {"dev": same}, output)
     quotes_only = small_config.with_setting('data.normaliser.steps=["quotes"]')
     with pytest.raises(OptionError, match="other normalisation steps"):

@@ -113,7 +113,7 @@ def test_it_may_be_computed_anew_on_a_device(case: Worked, monkeypatch: pytest.M
         asked.append(device)
         return load(model)
 
-    monkeypatch.setattr("adhominem.verify.verifier.load", load_there)
+    monkeypatch.setattr("adhominem.jobs.compare.load", load_there)
     done = case.run("--device", "cuda:1")
     assert done.exit_code == 0, done.output
     assert asked == ["cuda:1"]

@@ -173,7 +173,7 @@ def test_a_pdf_has_nothing_to_check(tmp_path: Path) -> None:
 
 
 def test_a_page_needs_neither_torch_nor_matplotlib_nor_reportlab() -> None:
-    code = "import adhominem.report.check, adhominem.cli.reports, sys; print(*sys.modules)"
+    code = "import adhominem.report.check, adhominem.cli.compare, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "numpy" in loaded

@@ -1,0 +1,297 @@
+"""The commands on answers to pairs: predict, evaluate, table, baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adhominem.cli.options import (
+    DELTA,
+    PATH,
+    all_cores_option,
+    choice_option,
+    device_option,
+    force_option,
+    jobs_option,
+    json_option,
+    model_option,
+    no_companions_option,
+    number_option,
+    output_option,
+    path_option,
+    prior_option,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from adhominem.errors import InputError
+    from adhominem.evaluation.measures import Evaluation
+    from adhominem.jobs.predict import Predicted
+
+
+@click.command()
+@click.argument("source", required=False, type=PATH)
+@click.option("-i", "--input", "given", type=PATH, help="The same as SOURCE.")
+@output_option("The answers.jsonl, or a folder for it.")
+@model_option
+@choice_option(
+    "--input-format", ["pan20", "pan15"], "pairs.jsonl, or problem folders.", default="pan20"
+)
+@click.option(
+    "--population",
+    metavar="PATH|input",
+    help="Texts of the same genre by anybody; `input`: those of the pairs, all of one genre.",
+)
+@no_companions_option
+@device_option
+@prior_option
+@number_option("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=DELTA)
+@jobs_option
+@json_option
+@click.pass_obj
+def predict(
+    skipped: list[InputError],
+    /,
+    source: Path | None,
+    given: Path | None,
+    no_companions: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Answer all pairs of a file: PAN's pairs.jsonl to answers.jsonl.
+
+    A run that was stopped goes on where it was when it is started again: pairs that have been
+    changed or added since are answered anew, the others not. An id that is there twice is
+    answered once, and listed. Each answer has the fields id, value and log_bayes_factor.
+
+    \b
+        adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
+        adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
+    """
+    from adhominem.cli.terminal import complain, print_result, print_table, say, watch
+    from adhominem.jobs.predict import predict
+
+    path = source or given
+    if path is None or (source and given):
+        raise click.UsageError("give the input once, as SOURCE or by -i")
+    _check_companions(no_companions, options["population"])
+    companions = options["population"] == "input" and not no_companions
+    done = predict(
+        cases=path,
+        companions=companions,
+        **options,
+        skipped=skipped,
+        watch=watch,
+    )
+    for caution in done.warnings:
+        complain(f"warning: {caution.message}")
+    if as_json:
+        print_result(done, skipped)
+        return
+    print_table(
+        str(done.output),
+        ["", "answers", "scored now", "texts encoded", "skipped"],
+        [["", done.answers, done.scored_now, done.texts_encoded, len(skipped)]],
+    )
+    if companions:
+        say(_told_of_companions(done))
+
+
+def _check_companions(no_companions: bool, population: str | None) -> None:
+    if no_companions and population != "input":
+        raise click.UsageError("--no-companions is for `--population input`")
+
+
+def _told_of_companions(done: Predicted) -> str:
+    """In words: whether texts of an input that is its own population could draw on each other."""
+    from adhominem.scoring.companions import FEWEST, MOST
+
+    if done.companions:
+        return (
+            f"Texts could draw on companions among {done.population_texts:,}: others of the input "
+            "that look to be by the same author."
+        )
+    return (
+        "Companions were not looked for: that takes a model that is calibrated for it, and "
+        f"{FEWEST} to {MOST:,} different texts."
+    )
+
+
+@click.command()
+@click.argument("truth", type=PATH)
+@click.argument("answers", nargs=-1, type=PATH)
+@output_option("A folder for figures and a page.", required=False)
+@path_option("--pairs", "The texts (pairs.jsonl): measures by topic and by length, too.")
+@click.option(
+    "--model",
+    help="A shipped model or a model's folder, to answer the pairs of --pairs itself.",
+)
+@click.option(
+    "--population",
+    metavar="PATH|input",
+    help="For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
+)
+@no_companions_option
+@path_option("--training", "A model's training.jsonl: its entropy curves go on the page, too.")
+@click.option(
+    "--missing-as-unanswered", is_flag=True, help="A pair without an answer is a non-answer."
+)
+@number_option(
+    "--bootstrap",
+    1000,
+    "Resamples for the 95% intervals; 0 leaves them out.",
+    of=click.IntRange(min=0),
+    into="resamples",
+)
+@seed_option
+@json_option
+def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
+    """Measure anyone's answers: PAN's scores, and the cost of the evidence.
+
+    TRUTH is PAN's truth.jsonl (or a folder with it), ANSWERS are one or more answers.jsonl
+    with `id`, `value` (0 to 1, 0.5 = no answer) and, if you like, `log_bayes_factor` in nats.
+
+    \b
+        adhominem evaluate truth.jsonl answers.jsonl -o report
+        adhominem evaluate dev/ --pairs dev/ --model general-en --population input
+    """
+    from adhominem.cli.terminal import complain, print_result, say, watch
+    from adhominem.jobs.evaluate import evaluate_files
+
+    if options["training"] is not None and options["output"] is None:
+        raise click.UsageError("--training is for the page; expected -o FOLDER with it")
+    if options["model"] is None and not options["answers"]:
+        raise click.UsageError("there is nothing to measure: give ANSWERS, or --model with --pairs")
+    if options["model"] is None and options["population"] is not None:
+        raise click.UsageError("--population is for a model; expected --model with it")
+    if options["model"] is not None and options["pairs"] is None:
+        raise click.UsageError("--model needs the texts: give them by --pairs")
+    _check_companions(no_companions, options["population"])
+    evaluations = evaluate_files(**options, companions=not no_companions, watch=watch)
+    for caution in evaluations.warnings:
+        complain(f"warning: {caution.message}")
+    if as_json:
+        print_result(evaluations)
+        return
+    _print_evaluations(evaluations.systems)
+    if options["output"] is not None:
+        say(f"Figures and a page: {options['output'].resolve() / 'index.html'}")
+
+
+def _print_evaluations(systems: tuple[Evaluation, ...]) -> None:
+    from adhominem.cli.terminal import print_table, say
+    from adhominem.evaluation.measures import MEASURES
+
+    first = systems[0]
+    print_table(
+        f"{first.pairs:,} pairs, {first.same_author:,} of them by the same author",
+        ["", *(system.name for system in systems)],
+        [
+            [measure.title, *(_with_interval(system, name) for system in systems)]
+            for name, measure in MEASURES.items()
+        ],
+    )
+    measures = ("auc", "c@1", "overall_2021", "cllr", "eer")
+    for name in first.groups:
+        groups = [(system.name, system.groups[name]) for system in systems]
+        print_table(
+            name,
+            ["", "pairs", *(MEASURES[measure].title for measure in measures)],
+            [
+                [system, group.pairs, *(f"{group.measures[measure]:.3f}" for measure in measures)]
+                for system, group in groups
+            ],
+        )
+    for remark in dict.fromkeys(line for system in systems for line in system.remarks):
+        say(f"Note: {remark}.")
+    if first.intervals:
+        say(
+            f"In brackets: 95% intervals, by resampling {first.resampled} "
+            f"{first.resamples:,} times."
+        )
+
+
+def _with_interval(evaluation: Evaluation, name: str) -> str:
+    interval = evaluation.intervals.get(name)
+    shown = f"{evaluation.measures[name]:.3f}"
+    return shown if interval is None else f"{shown} ({interval[0]:.3f}-{interval[1]:.3f})"
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, type=PATH)
+@path_option(
+    "--pairs",
+    "A pair set with its truth; may be given several times.",
+    multiple=True,
+    required=True,
+    into="sets",
+)
+@click.option("--without-topics", is_flag=True, help="Hide the contextual prefixes.")
+@json_option
+@click.pass_obj
+def table(
+    skipped: list[InputError], /, without_topics: bool, as_json: bool, **options: Any
+) -> None:
+    """Print the paper's Table 2 for models and pair sets.
+
+    The width of the band of non-answers is, as in the paper, the best for each set.
+
+    \b
+        adhominem table model ensemble --pairs dev/blogs --pairs dev/reddit
+    """
+    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.jobs.table import table
+
+    scored = table(**options, with_topics=not without_topics, skipped=skipped, watch=watch)
+    if as_json:
+        print_result(scored, skipped)
+        return
+    measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
+    for name, pairs in {row.pair_set: row.pairs for row in scored.rows}.items():
+        print_table(
+            f"{name}: {pairs:,} pairs",
+            ["model", *measures],
+            [
+                [row.model, *(f"{row.scores[measure]:.3f}" for measure in measures)]
+                for row in scored.rows
+                if row.pair_set == name
+            ],
+        )
+    bare = dict.fromkeys(row.model for row in scored.rows if not row.calibrated)
+    if bare:
+        say(f"Not calibrated: {', '.join(bare)}.")
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["naive", "compression", "delta"]))
+@click.argument("pairs", type=PATH)
+@path_option(
+    "--train",
+    "Pairs with their truth to learn from; may be given several times.",
+    multiple=True,
+    required=True,
+)
+@output_option("The answers.jsonl.")
+@all_cores_option
+@force_option
+@json_option
+@click.pass_obj
+def baseline(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+    """Answer PAIRS by a simple rival system, for comparison.
+
+    \b
+    naive        character 4-grams and their cosine (PAN's first baseline)
+    compression  how well one text predicts the other (PAN's second)
+    delta        Burrows's Delta on the most frequent words
+
+    \b
+        adhominem baseline naive dev --train train-pairs -o answers.jsonl
+    """
+    from adhominem.cli.terminal import print_result
+    from adhominem.jobs.baseline import baseline_files
+
+    answers = baseline_files(**options, skipped=skipped)
+    if as_json:
+        print_result(answers, skipped)

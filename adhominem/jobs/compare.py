@@ -1,0 +1,89 @@
+"""Two sides given as files, compared: what `adhominem verify` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from adhominem.errors import InputError
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.models.folder import DEFAULT_MODEL, model_folder
+from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit, read_exhibits
+from adhominem.text.inputs import note_input
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier, load
+
+
+class CaseOptions(TypedDict, total=False):
+    """What a case consists of beside its two sides; all of it can be left out."""
+
+    model: str | Path  # the name of a shipped model, or a model's folder
+    also_first: Sequence[str | Path]  # further texts of the first side
+    also_second: Sequence[str | Path]
+    topic_first: str  # what the first side is about
+    topic_second: str
+    population: str | Path | None  # where texts of the relevant population lie
+    device: str
+    skipped: list[InputError] | None  # gets what cannot be read of the population
+    watch: Watch
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, the texts of both sides, and the population that they are compared with."""
+
+    verifier: Verifier
+    first: list[Exhibit]
+    second: list[Exhibit]
+    population: Population | None
+
+
+def read_case(first: str | Path, second: str | Path, **options: Unpack[CaseOptions]) -> Case:
+    """Load the model, read the texts of both sides, and encode the population if there is one."""
+    verifier = load(options.get("model", DEFAULT_MODEL), device=options.get("device", "cpu"))
+    sides = (
+        read_exhibits([first, *options.get("also_first", ())], options.get("topic_first", "")),
+        read_exhibits([second, *options.get("also_second", ())], options.get("topic_second", "")),
+    )
+    population = None
+    if (path := options.get("population")) is not None:
+        from adhominem.jobs.population import population_at
+
+        skipped, watch = options.get("skipped"), options.get("watch", unwatched)
+        population = population_at(path, verifier, skipped=skipped, watch=watch)
+    return Case(verifier, *sides, population)
+
+
+def verify_files(
+    first: str | Path,
+    second: str | Path,
+    *,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: str | Path | None = None,
+    **options: Unpack[CaseOptions],
+) -> Verification:
+    """Compare two files, folders of one author's texts, or `-` for standard input.
+
+    `prior_same_author` is how probable one author is before the texts are read; within 0.5 ±
+    `delta` the probability is too close to call. `scale` is the JSON file of a verbal scale.
+    """
+    case = read_case(first, second, **options)
+    return case.verifier.verify(
+        case.first,
+        case.second,
+        population=case.population,
+        prior_same_author=prior_same_author,
+        delta=delta,
+        scale=VerbalScale.read(scale) if scale else None,
+    )
+
+
+def note_model(model: str | Path) -> None:
+    """Note the files of a model as read, so that no output is written onto one of them."""
+    for file in model_folder(model).rglob("*"):
+        note_input(file)

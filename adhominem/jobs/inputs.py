@@ -1,0 +1,74 @@
+"""What jobs are given: corpora, pair sets, and a way to show how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Literal, Protocol
+
+from adhominem.errors import InputError, OptionError
+from adhominem.text.inputs import note_input, noting_inputs
+from adhominem.text.pan import Pair
+from adhominem.text.readers import Source, find_sources, read_pairs
+
+Unit = Literal["pieces", "bytes", "share"]
+Corpora = Sequence[Source | str | Path]
+PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or where they lie
+
+
+class Watch(Protocol):
+    """Shows how far a piece of work is: a progress bar, for example.
+
+    The total is None where it is not known. What the context yields is called with the number of
+    pieces or bytes done since the last call; where the unit is a share, with the share done so far.
+    """
+
+    def __call__(
+        self, what: str, total: int | None = None, unit: Unit = "pieces"
+    ) -> AbstractContextManager[Callable[[float], None]]: ...
+
+
+@contextmanager
+def unwatched(
+    what: str, total: int | None = None, unit: Unit = "pieces"
+) -> Iterator[Callable[[float], None]]:
+    """A `Watch` that shows nothing."""
+    yield lambda done: None
+
+
+@contextmanager
+def reading(
+    corpora: Corpora, what: str, watch: Watch, *, times: int = 1
+) -> Iterator[tuple[list[Source], Callable[[int], None]]]:
+    """Corpora that are read so many times, and what hears of the bytes; all reading is noted."""
+    with noting_inputs():
+        sources, size = open_corpora(corpora)
+        with watch(what, times * size, "bytes") as on_bytes:
+            yield sources, on_bytes
+
+
+def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
+    """The corpora at these paths, and how many bytes they have; their files are noted as read."""
+    sources: list[Source] = []
+    for corpus in corpora:
+        sources += [corpus] if isinstance(corpus, Source) else find_sources(corpus)
+    for source in sources:
+        for file in source.files():
+            note_input(file)
+    return sources, sum(source.size() for source in sources)
+
+
+def read_pair_sets(
+    sets: PairSets, skipped: list[InputError] | None
+) -> Mapping[str, Sequence[Pair]]:
+    """Pair sets by name; those given as paths are read, and named after their file or folder."""
+    if isinstance(sets, Mapping):
+        return sets
+    by_name: dict[str, Sequence[Pair]] = {}
+    for path in sets:
+        name = Path(path).resolve().name
+        if name in by_name:
+            raise OptionError(f"two pair sets are named '{name}'; rename one")
+        by_name[name] = list(read_pairs(path, skipped=skipped))
+    return by_name
