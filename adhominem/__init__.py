@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from adhominem.jobs.table import table
     from adhominem.jobs.train import train
     from adhominem.models.shipped import shipped_models
-    from adhominem.pairs.epochs import PairOptions, batches, draw_epoch
     from adhominem.pairs.pair_set import write_pair_set
+    from adhominem.pairs.sampling import PairOptions, batches, draw_epoch
     from adhominem.pairs.split import SplitOptions, split
     from adhominem.render.html import explanation_page
     from adhominem.report.check import check_report
@@ -40,14 +40,13 @@ if TYPE_CHECKING:
     from adhominem.scoring.two_covariance import TwoCovariance
     from adhominem.scoring.verbal import VerbalScale
     from adhominem.text.corpus import PackedCorpus
-    from adhominem.text.document import Document
     from adhominem.text.exhibits import Exhibit, read_exhibits
+    from adhominem.text.files import Document
     from adhominem.text.normalisation import Normaliser
     from adhominem.text.prepare import prepare, prepare_pairs
     from adhominem.text.readers import find_sources, read_documents, read_pairs, read_problems
     from adhominem.text.tokenizer import Tokenizer
-    from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
-    from adhominem.text.windows import WindowOptions
+    from adhominem.text.vocabulary import Vocabulary, VocabularyOptions, WindowOptions
     from adhominem.verify.verification import Verification
     from adhominem.verify.verifier import Verifier, load
 
@@ -56,14 +55,14 @@ _HOMES = {
     "AdHominemWarning": "errors",
     "Calibration": "scoring.calibration",
     "Config": "config",
-    "Document": "text.document",
+    "Document": "text.files",
     "Exhibit": "text.exhibits",
     "Explanation": "explain.explanation",
     "InputError": "errors",
     "NgramConfig": "config",
     "Normaliser": "text.normalisation",
     "PackedCorpus": "text.corpus",
-    "PairOptions": "pairs.epochs",
+    "PairOptions": "pairs.sampling",
     "Population": "scoring.population",
     "Report": "report.report",
     "SplitOptions": "pairs.split",
@@ -74,14 +73,14 @@ _HOMES = {
     "Verifier": "verify.verifier",
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",
-    "WindowOptions": "text.windows",
+    "WindowOptions": "text.vocabulary",
     "attention_of": "jobs.attention",
-    "batches": "pairs.epochs",
+    "batches": "pairs.sampling",
     "calibrate": "scoring.calibration",
     "calibrate_model": "jobs.calibrate",
     "check_leaks": "evaluation.leaks",
     "check_report": "report.check",
-    "draw_epoch": "pairs.epochs",
+    "draw_epoch": "pairs.sampling",
     "encode": "jobs.encode",
     "evaluate": "evaluation.measures",
     "explain_texts": "explain.texts",

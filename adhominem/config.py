@@ -11,10 +11,9 @@ from typing import Any, Self
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.ngrams.counter import NgramOptions
 from adhominem.errors import OptionError
-from adhominem.pairs.epochs import PairOptions
+from adhominem.pairs.sampling import PairOptions
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.vocabulary import VocabularyOptions
-from adhominem.text.windows import WindowOptions
+from adhominem.text.vocabulary import VocabularyOptions, WindowOptions
 
 # A model's settings may be anybody's. These decide how much memory is taken, or how long a loop
 # is, when it is read and run; no model comes near.

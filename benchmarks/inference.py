@@ -30,9 +30,8 @@ from adhominem.encoders.network.recurrence import Attention, BiLSTM
 from adhominem.encoders.network.runtime import Runtime
 from adhominem.encoders.network.type_inputs import TypeInputs
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import spread_windows
-from adhominem.training.data import DeviceCorpus
+from adhominem.text.vocabulary import Vocabulary, spread_windows
+from adhominem.training.network_data import DeviceCorpus
 
 TOKENS = 210 * 25 + 4
 

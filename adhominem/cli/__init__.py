@@ -41,7 +41,7 @@ class _Commands(click.Group):
 
     def invoke(self, context: click.Context) -> Any:
         from adhominem.cli.terminal import complain, short_warnings
-        from adhominem.text.inputs import noting_inputs
+        from adhominem.text.files import noting_inputs
 
         try:
             with short_warnings(), _harmless_complaints(), noting_inputs():

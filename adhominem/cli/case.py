@@ -77,7 +77,7 @@ def case_options(command: Callable[..., None]) -> Callable[..., None]:
         check_sides(first, second)
         from adhominem.models.shipped import model_folder
         from adhominem.text.exhibits import read_exhibits
-        from adhominem.text.inputs import note_input
+        from adhominem.text.files import note_input
         from adhominem.verify.verifier import load
 
         verifier = load(model, device=device)

@@ -149,8 +149,8 @@ def pairs(
     """
     from adhominem.cli.terminal import print_json, print_table, progress
     from adhominem.evaluation.leaks import check_leaks
-    from adhominem.pairs.epochs import PairOptions
     from adhominem.pairs.pair_set import write_pair_set
+    from adhominem.pairs.sampling import PairOptions
 
     chosen, size = find_all(sources)
     skipped = skip_list()

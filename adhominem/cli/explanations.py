@@ -74,7 +74,7 @@ def explain(
     from adhominem.explain.texts import explain_texts
     from adhominem.render.output import explanation_text, write_explanation
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.text.inputs import check_not_read
+    from adhominem.text.files import check_not_read
 
     verbal_scale = VerbalScale.read(scale) if scale else None
     if output is not None:

@@ -296,7 +296,7 @@ def baseline(
     from adhominem.cli.terminal import print_json
     from adhominem.evaluation.answers import write_answers
     from adhominem.evaluation.baselines import run_baseline
-    from adhominem.text.inputs import check_not_read
+    from adhominem.text.files import check_not_read
 
     skipped = skip_list()
     known = [pair for path in train_sets for pair in read_all_pairs(path, skipped)]

@@ -106,7 +106,7 @@ def report(
     from adhominem.report.pdf import write_report_pdf
     from adhominem.report.report import file_dates, make_report, report_date
     from adhominem.scoring.verbal import VerbalScale
-    from adhominem.text.inputs import check_not_read
+    from adhominem.text.files import check_not_read
     from adhominem.text.writing import write_whole
 
     verbal_scale = VerbalScale.read(scale) if scale else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from adhominem.errors import InputError, OptionError
-from adhominem.text.limits import DEFAULT_MOST_BYTES, reading_at_most
+from adhominem.text.files import DEFAULT_MOST_BYTES, reading_at_most
 
 if TYPE_CHECKING:
     from adhominem.text.pan import Pair
@@ -64,7 +64,7 @@ max_bytes_option = click.Option(
 
 def find_all(paths: tuple[Path, ...]) -> tuple[list[Source], int]:
     """The corpora at all these paths, and their bytes."""
-    from adhominem.text.inputs import note_input
+    from adhominem.text.files import note_input
     from adhominem.text.readers import find_sources
 
     sources = [source for path in paths for source in find_sources(path)]

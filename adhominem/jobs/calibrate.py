@@ -30,9 +30,8 @@ from adhominem.scoring.fusion import Fusion, Scale, Scores, fit_fusion, group_we
 from adhominem.scoring.population import Population
 from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.scales import Scales
-from adhominem.text.locks import locked
 from adhominem.text.pan import Pair
-from adhominem.text.writing import write_whole
+from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import load
 
 FloatArray = npt.NDArray[np.float64]

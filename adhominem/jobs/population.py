@@ -13,7 +13,7 @@ from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode
 from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
 

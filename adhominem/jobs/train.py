@@ -26,10 +26,9 @@ from adhominem.models.card import ensemble_card
 from adhominem.models.folder import AnyModel, read_models, write_ensemble
 from adhominem.scoring.probability import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.text.inputs import check_none_read_in
-from adhominem.text.locks import locked
+from adhominem.text.files import check_none_read_in
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.writing import check_output, write_folder
+from adhominem.text.writing import check_output, locked, write_folder
 
 # Looked for before the first step: the last ones are needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "onnx", "matplotlib")

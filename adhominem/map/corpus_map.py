@@ -26,7 +26,7 @@ from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.scoring.many_pairs import products
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.verifier import Levs, Verifier
 

@@ -41,7 +41,7 @@ from adhominem.models.typicality import Typicality, read_typicality
 from adhominem.models.validation import validation_file
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import TwoCovariance
-from adhominem.text.token_pattern import TOKEN_PATTERN
+from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 
 FORMAT = 2

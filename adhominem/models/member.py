@@ -14,9 +14,9 @@ from adhominem.models.files import reading
 from adhominem.models.folder import AnyModel, Model
 from adhominem.models.layout import WEIGHTS
 from adhominem.scoring.members import LayerScorer, MemberScorer, StyleScorer
-from adhominem.text.document import Document
-from adhominem.text.prefix import prefix_tokens
+from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.vocabulary import prefix_tokens
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

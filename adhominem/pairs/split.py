@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
-from adhominem.pairs.epochs import draw_epoch
-from adhominem.text.document import Document
-from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.pairs.sampling import draw_epoch
+from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.files import Document
 from adhominem.text.readers import Source, check_names
 from adhominem.text.writing import write_folder, write_whole
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from adhominem.errors import OptionError
 from adhominem.strict_json import parsed_json
-from adhominem.text.files import read_regular
-from adhominem.text.inputs import note_input
+from adhominem.text.files import note_input, read_regular
 
 SAME = "one person wrote both sides"
 DIFFERENT = "a different person wrote each side"

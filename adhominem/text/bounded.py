@@ -22,8 +22,7 @@ from threading import Lock, Thread, Timer
 from typing import IO
 
 from adhominem.errors import DamagedFileError, EmptyTextError, InputError, TooLargeError
-from adhominem.text.files import readable
-from adhominem.text.limits import most_bytes, reading_at_most
+from adhominem.text.files import most_bytes, readable, reading_at_most
 from adhominem.text.office import office_text
 
 MOST_MEMORY = 1 << 30

@@ -24,11 +24,12 @@ import numpy.typing as npt
 
 from adhominem.errors import CorpusError
 from adhominem.strict_json import parsed_json
-from adhominem.text.files import open_regular, read_regular
-from adhominem.text.inputs import note_input
-from adhominem.text.labels import LABELS, UNKNOWN_LABEL, Labels
+from adhominem.text.files import Document, note_input, open_regular, read_regular
 
 FORMAT = 1
+LABELS = ("author", "topic", "work", "corpus")
+UNKNOWN_LABEL = -1  # a topic or a work that is not known
+Index = npt.NDArray[np.int32]
 TOKEN_DTYPE = np.dtype("<u4")
 
 # What a damaged or missing file raises while it is read.
@@ -50,6 +51,67 @@ _TABLES = {
     **{f"{name}.offsets": np.dtype("<i8") for name in _STRINGS},
 }
 Tables = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One entry a document: an index into the names, or `UNKNOWN_LABEL`."""
+
+    author_names: list[str]
+    topic_names: list[str]
+    work_names: list[str]
+    corpus_names: list[str]
+    author: Index  # (documents,)
+    topic: Index  # (documents,)
+    work: Index  # (documents,)
+    corpus: Index  # (documents,)
+
+    def __post_init__(self) -> None:
+        for label in LABELS:
+            index, names = getattr(self, label), getattr(self, f"{label}_names")
+            if index.shape != self.author.shape or index.max(initial=-1) >= len(names):
+                raise ValueError(
+                    f"the {label} labels do not fit: {index.shape}, {len(names)} names"
+                )
+
+    def __len__(self) -> int:
+        return len(self.author)
+
+    def select(self, documents: npt.NDArray[np.integer]) -> Labels:
+        """The labels of some documents, with all the names."""
+        return Labels(
+            self.author_names,
+            self.topic_names,
+            self.work_names,
+            self.corpus_names,
+            self.author[documents],
+            self.topic[documents],
+            self.work[documents],
+            self.corpus[documents],
+        )
+
+
+class LabelCollector:
+    """Gathers the labels of documents that stream by."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[str, int]] = {label: {} for label in LABELS}
+        self._indices: dict[str, list[int]] = {label: [] for label in LABELS}
+
+    def add(self, document: Document, corpus: str) -> None:
+        """The next document."""
+        values = (document.author, document.topic, document.work, corpus)
+        for label, value in zip(LABELS, values, strict=True):
+            names = self._names[label]
+            known = value or label in ("author", "corpus")
+            index = names.setdefault(value, len(names)) if known else UNKNOWN_LABEL
+            self._indices[label].append(index)
+
+    def labels(self) -> Labels:
+        """The labels of all documents so far."""
+        names = {f"{label}_names": list(self._names[label]) for label in LABELS}
+        indices = {label: np.array(self._indices[label], dtype=np.int32) for label in LABELS}
+        return Labels(**names, **indices)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

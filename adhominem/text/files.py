@@ -1,4 +1,12 @@
-"""Files as text: compression, encodings, streaming lines."""
+"""From a file to its text: opened within limits, noted as an input, decoded.
+
+How large a text may be: no honest one is larger, and a few kB can unpack to anything.
+
+Whatever is opened for reading is noted, so that nothing is written onto it: a text is evidence,
+and may be the only copy. The writers ask here before a file gets its name. Files are told apart by
+what they are, not by how their paths are spelt: a link, another spelling or another name is the
+same file.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +16,23 @@ import stat
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import AnyStr, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from adhominem.errors import (
     BinaryFileError,
     DamagedFileError,
+    EmptyTextError,
     GuessedEncodingWarning,
     InputError,
+    MissingFieldError,
     NotFoundError,
+    OptionError,
     TextEncodingError,
     TooLargeError,
 )
-from adhominem.text.inputs import note_input
-from adhominem.text.limits import most_bytes, too_large
 from adhominem.text.unpacking import unpacked
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
@@ -287,62 +298,149 @@ def read_text(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
     return text_in(read_bytes(path, on_bytes), path)
 
 
-def read_lines(
-    path: Path, on_bytes: Callable[[int], None] | None = None
-) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of a file, as `lines_in`."""
-    with open_bytes(path, on_bytes) as file:
-        yield from lines_in(cast(io.BufferedReader, file), path)
+# The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
+DEFAULT_MOST_BYTES = 64 << 20
+
+_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=DEFAULT_MOST_BYTES)
 
 
-def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of an open file; one that cannot be read comes as its error.
-
-    Lines end at a line feed alone: the other separators of Unicode may stand in JSON strings.
-    """
-    head = file.peek(4)
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "")
-    if encoding in ("utf-16", "utf-32"):
-        yield from _wide_lines(file, encoding, path)
-        return
-    for number, data in enumerate(_cut(file.readline, b"\n"), start=1):
-        try:
-            if data is None:
-                raise too_large("the line")
-            with readable(path):
-                line = decode(data, path, number)
-        except InputError as error:
-            yield number, error.at(path, number)
-        else:
-            yield number, line
+def most_bytes() -> int:
+    """The bytes that one text, or one line of a table, may have once it is unpacked."""
+    return _most_bytes.get()
 
 
-def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | None]:
-    """Lines, and None in place of each that is longer than a text may be."""
-    most = most_bytes()
-    while line := readline(most + 1):
-        if len(line) <= most or line.endswith(end):
-            yield line
-            continue
-        while line and not line.endswith(end):  # pass over the rest of it
-            line = readline(1 << 20)
-        yield None
-
-
-def _wide_lines(
-    file: io.BufferedReader, encoding: str, path: Path
-) -> Iterator[tuple[int, str | InputError]]:
-    """UTF-16 and UTF-32 cannot be cut into lines before they are decoded.
-
-    They are decoded by the block: half a character passes here, or it would take the block's good
-    lines with it; `Document` refuses it.
-    """
-    _warn_encoding(encoding, path, None)
-    number = 0
+@contextmanager
+def reading_at_most(count: int) -> Iterator[None]:
+    """Let one text have so many bytes, unpacked, in all that is read meanwhile."""
+    if count < 1:
+        raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
+    token = _most_bytes.set(count)
     try:
-        with io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n") as lines:
-            for number, text in enumerate(_cut(lines.readline, "\n"), start=1):
-                yield number, too_large("the line").at(path, number) if text is None else text
-    except UnicodeDecodeError:
-        broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"
-        yield number + 1, TextEncodingError(broken, path, number + 1)
+        yield
+    finally:
+        _most_bytes.reset(token)
+
+
+def too_large(what: str, most: int | None = None) -> TooLargeError:
+    """The error for a text, a line or a file that is larger than what is read."""
+    return TooLargeError(
+        f"{what} has more than {most or most_bytes():,} bytes; if it really is one text, raise "
+        "the limit with --max-bytes"
+    )
+
+
+File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
+
+
+class _Inputs:
+    """The files that were read, each with the path that was given for it."""
+
+    def __init__(self) -> None:
+        self._given: dict[File, str] = {}
+
+    def note(self, path: str | Path | int) -> None:
+        """A path, or the number of a file that is open: that of standard input."""
+        name = "standard input" if isinstance(path, int) else os.fspath(path)
+        for file in _identities(path):
+            self._given.setdefault(file, name)
+
+    def given_for(self, path: str | Path) -> str | None:
+        """How the file at this path was named when it was read; None if it was not."""
+        return next((self._given[file] for file in _identities(path) if file in self._given), None)
+
+    def inside(self, folder: Path) -> str | None:
+        """One of the files that were read that lies in this folder."""
+        begin = os.path.join(os.path.realpath(folder), "")
+        paths = (file for file in self._given if isinstance(file, str))
+        return next((self._given[path] for path in paths if path.startswith(begin)), None)
+
+
+def _identities(path: str | Path | int) -> list[File]:
+    """Both: an editor that saves a file puts a new one in its place, under the same path."""
+    found: list[File] = [] if isinstance(path, int) else [os.path.realpath(path)]
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):  # not there, or closed
+        return found
+    return [*found, (status.st_dev, status.st_ino)]
+
+
+_inputs: ContextVar[_Inputs | None] = ContextVar("inputs", default=None)
+
+
+@contextmanager
+def noting_inputs() -> Iterator[None]:
+    """Note what is read from here on; within a job that does so already, it goes on doing so."""
+    if _inputs.get() is not None:
+        yield
+        return
+    token = _inputs.set(_Inputs())
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def note_input(path: str | Path | int) -> None:
+    """This file is read."""
+    if (inputs := _inputs.get()) is not None:
+        inputs.note(path)
+
+
+def check_not_read(output: str | Path) -> None:
+    """Refuse to write where something was read."""
+    inputs = _inputs.get()
+    if inputs is not None and (given := inputs.given_for(output)) is not None:
+        raise OptionError(
+            f"{output} would be overwritten, but it was read as input"
+            f"{'' if str(output) == str(given) else f' (it is the same file as {given})'}; "
+            "choose another name for the output"
+        )
+
+
+def check_none_read_in(folder: Path) -> None:
+    """Refuse to work in a folder, and to remove it, if something in it was read."""
+    inputs = _inputs.get()
+    if inputs is not None and (given := inputs.inside(folder)) is not None:
+        raise OptionError(
+            f"{folder} would be replaced, but it holds {given}, which was read as input; choose "
+            "another name for the output"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """A text with its author, topic, work and id; empty where unknown.
+
+    `topic` is the paper's fandom. `work` is the book, thread, case or item the
+    text was taken from: two documents of one work share more than their author.
+    """
+
+    text: str
+    author: str = ""
+    topic: str = ""
+    work: str = ""
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, str):
+                raise MissingFieldError(
+                    f"field '{field.name}' is {type(value).__name__}, expected a string"
+                )
+            if not value.isascii():
+                _check_encodable(field.name, value)
+        if not self.text or self.text.isspace():
+            raise EmptyTextError("the text is empty; expected at least one visible character")
+
+
+def _check_encodable(name: str, value: str) -> None:
+    """Half of a surrogate pair (a broken JSON escape) is no character."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise TextEncodingError(
+            f"field '{name}' holds half a character (U+{ord(value[error.start]):04X}) "
+            f"at position {error.start}; write the text again as UTF-8"
+        ) from None

@@ -16,22 +16,20 @@ from typing import Any, TypeVar
 
 from adhominem.errors import (
     BrokenLineError,
-    EmptyTextError,
     InputError,
     MissingFieldError,
     NotFoundError,
-    TooLargeError,
 )
-from adhominem.text.document import Document
 from adhominem.text.files import (
     COMPRESSIONS,
+    Document,
     bare_stem,
     bare_suffix,
-    read_lines,
     read_text,
     readable,
     readable_name,
 )
+from adhominem.text.json_lines import JsonRows, read_json_lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +58,6 @@ class Problem:
     same_author: bool | None = None
 
 
-_MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
-JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
 Case = TypeVar("Case", bound=Pair | Problem)
 
 
@@ -85,50 +81,6 @@ def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputErr
                 path,
                 line,
             )
-
-
-def read_json_lines(path: Path, on_bytes: Callable[[int], None] | None = None) -> JsonRows:
-    """Stream the rows of a file, as `json_rows`."""
-    return json_rows(read_lines(path, on_bytes), path)
-
-
-def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> JsonRows:
-    """Stream (line number, JSON object); a bad line comes as its error. Blank lines are passed."""
-    number, empty = 0, True
-    try:
-        for number, line in lines:
-            if isinstance(line, InputError):
-                yield number, line
-            elif line.strip():
-                yield number, _json_object(line, path, number)
-            else:
-                continue
-            empty = False
-        if empty:
-            yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
-    except InputError as error:  # it cannot be opened, or breaks off: what came before still counts
-        yield number + 1, error.at(path, number + 1) if number else error
-
-
-def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
-    if len(line) > _MOST_PARTS and line.count("[") + line.count("{") > _MOST_PARTS:
-        problem = f"more than {_MOST_PARTS:,} lists and objects; expected one text"
-        return TooLargeError(problem, path, number)
-    try:
-        row = json.loads(line.rstrip())
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a mere ValueError
-        # What the JSON reader calls line 1 is our line `number`.
-        reason = str(error).replace("line 1 column", "column")
-        return BrokenLineError(
-            f"not a line of JSON ({reason}); expected one object a line", path, number
-        )
-    except MemoryError:
-        return TooLargeError("the line fills the memory; expected one text", path, number)
-    if not isinstance(row, dict):
-        return BrokenLineError(
-            f"a JSON {type(row).__name__}; expected an object like {{...}}", path, number
-        )
-    return row
 
 
 def find_file(folder: Path, stem: str) -> Path | None:

@@ -26,31 +26,28 @@ from adhominem.errors import (
     StrayFilesWarning,
 )
 from adhominem.text.bounded import pdf_text
-from adhominem.text.document import Document
 from adhominem.text.files import (
+    Document,
     bare_stem,
     bare_suffix,
-    lines_in,
     read_bytes,
     readable,
     readable_name,
     text_in,
 )
+from adhominem.text.json_lines import JsonRows, json_rows, lines_in, read_json_lines
 from adhominem.text.office import OFFICE_SUFFIXES, most_office_bytes, office_text
 from adhominem.text.pan import (
-    JsonRows,
     Pair,
     Problem,
     each_id_once,
     find_file,
     find_truth,
     is_problem_folder,
-    json_rows,
     pair_rows,
     pairs_in,
     problem_rows,
     problem_texts,
-    read_json_lines,
 )
 
 TEXT_SUFFIXES = (".txt", ".md")

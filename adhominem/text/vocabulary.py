@@ -1,8 +1,18 @@
-"""The vocabulary: the paper's topic masking.
+"""What the network sees of a text: ids of tokens and characters, in windows with a prefix.
 
-Only the most frequent token types keep an identity of their own; names and
-subject words become `<UNK>`. A rare token keeps its characters, so that its
+The vocabulary is the paper's topic masking. Only the most frequent token types keep an identity of
+their own; names and subject words become `<UNK>`. A rare token keeps its characters, so that its
 spelling can still tell something about its author.
+
+Sliding windows are sentence-like units without a sentence boundary detector. A window is
+`contextual prefix + hop + overlap` tokens; each begins `hop` tokens after the one before, so that
+neighbouring tokens stand together in one of them. Positions here count document tokens; the prefix
+comes in front.
+
+The contextual prefix, the first token of every window, says what the text is about. Its vector is
+the mean of the word vectors of the topic's tokens. A document without a topic gets a vector of its
+own, learnt in training; training hides some topics at random, so that one model serves texts with
+and without.
 """
 
 from __future__ import annotations
@@ -10,14 +20,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import OptionError
+from adhominem.text.corpus import UNKNOWN_LABEL
+
+if TYPE_CHECKING:  # training needs no tokenizer
+    from adhominem.text.tokenizer import Tokenizer
 
 PADDING, UNKNOWN = 0, 1  # the ids of <PAD> and <UNK>, for tokens and for characters alike
 SPECIAL = ("<PAD>", "<UNK>")
+NO_TOPIC = UNKNOWN_LABEL  # stands where a topic's index would
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,3 +121,129 @@ class Vocabulary:
 
 def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:size])
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowOptions:
+    """Sizes in tokens and windows. `random_crop` is the share of long documents cut at random."""
+
+    hop: int = 25
+    overlap: int = 4
+    max_windows: int = 210
+    random_crop: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.hop < 1 or self.overlap < 0 or self.max_windows < 1:
+            raise OptionError(
+                f"hop {self.hop}, overlap {self.overlap}, max_windows {self.max_windows}: "
+                "expected at least 1, 0 and 1"
+            )
+        if not 0 <= self.random_crop <= 1:
+            raise OptionError(f"random_crop is {self.random_crop}; expected 0 to 1")
+
+    @property
+    def width(self) -> int:
+        """Document tokens in a window, without the contextual prefix."""
+        return self.hop + self.overlap
+
+    @property
+    def max_tokens(self) -> int:
+        """Document tokens that `max_windows` neighbouring windows hold."""
+        return self.max_windows * self.hop + self.overlap
+
+
+def count_windows(tokens: npt.ArrayLike, options: WindowOptions) -> IntArray:
+    """How many windows cover documents of so many tokens, each adding at least one token.
+
+    The last window begins before `tokens - overlap`: from there on, all that is
+    left lies inside the window before it.
+    """
+    lengths = np.asarray(tokens, dtype=np.int64)
+    return np.maximum(1, -((options.overlap - lengths) // options.hop))
+
+
+def spread_starts(tokens: int, options: WindowOptions) -> IntArray:
+    """(windows,): where the windows begin; of too many, `max_windows` evenly spread ones."""
+    count = int(count_windows(tokens, options))
+    chosen = np.arange(count)
+    if count > options.max_windows:
+        chosen = np.linspace(0, count - 1, options.max_windows).round().astype(np.int64)
+    return chosen * options.hop
+
+
+def crop_starts(
+    tokens: npt.ArrayLike, options: WindowOptions, rng: np.random.Generator
+) -> IntArray:
+    """(documents,): where training begins to read each document.
+
+    A document that fits into `max_windows` is read from its beginning. Of a longer
+    one a stretch of full length is read: a random one, or by chance the first.
+    """
+    lengths = np.asarray(tokens, dtype=np.int64)
+    room = np.maximum(0, lengths - options.max_tokens)
+    cropped = rng.random(lengths.shape) < options.random_crop
+    return np.where(cropped, rng.integers(0, room + 1), 0)
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """Where the windows of some documents lie, all in a row."""
+
+    documents: IntArray  # (windows,): the document, counted within the batch
+    positions: IntArray  # (windows,): which window of its document
+    starts: IntArray  # (windows,): the first token, counted within the document
+    counts: IntArray  # (windows,): tokens
+
+    def token_places(self, lengths: IntArray, width: int) -> IntArray:
+        """(windows, width): each token's place among those of all documents in a row.
+
+        `lengths` are the documents'. Behind the end of a window stands its last token once more.
+        """
+        begins = (np.cumsum(lengths) - lengths)[self.documents] + self.starts  # (windows,)
+        return begins[:, None] + np.minimum(np.arange(width), self.counts[:, None] - 1)
+
+
+def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOptions) -> WindowTable:
+    """For training: up to `max_windows` windows of each document from token `starts` on."""
+    remaining = lengths - starts
+    per_document = np.minimum(count_windows(remaining, options), options.max_windows)
+    documents = np.repeat(np.arange(len(lengths)), per_document)
+    begins = np.cumsum(per_document) - per_document
+    positions = np.arange(len(documents)) - begins[documents]
+    first = starts[documents] + positions * options.hop
+    counts = np.minimum(options.width, lengths[documents] - first)
+    return WindowTable(documents, positions, first, counts)
+
+
+def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
+    """For inference: the whole document, or `max_windows` windows spread over it."""
+    each = [spread_starts(int(length), options) for length in lengths]
+    documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in each])
+    positions = np.concatenate([np.arange(len(starts)) for starts in each])
+    first = np.concatenate(each)
+    return WindowTable(
+        documents, positions, first, np.minimum(options.width, lengths[documents] - first)
+    )
+
+
+def cut_windows(
+    ids: npt.NDArray[np.generic], starts: IntArray, options: WindowOptions, padding: int = 0
+) -> npt.NDArray[np.generic]:
+    """(windows, width): the tokens of each window, padded behind the document's end."""
+    positions = starts[:, None] + np.arange(options.width)  # (windows, width)
+    inside = positions < len(ids)
+    return np.where(inside, ids[np.where(inside, positions, 0)], padding)
+
+
+def prefix_tokens(topic: str, tokenizer: Tokenizer) -> list[str]:
+    """The tokens of a topic without its non-ASCII characters; none for no topic."""
+    return tokenizer.tokens(topic.encode("ascii", "ignore").decode("ascii"))
+
+
+def hide_topics(
+    topics: npt.NDArray[np.int32], share: float, rng: np.random.Generator
+) -> npt.NDArray[np.int32]:
+    """(documents,): the topic indices, each with probability `share` replaced by `NO_TOPIC`."""
+    if not 0 <= share <= 1:
+        raise OptionError(f"the share of hidden topics is {share}; expected 0 to 1")
+    return np.where(rng.random(topics.shape) < share, np.int32(NO_TOPIC), topics)

@@ -1,7 +1,9 @@
-"""Checkpoints: a training run on disk, whole or not at all.
+"""Checkpoints and the journal: a training run on disk, whole or not at all.
 
     FOLDER/checkpoint-000012/   model, optimiser (two files) and best weights, as safetensors
     FOLDER/latest.json          which one counts, and where the run stood
+    FOLDER/log.jsonl            the course of the run, a line an epoch
+    FOLDER/tensorboard/         the same as curves
 
 The pointer is replaced in one move after all files of a checkpoint are written, so a kill at any
 moment leaves the checkpoint before it. No file holds more than one copy of the weights.
@@ -27,6 +29,7 @@ from adhominem.strict_json import parsed_json
 from adhominem.text.files import open_regular, read_regular
 from adhominem.text.writing import write_through, write_whole
 
+Event = dict[str, Any]
 Weights = dict[str, Tensor]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _LARGEST_STATE, _LARGEST_WEIGHTS = 2**26, 2**40  # bytes
@@ -196,3 +199,58 @@ def _read(path: Path) -> Weights:
         return load_file(path)
     except SafetensorError as error:
         raise ValueError(f"{path.name}: {error}") from None
+
+
+class Journal:
+    """Goes on behind the lines that a checkpoint knows of; what came after them is done again."""
+
+    def __init__(self, folder: Path, lines: int) -> None:
+        self._path = folder / "log.jsonl"
+        written = self._path.read_text("utf-8").splitlines() if self._path.exists() else []
+        if len(written) < lines:
+            raise CheckpointError(
+                f"{self._path} has {len(written)} lines, expected {lines} or more; "
+                f"remove {folder} and train again"
+            )
+        self.events: list[Event] = [json.loads(line) for line in written[:lines]]
+        with write_whole(self._path) as text:
+            text.writelines(f"{json.dumps(event)}\n" for event in self.events)
+        self._board = _board(folder / "tensorboard")
+        for event in self.events:
+            self._draw(event)
+
+    def add(self, event: Event) -> None:
+        """One more epoch."""
+        self.events.append(event)
+        with open(self._path, "a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(event)}\n")
+        self._draw(event)
+
+    def close(self) -> None:
+        """No more epochs."""
+        if self._board is not None:
+            self._board.close()
+
+    def _draw(self, event: Event) -> None:
+        if self._board is None:
+            return
+        curves = {
+            **{f"loss/{name}": value for name, value in event["losses"].items()},
+            **{f"dev AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
+            "entropy in nats/between authors": event["between_author_entropy"],
+            "entropy in nats/within an author": event["within_author_entropy"],
+            "learning rate": event["learning_rate"],
+        }
+        for name, value in curves.items():
+            self._board.add_scalar(name.replace(" ", "_"), value, event["epoch"] + 1)
+        self._board.flush()
+
+
+def _board(folder: Path) -> Any:
+    """A writer of TensorBoard's files, or None where it is not installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    shutil.rmtree(folder, ignore_errors=True)  # drawn anew from the log: no epoch twice
+    return SummaryWriter(str(folder))

@@ -17,14 +17,12 @@ from torch import Tensor
 
 from adhominem.config import DataOptions, TrainingOptions
 from adhominem.encoders.network.network import Batch, Masks
-from adhominem.errors import DivergedError, OptionError
-from adhominem.pairs.epochs import batches, draw_epoch, why_no_pairs
-from adhominem.pairs.sampling import DrawnPairs
-from adhominem.text.prefix import hide_topics
-from adhominem.text.windows import WindowOptions, consecutive_windows, crop_starts
+from adhominem.errors import OptionError
+from adhominem.pairs.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
+from adhominem.text.vocabulary import WindowOptions, consecutive_windows, crop_starts, hide_topics
 from adhominem.training import distributed
-from adhominem.training.data import DeviceCorpus
-from adhominem.training.siamese import PairLabels, SiameseModel
+from adhominem.training.network_data import DeviceCorpus, diverged
+from adhominem.training.network_model import PairLabels, SiameseModel
 
 # cuDNN's LSTM computes in float16 under autocast, where the small gradients of single tokens
 # vanish; scaled up they do not. Where the largest overflow instead, the step is done again at the
@@ -207,11 +205,3 @@ class Trainer:
         scales = (self.options.clip_norm / (norms + 1e-12)).clamp(max=1.0) / scale
         torch._foreach_mul_(gradients, list(scales.unbind()))
         return norms.max()
-
-
-def diverged(what: str) -> DivergedError:
-    """The error, with a way out."""
-    return DivergedError(
-        f"training diverged ({what}). The last checkpoint is from before that: "
-        "go on with --resume and a lower training.learning_rate"
-    )

@@ -23,8 +23,7 @@ from torch.nn import functional
 from adhominem.config import NgramTrainingOptions
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.errors import OptionError
-from adhominem.text.corpus import PackedCorpus
-from adhominem.text.labels import UNKNOWN_LABEL
+from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 
 IntArray = npt.NDArray[np.int64]
 Measure = Callable[[npt.ArrayLike, npt.ArrayLike], float]  # of scores and of who is the same author

@@ -30,11 +30,12 @@ from adhominem.models.styles import write_styles
 from adhominem.models.typicality import Typicality, write_typicality
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.vocabulary import UNKNOWN, Vocabulary
-from adhominem.text.windows import spread_windows
+from adhominem.text.vocabulary import UNKNOWN, Vocabulary, spread_windows
 from adhominem.text.writing import write_folder
 from adhominem.training import distributed
 from adhominem.training.checkpoint import (
+    Event,
+    Journal,
     Progress,
     Weights,
     check_fingerprint,
@@ -43,12 +44,10 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.data import DeviceCorpus
-from adhominem.training.dev import DevSet, encode_documents
 from adhominem.training.fit_styles import style_documents
-from adhominem.training.journal import Event, Journal
-from adhominem.training.network_loop import Trainer, diverged
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_data import DeviceCorpus, DevSet, diverged, encode_documents
+from adhominem.training.network_loop import Trainer
+from adhominem.training.network_model import SiameseModel
 
 _REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
 

@@ -26,8 +26,8 @@ from adhominem.models.typicality import Typicality, write_typicality
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import replaced_file, write_folder, write_whole
+from adhominem.training.checkpoint import Event
 from adhominem.training.fit_styles import training_levs
-from adhominem.training.journal import Event
 from adhominem.training.ngram_loop import NgramTrainer
 from adhominem.training.train_network import digest_of
 

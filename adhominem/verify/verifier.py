@@ -27,8 +27,8 @@ from adhominem.scoring.probability import probability_same_author
 from adhominem.scoring.scales import Scales
 from adhominem.scoring.scorer import Scorer, check_numbers
 from adhominem.scoring.verbal import VerbalScale
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer, Tokens

@@ -22,7 +22,7 @@ import numpy as np
 
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, Lev, encoder
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.verify.verifier import Levs, TokensBy, Verifier
 from adhominem.web.failures import BrokenOffError, busy
 from adhominem.web.guard import logger, place_of

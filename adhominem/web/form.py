@@ -21,8 +21,8 @@ from adhominem.render.html_text import as_html
 from adhominem.report.html import report_page
 from adhominem.report.report import Report
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web.access import Access
 from adhominem.web.batching import Progress

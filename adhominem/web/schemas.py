@@ -12,8 +12,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web.service import Case
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from fastapi import Request
 
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.text.readers import READABLE_SUFFIXES
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.fair_queue import FairQueue

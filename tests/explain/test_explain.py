@@ -20,7 +20,7 @@ from adhominem.explain.texts import explain_texts
 from adhominem.models.folder import Model, read_models
 from adhominem.scoring.fusion import Scale
 from adhominem.scoring.scales import Scales
-from adhominem.text.windows import spread_starts
+from adhominem.text.vocabulary import spread_starts
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]
 ODD = (

@@ -20,7 +20,7 @@ from adhominem import Tokenizer, TwoCovariance
 from adhominem.errors import ModelError
 from adhominem.models.card import ensemble_card
 from adhominem.models.folder import read_models, read_scores, write_ensemble
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_model import SiameseModel
 
 
 @pytest.fixture

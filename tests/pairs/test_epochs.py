@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
 from adhominem.pairs import epochs as module
-from adhominem.pairs.epochs import PairOptions, batches, draw_epoch, match_apart
-from adhominem.pairs.sampling import DrawnPairs, sample_pairs
-from adhominem.text.labels import UNKNOWN_LABEL, Labels
+from adhominem.pairs.sampling import (
+    DrawnPairs,
+    PairOptions,
+    batches,
+    draw_epoch,
+    match_apart,
+    sample_pairs,
+)
+from adhominem.text.corpus import UNKNOWN_LABEL, Labels
 
 Row = tuple[int, int, int, int]  # author, topic, work, corpus
 

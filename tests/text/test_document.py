@@ -15,7 +15,7 @@ from adhominem.errors import (
     MissingFieldError,
     TextEncodingError,
 )
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 
 FIELDS = [field.name for field in fields(Document)]
 

@@ -28,7 +28,8 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import unpacking
-from adhominem.text.files import bare_stem, bare_suffix, decode, open_bytes, read_lines, read_text
+from adhominem.text.files import bare_stem, bare_suffix, decode, open_bytes, read_text
+from adhominem.text.json_lines import read_lines
 
 PACKED = (".gz", ".xz", ".zst")
 SUFFIXES = ("", *PACKED)

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from adhominem.errors import OptionError
-from adhominem.text.files import read_text
-from adhominem.text.inputs import check_none_read_in, check_not_read, note_input, noting_inputs
+from adhominem.text.files import (
+    check_none_read_in,
+    check_not_read,
+    note_input,
+    noting_inputs,
+    read_text,
+)
 from adhominem.text.writing import replaced_file, write_whole
 
 

@@ -14,8 +14,14 @@ import pytest
 from test_files import PACKED, pack
 
 from adhominem.errors import InputError, OptionError, TooLargeError
-from adhominem.text.files import read_bytes, read_lines, read_text
-from adhominem.text.limits import DEFAULT_MOST_BYTES, most_bytes, reading_at_most
+from adhominem.text.files import (
+    DEFAULT_MOST_BYTES,
+    most_bytes,
+    read_bytes,
+    read_text,
+    reading_at_most,
+)
+from adhominem.text.json_lines import read_lines
 
 MEGABYTE = 1 << 20
 
@@ -135,6 +141,7 @@ def test_memory_that_runs_out_is_an_error_with_the_file(
     path = tmp_path / "a.txt"
     path.write_text("Some words.\n")
     monkeypatch.setattr("adhominem.text.files.decode", fail)
+    monkeypatch.setattr("adhominem.text.json_lines.decode", fail)
     with pytest.raises(TooLargeError, match=r"a\.txt: it fills the memory"):
         read_text(path)
     ((number, error),) = read_lines(path)

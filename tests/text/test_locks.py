@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from adhominem.errors import LockedError, OptionError
-from adhominem.text import locks
-from adhominem.text.locks import locked
+from adhominem.text import writing
+from adhominem.text.writing import locked
 
 HOLD = """
 import sys
-from adhominem.text.locks import locked
+from adhominem.text.writing import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     input()
@@ -30,7 +30,7 @@ COUNT = """
 import sys, time
 from pathlib import Path
 from adhominem.errors import LockedError
-from adhominem.text.locks import locked
+from adhominem.text.writing import locked
 name, counter, times = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 done = 0
 while done < times:
@@ -129,7 +129,7 @@ def test_never_two_at_once_though_each_removes_its_lock(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [counter]
 
 
-@pytest.mark.parametrize("attend", [1, 2])
+@pytest.mark.parametrize("look", [1, 2])
 def test_a_lock_that_is_removed_while_it_is_looked_at_is_taken_anew(
     look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,7 +206,7 @@ def test_one_that_nobody_signs_is_somebodys_all_the_same(
 ) -> None:
     import fcntl
 
-    monkeypatch.setattr(locks, "_LOOKS", 2)
+    monkeypatch.setattr(writing, "_LOOKS", 2)
     with open(tmp_path / ".output.lock", "w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(LockedError, match="by another process"), locked(tmp_path / "output"):

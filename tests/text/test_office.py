@@ -30,8 +30,8 @@ from adhominem.errors import (
     NotFoundError,
     TooLargeError,
 )
-from adhominem.text import office_xml
-from adhominem.text.limits import reading_at_most
+from adhominem.text import office as office_module
+from adhominem.text.files import reading_at_most
 from adhominem.text.office import OFFICE_SUFFIXES, read_office
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -752,10 +752,10 @@ def test_xml_that_unpacks_to_more_than_the_limit_is_refused_and_pictures_do_not_
     odd = {"picture.png": bytes(1_000_000), "META-INF/manifest.xml": None}
     path = repack(write_any(tmp_path / f"a{suffix}"), odd)
     size = len(member(path, part))
-    monkeypatch.setattr(office_xml, "_XML_PER_TEXT", 0)
-    monkeypatch.setattr(office_xml, "_MOST_XML", size)
+    monkeypatch.setattr(office_module, "_XML_PER_TEXT", 0)
+    monkeypatch.setattr(office_module, "_MOST_XML", size)
     assert read_office(path) == "Some words."
-    monkeypatch.setattr(office_xml, "_MOST_XML", size - 1)
+    monkeypatch.setattr(office_module, "_MOST_XML", size - 1)
     with pytest.raises(TooLargeError, match=f"unpacked, its {part} has more than") as caught:
         read_office(path)
     assert caught.value.path == str(path)
@@ -793,7 +793,7 @@ def test_xml_that_no_office_program_writes_is_refused(
     xml: str,
 ) -> None:
     path = repack(write_any(tmp_path / f"a{suffix}"), {part: f"<x>{xml}</x>".encode()})
-    monkeypatch.setattr(office_xml, name, value)
+    monkeypatch.setattr(office_module, name, value)
     with pytest.raises(DamagedFileError, match="its XML has more than") as caught:
         read_office(path)
     assert caught.value.path == str(path)
@@ -818,7 +818,7 @@ def test_a_zip_of_more_parts_than_any_office_file_has_is_refused_before_they_are
 ) -> None:
     path = write_any(tmp_path / "a.docx")
     path.write_bytes(path.read_bytes() + 100_001 * b"PK\1\2")
-    monkeypatch.setattr(office_xml, "ZipFile", lambda *details: pytest.fail("listed"))
+    monkeypatch.setattr(office_module, "ZipFile", lambda *details: pytest.fail("listed"))
     with pytest.raises(DamagedFileError, match="more than 100,000 parts"):
         read_office(path)
 

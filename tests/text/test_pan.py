@@ -25,6 +25,7 @@ from adhominem.errors import (
     NotFoundError,
     TextEncodingError,
 )
+from adhominem.text.json_lines import read_json_lines
 from adhominem.text.pan import (
     Pair,
     Problem,
@@ -33,7 +34,6 @@ from adhominem.text.pan import (
     is_problem_folder,
     pair_rows,
     problem_rows,
-    read_json_lines,
 )
 
 PAIR = {"id": "p1", "fandoms": ["Tea", "Sea"], "pair": ["One text.", "Another text."]}

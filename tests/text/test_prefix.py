@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich_texts import rich_texts
 
 from adhominem.errors import OptionError
-from adhominem.text.labels import UNKNOWN_LABEL
-from adhominem.text.prefix import NO_TOPIC, hide_topics, prefix_tokens
+from adhominem.text.corpus import UNKNOWN_LABEL
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.vocabulary import NO_TOPIC, hide_topics, prefix_tokens
 
 tokenizer = Tokenizer()
 TOPICS = np.array([0, 3, NO_TOPIC, 2, 3], dtype=np.int32)

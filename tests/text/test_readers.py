@@ -32,7 +32,7 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.text.readers import (
     Layout,
     documents_in,

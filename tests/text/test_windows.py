@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.text.windows import (
+from adhominem.text.vocabulary import (
     WindowOptions,
     count_windows,
     crop_starts,

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from adhominem.errors import LockedError, OptionError
 from adhominem.text.files import read_text
-from adhominem.text.locks import locked
-from adhominem.text.writing import replaced_file, write_folder, write_whole
+from adhominem.text.writing import locked, replaced_file, write_folder, write_whole
 
 SUFFIXES = ("", ".gz", ".xz", ".zst")
 
@@ -180,12 +179,12 @@ def test_what_a_living_run_is_writing_is_left_alone(tmp_path: Path, kind: str) -
 def test_without_locks_nothing_is_taken_for_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.text import locks
+    from adhominem.text import writing
 
     def no_locks(file: int) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(locks, "_try_lock", no_locks)
+    monkeypatch.setattr(writing, "_try_lock", no_locks)
     perhaps_alive = tmp_path / ".a.txt.1.partial"
     ours = tmp_path / f".a.txt.{os.getpid()}.partial"
     for each in (perhaps_alive, ours):

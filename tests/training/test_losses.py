@@ -14,16 +14,17 @@ from torch import Tensor
 from adhominem.config import LossOptions
 from adhominem.encoders.network.network import Masks
 from adhominem.encoders.network.options import EncoderOptions
-from adhominem.training.losses import (
+from adhominem.training.network_model import (
     CosineSoftmax,
     KernelSimilarity,
+    PairLabels,
+    SiameseModel,
     bayes_factor_loss,
     contrastive_loss,
     in_batch_loss,
     kernel_loss,
     squared_distance,
 )
-from adhominem.training.siamese import PairLabels, SiameseModel
 
 ENCODER = EncoderOptions(
     character_size=2,

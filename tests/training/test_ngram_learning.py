@@ -19,8 +19,7 @@ from adhominem.config import NgramTrainingOptions
 from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.errors import OptionError
 from adhominem.evaluation.ranking import auc
-from adhominem.text.corpus import PackedCorpus
-from adhominem.text.labels import Labels
+from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.ngram_loop import DeviceNgrams, NgramTrainer, weigh
 
 CPU = torch.device("cpu")

@@ -19,7 +19,7 @@ from slow_two_covariance import (
 from torch import Tensor
 
 from adhominem.scoring.two_covariance import TwoCovariance
-from adhominem.training.two_covariance import TwoCovarianceLayer
+from adhominem.training.network_model import TwoCovarianceLayer
 
 
 def layer_of(

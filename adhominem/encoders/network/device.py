@@ -14,8 +14,7 @@ from adhominem.encoders.network.network import Batch, Network
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.protocol import spliced
-from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import WindowOptions, spread_windows
+from adhominem.text.vocabulary import Vocabulary, WindowOptions, spread_windows
 
 Array = npt.NDArray[np.float32]
 

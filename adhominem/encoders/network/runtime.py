@@ -20,8 +20,7 @@ import numpy.typing as npt
 from adhominem.encoders.network.recurrence import Attention, BiLSTM, product
 from adhominem.encoders.network.type_inputs import TypeInputs
 from adhominem.encoders.protocol import Encoder, spliced
-from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import WindowOptions, WindowTable, spread_windows
+from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
 
 Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
