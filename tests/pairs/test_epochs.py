@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.pairs import epochs as module
+from adhominem.pairs import sampling as module
 from adhominem.pairs.sampling import (
     DrawnPairs,
     PairOptions,

