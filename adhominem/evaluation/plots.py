@@ -18,7 +18,7 @@ from adhominem.evaluation.plot_calibration import draw_cross_entropy, draw_pav, 
 from adhominem.evaluation.plot_errors import draw_det, draw_roc
 from adhominem.evaluation.plot_evidence import draw_histograms, draw_tippett
 from adhominem.evaluation.plot_style import Draw, house_style
-from adhominem.text.json_lines import read_json_lines
+from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import replaced_file
 
 if TYPE_CHECKING:

@@ -32,9 +32,10 @@ from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode, Lev, encoder
 from adhominem.scoring.population import each_once
 from adhominem.scoring.probability import probability_same_author, without_weak_answers
-from adhominem.text.files import COMPRESSIONS, Document, noting_inputs
+from adhominem.text.files import Document, noting_inputs
 from adhominem.text.pan import Pair, each_id_once
 from adhominem.text.readers import stop_or_skip
+from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load

@@ -19,7 +19,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.models.layout import ModelFile
 from adhominem.models.tensors import Check, read_tensors
 from adhominem.strict_json import parsed_json
-from adhominem.text.files import open_regular, read_regular
+from adhominem.text.files import open_regular
 
 # What damaged contents raise while they are read.
 _DAMAGE = (
@@ -57,7 +57,8 @@ class ModelFiles:
 
     def read(self, file: ModelFile, name: str = "") -> bytes:
         """The contents of a file; `name` where that of the file is a pattern."""
-        data = read_regular(self.folder / (name or file.name), file.largest)
+        with open_regular(self.folder / (name or file.name), file.largest)[0] as opened:
+            data = opened.read()
         self._remember(name or file.name, sha256(data).hexdigest())
         return data
 

@@ -208,10 +208,14 @@ def draw_epoch(
     rounds = np.rint(np.sqrt(sizes.max() / np.maximum(sizes, 1))).astype(np.int64)  # (corpora,)
     drawn = []
     for turn in range(rounds[sizes > 0].max()):
-        some = np.flatnonzero(rounds[labels.corpus] > turn)
+        documents = np.flatnonzero(rounds[labels.corpus] > turn)
         rng = _generator(seed, epoch, 0, turn)
-        found = _draw(labels.select(some), f"{seed}/{epoch}/{turn}", rng, options)
-        drawn.append(DrawnPairs(some[found.first], some[found.second], found.same_author))
+        turn_pairs = _draw(labels.select(documents), f"{seed}/{epoch}/{turn}", rng, options)
+        drawn.append(
+            DrawnPairs(
+                documents[turn_pairs.first], documents[turn_pairs.second], turn_pairs.same_author
+            )
+        )
     pairs = DrawnPairs.join(*drawn)
     return pairs[_generator(seed, epoch).permutation(len(pairs))]
 

@@ -100,7 +100,7 @@ class SplitReport:
 
     def remarks(self) -> list[str]:
         """What was left out, and what is in doubt."""
-        found = (
+        remarks = (
             (len(self.removed_duplicates), "copies of a text in a later part were taken out"),
             (self.documents_left_out_for_topic, "documents were left out to keep topics apart"),
             (
@@ -108,7 +108,7 @@ class SplitReport:
                 "texts stand in one part twice, under two names: their labels are in doubt",
             ),
         )
-        return [f"{count:,} {what}" for count, what in found if count]
+        return [f"{count:,} {what}" for count, what in remarks if count]
 
 
 @dataclass

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adhominem.errors import OptionError
 from adhominem.strict_json import parsed_json
-from adhominem.text.files import note_input, read_regular
+from adhominem.text.files import note_input, open_regular
 
 SAME = "one person wrote both sides"
 DIFFERENT = "a different person wrote each side"
@@ -67,7 +67,8 @@ class VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
         note_input(path)
         try:
-            rows = parsed_json(read_regular(Path(path), _LARGEST))
+            with open_regular(Path(path), _LARGEST)[0] as file:
+                rows = parsed_json(file.read())
             return cls(tuple((_number(start), words) for start, words in rows))
         except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:
             raise OptionError(

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from adhominem.errors import CorpusError
 from adhominem.strict_json import parsed_json
-from adhominem.text.files import Document, note_input, open_regular, read_regular
+from adhominem.text.files import Document, note_input, open_regular
 
 FORMAT = 1
 LABELS = ("author", "topic", "work", "corpus")
@@ -264,7 +264,8 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"Make one with: adhominem prepare TEXTS -o {folder}"
         )
     try:
-        description: dict[str, Any] = parsed_json(read_regular(path, _LARGEST_DESCRIPTION))
+        with open_regular(path, _LARGEST_DESCRIPTION)[0] as file:
+            description: dict[str, Any] = parsed_json(file.read())
         written_as = description["format"]
         _check_description(description)
     except _DAMAGE as error:

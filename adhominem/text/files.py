@@ -33,12 +33,14 @@ from adhominem.errors import (
     TextEncodingError,
     TooLargeError,
 )
-from adhominem.text.unpacking import unpacked
+from adhominem.text.unpacking import COMPRESSIONS, unpacked
 
-COMPRESSIONS = (".gz", ".xz", ".zst")
+# The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
+DEFAULT_MOST_BYTES = 64 << 20
+FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
-_BYTE_ORDER_MARKS = (
+BYTE_ORDER_MARKS = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -48,6 +50,48 @@ _BYTE_ORDER_MARKS = (
 
 # Control characters that no text in cp1252 holds; tab, line ends and form feed may.
 _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
+
+OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read
+File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
+
+_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=DEFAULT_MOST_BYTES)
+_inputs: ContextVar[dict[File, str] | None] = ContextVar("inputs", default=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """A text with its author, topic, work and id; empty where unknown.
+
+    `topic` is the paper's fandom. `work` is the book, thread, case or item the
+    text was taken from: two documents of one work share more than their author.
+    """
+
+    text: str
+    author: str = ""
+    topic: str = ""
+    work: str = ""
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, str):
+                raise MissingFieldError(
+                    f"field '{field.name}' is {type(value).__name__}, expected a string"
+                )
+            try:
+                value.encode("utf-8")
+            except UnicodeEncodeError as error:  # half of a surrogate pair, a broken JSON escape
+                raise TextEncodingError(
+                    f"field '{field.name}' holds half a character "
+                    f"(U+{ord(value[error.start]):04X}) at position {error.start}; write the text "
+                    "again as UTF-8"
+                ) from None
+        if not self.text or self.text.isspace():
+            raise EmptyTextError("the text is empty; expected at least one visible character")
+
+
+# Names.
 
 
 def bare_suffix(path: Path) -> str:
@@ -72,27 +116,92 @@ def readable_name(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-class _CountingFile(io.FileIO):
-    """A file that reports how many of its (packed) bytes have been read."""
-
-    # FileIO's own go past `readinto`, and would not be counted.
-    read = io.RawIOBase.read  # type: ignore[assignment]
-    readall = io.RawIOBase.readall
-
-    def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
-        super().__init__(path, "rb")
-        self._path = path
-        self._on_bytes = on_bytes
-
-    def readinto(self, buffer: object) -> int | None:
-        with readable(self._path):
-            count = super().readinto(buffer)  # type: ignore[arg-type]
-        if count:
-            self._on_bytes(count)
-        return count
+# Limits.
 
 
-FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
+def most_bytes() -> int:
+    """The bytes that one text, or one line of a table, may have once it is unpacked."""
+    return _most_bytes.get()
+
+
+@contextmanager
+def reading_at_most(count: int) -> Iterator[None]:
+    """Let one text have so many bytes, unpacked, in all that is read meanwhile."""
+    if count < 1:
+        raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
+    token = _most_bytes.set(count)
+    try:
+        yield
+    finally:
+        _most_bytes.reset(token)
+
+
+def too_large(what: str, most: int | None = None) -> TooLargeError:
+    """The error for a text, a line or a file that is larger than what is read."""
+    return TooLargeError(
+        f"{what} has more than {most or most_bytes():,} bytes; if it really is one text, raise "
+        "the limit with --max-bytes"
+    )
+
+
+# Inputs, and what must not be written onto.
+
+
+@contextmanager
+def noting_inputs() -> Iterator[None]:
+    """Note what is read from here on; within a job that does so already, it goes on doing so."""
+    if _inputs.get() is not None:
+        yield
+        return
+    token = _inputs.set({})
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def note_input(path: str | Path | int) -> None:
+    """This file is read: a path, or the number of a file that is open, that of standard input."""
+    if (inputs := _inputs.get()) is not None:
+        name = "standard input" if isinstance(path, int) else os.fspath(path)
+        for file in _identities(path):
+            inputs.setdefault(file, name)
+
+
+def _identities(path: str | Path | int) -> list[File]:
+    """Both: an editor that saves a file puts a new one in its place, under the same path."""
+    identities: list[File] = [] if isinstance(path, int) else [os.path.realpath(path)]
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):  # not there, or closed
+        return identities
+    return [*identities, (status.st_dev, status.st_ino)]
+
+
+def check_not_read(output: str | Path) -> None:
+    """Refuse to write where something was read."""
+    inputs = _inputs.get() or {}
+    given = next((inputs[file] for file in _identities(output) if file in inputs), None)
+    if given is not None:
+        raise OptionError(
+            f"{output} would be overwritten, but it was read as input"
+            f"{'' if str(output) == str(given) else f' (it is the same file as {given})'}; "
+            "choose another name for the output"
+        )
+
+
+def check_none_read_in(folder: Path) -> None:
+    """Refuse to work in a folder, and to remove it, if something in it was read."""
+    begin = os.path.join(os.path.realpath(folder), "")
+    for file, given in (_inputs.get() or {}).items():
+        if isinstance(file, str) and file.startswith(begin):
+            raise OptionError(
+                f"{folder} would be replaced, but it holds {given}, which was read as input; "
+                "choose another name for the output"
+            )
+
+
+# Opening and reading.
 
 
 @contextmanager
@@ -102,6 +211,8 @@ def readable(path: str | Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise NotFoundError("there is no such file", path) from None
+    except IsADirectoryError:
+        raise NotFoundError("this is a folder; expected a file", path) from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror or error})", path) from None
     except MemoryError:
@@ -110,36 +221,37 @@ def readable(path: str | Path) -> Iterator[None]:
         raise DamagedFileError("it is nested too deep to be read", path) from None
 
 
-@contextmanager
-def _packed(path: Path, on_bytes: Callable[[int], None] | None) -> Iterator[BinaryIO]:
-    """Open a file for reading, as it lies there."""
-    if os.path.isdir(path):
-        raise NotFoundError("this is a folder; expected a file", path)
+def open_input(path: Path) -> BinaryIO:
+    """Open somebody's file, or the pipe that a shell's <(command) is, and note it as an input."""
     try:
         with readable(path):
-            file = _CountingFile(path, on_bytes or (lambda count: None))
+            file = open(path, "rb", buffering=0)  # noqa: SIM115
     except ValueError as error:  # of a name with a NUL in it
         raise NotFoundError(f"there can be no such file ({error})", path) from None
     note_input(path)
-    with io.BufferedReader(file, 1 << 20) as raw:
-        yield cast(BinaryIO, raw)
+    return cast(BinaryIO, file)
 
 
-@contextmanager
-def open_bytes(path: Path, on_bytes: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
-    with _packed(path, on_bytes) as raw:
-        size = os.fstat(raw.fileno()).st_size
-        with unpacked(raw, path, size) as file:
-            yield file
-
-
-def read_bytes(
-    path: Path, on_bytes: Callable[[int], None] | None = None, most: int | None = None
-) -> bytes:
+def read_bytes(path: Path, on_bytes: OnBytes | None = None, most: int | None = None) -> bytes:
     """A file as it lies there, read once: whatever is made of it is made of these bytes."""
-    with _packed(path, on_bytes) as raw:
-        return take(raw, path, most)
+    with open_input(path) as file, readable(path):
+        return take(file, path, most, on_bytes)
+
+
+def take(
+    file: BinaryIO, path: str | Path, most: int | None = None, on_bytes: OnBytes | None = None
+) -> bytes:
+    """All that is left of an open file; more than `most` bytes, or than a text may have, raise."""
+    most = most or most_bytes()
+    blocks, size = [], 0
+    while block := file.read(1 << 20):
+        size += len(block)
+        if size > most:
+            raise too_large("it", most).at(path)
+        blocks.append(block)
+        if on_bytes is not None:
+            on_bytes(len(block))
+    return b"".join(blocks)
 
 
 def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
@@ -162,13 +274,6 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
         raise
 
 
-def read_regular(path: Path, largest: int) -> bytes:
-    """All bytes of a file that has no more of them than that; else an OSError."""
-    file, size = open_regular(path, largest)
-    with file:
-        return file.read(size)
-
-
 def read_folder(folder: Path, largest: Callable[[str], int | None]) -> dict[str, bytes | OSError]:
     """The files of a folder and of the folders in it, by names like `member/config.json`.
 
@@ -188,7 +293,8 @@ def read_folder(folder: Path, largest: Callable[[str], int | None]) -> dict[str,
         for name in visible:
             if (most := largest(prefix + name)) is not None:
                 try:
-                    contents[prefix + name] = read_regular(place / name, most)
+                    with open_regular(place / name, most)[0] as file:
+                        contents[prefix + name] = file.read()
                 except OSError as error:
                     contents[prefix + name] = error
             elif os.path.isdir(place / name):
@@ -206,22 +312,23 @@ def read_folder(folder: Path, largest: Callable[[str], int | None]) -> dict[str,
     return contents
 
 
-def take(file: BinaryIO, path: str | Path, most: int | None = None) -> bytes:
-    """All that is left of an open file; more than `most` bytes, or than a text may have, raise."""
-    most = most or most_bytes()
-    blocks, size = [], 0
-    while block := file.read(1 << 20):
-        size += len(block)
-        if size > most:
-            raise too_large("it", most).at(path)
-        blocks.append(block)
-    return b"".join(blocks)
+# Decoding.
+
+
+def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
+    """The text of one file, whatever its compression and encoding."""
+    return text_in(read_bytes(path, on_bytes), path)
 
 
 def text_in(data: bytes, path: Path) -> str:
     """The text of a file of these bytes, by whatever compression and encoding its name has."""
-    with readable(path), unpacked(io.BytesIO(data), path, len(data)) as file:
-        return decode(take(file, path), path)
+    with readable(path):
+        if path.suffix.lower() in COMPRESSIONS:
+            with unpacked(io.BytesIO(data), path, len(data)) as file:
+                data = take(file, path)
+        elif len(data) > most_bytes():
+            raise too_large("it").at(path)
+        return decode(data, path)
 
 
 def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
@@ -229,7 +336,7 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
 
     Anything but UTF-8 gives a warning, since a wrong guess would change the text.
     """
-    for mark, encoding in _BYTE_ORDER_MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             try:
                 text = data.decode(encoding)
@@ -243,7 +350,7 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
             if "\0" in text:
                 raise _binary(path, line)
             if encoding != "utf-8-sig":
-                _warn_encoding(encoding, path, line)
+                warn_encoding(encoding, path, line)
             return text
     try:
         text = data.decode("utf-8")
@@ -275,7 +382,7 @@ def _decode_cp1252(data: bytes, broken_at: int, path: str | Path | None, line: i
             path,
             line,
         ) from None
-    _warn_encoding("cp1252", path, line)
+    warn_encoding("cp1252", path, line)
     return text
 
 
@@ -283,7 +390,7 @@ def _binary(path: str | Path | None, line: int | None) -> BinaryFileError:
     return BinaryFileError("this is binary data; expected plain text in UTF-8", path, line)
 
 
-def _warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
+def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
     place = "the text" if path is None else f"{path}" if line is None else f"{path}:{line}"
     warnings.warn(
         f"{place} is not UTF-8; read as {encoding.upper()}. "
@@ -291,156 +398,3 @@ def _warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> 
         GuessedEncodingWarning,
         stacklevel=2,
     )
-
-
-def read_text(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
-    """The text of one file, whatever its compression and encoding."""
-    return text_in(read_bytes(path, on_bytes), path)
-
-
-# The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
-DEFAULT_MOST_BYTES = 64 << 20
-
-_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=DEFAULT_MOST_BYTES)
-
-
-def most_bytes() -> int:
-    """The bytes that one text, or one line of a table, may have once it is unpacked."""
-    return _most_bytes.get()
-
-
-@contextmanager
-def reading_at_most(count: int) -> Iterator[None]:
-    """Let one text have so many bytes, unpacked, in all that is read meanwhile."""
-    if count < 1:
-        raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
-    token = _most_bytes.set(count)
-    try:
-        yield
-    finally:
-        _most_bytes.reset(token)
-
-
-def too_large(what: str, most: int | None = None) -> TooLargeError:
-    """The error for a text, a line or a file that is larger than what is read."""
-    return TooLargeError(
-        f"{what} has more than {most or most_bytes():,} bytes; if it really is one text, raise "
-        "the limit with --max-bytes"
-    )
-
-
-File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
-
-
-class _Inputs:
-    """The files that were read, each with the path that was given for it."""
-
-    def __init__(self) -> None:
-        self._given: dict[File, str] = {}
-
-    def note(self, path: str | Path | int) -> None:
-        """A path, or the number of a file that is open: that of standard input."""
-        name = "standard input" if isinstance(path, int) else os.fspath(path)
-        for file in _identities(path):
-            self._given.setdefault(file, name)
-
-    def given_for(self, path: str | Path) -> str | None:
-        """How the file at this path was named when it was read; None if it was not."""
-        return next((self._given[file] for file in _identities(path) if file in self._given), None)
-
-    def inside(self, folder: Path) -> str | None:
-        """One of the files that were read that lies in this folder."""
-        begin = os.path.join(os.path.realpath(folder), "")
-        paths = (file for file in self._given if isinstance(file, str))
-        return next((self._given[path] for path in paths if path.startswith(begin)), None)
-
-
-def _identities(path: str | Path | int) -> list[File]:
-    """Both: an editor that saves a file puts a new one in its place, under the same path."""
-    found: list[File] = [] if isinstance(path, int) else [os.path.realpath(path)]
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):  # not there, or closed
-        return found
-    return [*found, (status.st_dev, status.st_ino)]
-
-
-_inputs: ContextVar[_Inputs | None] = ContextVar("inputs", default=None)
-
-
-@contextmanager
-def noting_inputs() -> Iterator[None]:
-    """Note what is read from here on; within a job that does so already, it goes on doing so."""
-    if _inputs.get() is not None:
-        yield
-        return
-    token = _inputs.set(_Inputs())
-    try:
-        yield
-    finally:
-        _inputs.reset(token)
-
-
-def note_input(path: str | Path | int) -> None:
-    """This file is read."""
-    if (inputs := _inputs.get()) is not None:
-        inputs.note(path)
-
-
-def check_not_read(output: str | Path) -> None:
-    """Refuse to write where something was read."""
-    inputs = _inputs.get()
-    if inputs is not None and (given := inputs.given_for(output)) is not None:
-        raise OptionError(
-            f"{output} would be overwritten, but it was read as input"
-            f"{'' if str(output) == str(given) else f' (it is the same file as {given})'}; "
-            "choose another name for the output"
-        )
-
-
-def check_none_read_in(folder: Path) -> None:
-    """Refuse to work in a folder, and to remove it, if something in it was read."""
-    inputs = _inputs.get()
-    if inputs is not None and (given := inputs.inside(folder)) is not None:
-        raise OptionError(
-            f"{folder} would be replaced, but it holds {given}, which was read as input; choose "
-            "another name for the output"
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Document:
-    """A text with its author, topic, work and id; empty where unknown.
-
-    `topic` is the paper's fandom. `work` is the book, thread, case or item the
-    text was taken from: two documents of one work share more than their author.
-    """
-
-    text: str
-    author: str = ""
-    topic: str = ""
-    work: str = ""
-    id: str = ""
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not isinstance(value, str):
-                raise MissingFieldError(
-                    f"field '{field.name}' is {type(value).__name__}, expected a string"
-                )
-            if not value.isascii():
-                _check_encodable(field.name, value)
-        if not self.text or self.text.isspace():
-            raise EmptyTextError("the text is empty; expected at least one visible character")
-
-
-def _check_encodable(name: str, value: str) -> None:
-    """Half of a surrogate pair (a broken JSON escape) is no character."""
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise TextEncodingError(
-            f"field '{name}' holds half a character (U+{ord(value[error.start]):04X}) "
-            f"at position {error.start}; write the text again as UTF-8"
-        ) from None

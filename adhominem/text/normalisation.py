@@ -252,11 +252,11 @@ class Normaliser:
         starts = np.arange(len(text), dtype=np.int64)
         ends = starts + 1
         for edits in self._passes():
-            found = list(edits(text))
-            if not found:
+            changes = list(edits(text))
+            if not changes:
                 continue
             begins, stops, lengths = np.array(
-                [(start, end, len(replacement)) for start, end, replacement in found]
+                [(start, end, len(replacement)) for start, end, replacement in changes]
             ).T  # (edits,) each
             more = stops - begins - 1  # characters that an edit covers, beside its first
             times = np.ones(len(text), dtype=np.int64)  # how often each begins a new one
@@ -265,6 +265,6 @@ class Normaliser:
             stretch = np.zeros(len(text), dtype=np.int64)
             stretch[begins] = more
             kept = np.repeat(np.arange(len(text)), times)
-            text = _edited(text, found)
+            text = _edited(text, changes)
             starts, ends = starts[kept], ends[kept + stretch[kept]]
         return AlignedText(text, starts, ends)

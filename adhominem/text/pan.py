@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -21,15 +21,16 @@ from adhominem.errors import (
     NotFoundError,
 )
 from adhominem.text.files import (
-    COMPRESSIONS,
     Document,
+    OnBytes,
     bare_stem,
     bare_suffix,
     read_text,
     readable,
     readable_name,
 )
-from adhominem.text.json_lines import JsonRows, read_json_lines
+from adhominem.text.streams import JsonRows, read_json_lines
+from adhominem.text.unpacking import COMPRESSIONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class Pair:
 
     def without_topics(self) -> Pair:
         """The same texts, as if nobody knew what they are about."""
-        first, second = (replace(each, topic="") for each in (self.first, self.second))
+        first, second = (replace(document, topic="") for document in (self.first, self.second))
         return replace(self, first=first, second=second)
 
 
@@ -93,14 +94,14 @@ def find_truth(pairs: Path) -> Path | None:
     """The truth beside a file of pairs: `truth.jsonl`, or PAN's own `NAME-truth.jsonl`."""
     stem = bare_stem(pairs)
     names = (stem.replace("pairs", "truth"), f"{stem}-truth")
-    found = (find_file(pairs.parent, f"{name}.jsonl") for name in names if name != stem)
-    return next((path for path in found if path is not None), None)
+    truths = (find_file(pairs.parent, f"{name}.jsonl") for name in names if name != stem)
+    return next((path for path in truths if path is not None), None)
 
 
 def pair_rows(
     path: Path,
     truth: Path | None = None,
-    on_bytes: Callable[[int], None] | None = None,
+    on_bytes: OnBytes | None = None,
     *,
     labelled: bool = True,
 ) -> Iterator[Pair | InputError]:
@@ -203,7 +204,7 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
 
 
 def problem_rows(
-    folder: Path, on_bytes: Callable[[int], None] | None = None, *, labelled: bool = True
+    folder: Path, on_bytes: OnBytes | None = None, *, labelled: bool = True
 ) -> Iterator[Problem | InputError]:
     """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them.
 
@@ -268,9 +269,7 @@ def _problem_ids(folder: Path) -> list[str]:
     return problems
 
 
-def _problem(
-    folder: Path, same_author: bool | None, on_bytes: Callable[[int], None] | None
-) -> Problem:
+def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> Problem:
     if not os.path.isdir(folder):
         raise NotFoundError("contents.json names this problem, but there is no such folder", folder)
     known = problem_texts(folder, "known*")
@@ -292,7 +291,7 @@ def _problem(
     )
 
 
-def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] | None) -> Document:
+def _problem_document(path: Path, author: str, on_bytes: OnBytes | None) -> Document:
     id = readable_name(f"{path.parent.name}/{bare_stem(path)}")
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited on for ever
         raise InputError("a folder, a pipe or a device; expected a file", path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
@@ -28,6 +28,7 @@ from adhominem.errors import (
 from adhominem.text.bounded import pdf_text
 from adhominem.text.files import (
     Document,
+    OnBytes,
     bare_stem,
     bare_suffix,
     read_bytes,
@@ -35,7 +36,6 @@ from adhominem.text.files import (
     readable_name,
     text_in,
 )
-from adhominem.text.json_lines import JsonRows, json_rows, lines_in, read_json_lines
 from adhominem.text.office import OFFICE_SUFFIXES, most_office_bytes, office_text
 from adhominem.text.pan import (
     Pair,
@@ -49,11 +49,11 @@ from adhominem.text.pan import (
     problem_rows,
     problem_texts,
 )
+from adhominem.text.streams import JsonRows, json_rows, lines_in, read_json_lines
 
 TEXT_SUFFIXES = (".txt", ".md")
 READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
-OnBytes = Callable[[int], None]
 Item = TypeVar("Item")
 
 
@@ -297,15 +297,15 @@ def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
             stacklevel=3,
         )
 
-    found: list[Path] = []
+    files_inside: list[Path] = []
     with readable(folder):
         for place, inside, names in os.walk(folder, onerror=cannot_be_read):
             inside[:] = [name for name in inside if not name.startswith((".", "~$"))]
             if not deep:
                 inside.clear()
             files = (os.path.join(place, name) for name in names if name[:1] != ".")
-            found += (Path(file) for file in files if os.path.isfile(file))
-    return sorted(file for file in found if not file.name.startswith("~$"))
+            files_inside += (Path(file) for file in files if os.path.isfile(file))
+    return sorted(file for file in files_inside if not file.name.startswith("~$"))
 
 
 def _file_source(path: Path) -> Source:
@@ -353,8 +353,8 @@ def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document 
 
 def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | InputError:
     if "text" not in row:
-        found = ", ".join(row) or "none"
-        return MissingFieldError(f"the field 'text' is missing; fields: {found}", path, number)
+        names = ", ".join(row) or "none"
+        return MissingFieldError(f"the field 'text' is missing; fields: {names}", path, number)
     known = {
         name: row[name] for name in ("author", "topic", "work", "id") if row.get(name) is not None
     }

@@ -115,8 +115,8 @@ class Vocabulary:
         ids = np.array([PADDING, *range(len(SPECIAL), len(SPECIAL) + len(known) - 1)], np.int32)
         order = np.argsort(known)
         place = np.searchsorted(known[order], codes).clip(max=len(known) - 1)
-        found = known[order][place] == codes
-        return np.where(found, ids[order][place], np.int32(UNKNOWN))
+        is_known = known[order][place] == codes
+        return np.where(is_known, ids[order][place], np.int32(UNKNOWN))
 
 
 def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:
@@ -217,10 +217,10 @@ def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOpti
 
 def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
     """For inference: the whole document, or `max_windows` windows spread over it."""
-    each = [spread_starts(int(length), options) for length in lengths]
-    documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in each])
-    positions = np.concatenate([np.arange(len(starts)) for starts in each])
-    first = np.concatenate(each)
+    starts_of = [spread_starts(int(length), options) for length in lengths]
+    documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in starts_of])
+    positions = np.concatenate([np.arange(len(starts)) for starts in starts_of])
+    first = np.concatenate(starts_of)
     return WindowTable(
         documents, positions, first, np.minimum(options.width, lengths[documents] - first)
     )

@@ -158,14 +158,14 @@ def _temporary(path: Path, alone: bool) -> Path:
     name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.partial")
     with os.scandir(path.parent) as files:
         left = [file.path for file in files if name.fullmatch(file.name)]
-    for each in left:
+    for leftover in left:
         # Without a lock only those of a process with our own number are sure to be nobody's.
-        if not alone and Path(each) != ours:
+        if not alone and Path(leftover) != ours:
             continue
-        if os.path.isdir(each) and not os.path.islink(each):
-            shutil.rmtree(each, ignore_errors=True)
+        if os.path.isdir(leftover) and not os.path.islink(leftover):
+            shutil.rmtree(leftover, ignore_errors=True)
         else:
-            os.unlink(each)
+            os.unlink(leftover)
     return ours
 
 

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from adhominem.errors import CheckpointError
 from adhominem.strict_json import parsed_json
-from adhominem.text.files import open_regular, read_regular
+from adhominem.text.files import open_regular
 from adhominem.text.writing import write_through, write_whole
 
 Event = dict[str, Any]
@@ -128,7 +128,7 @@ def load_checkpoint(
         shapes = {name: value.shape for name, value in model.state_dict().items()}
         if best and {name: value.shape for name, value in best.items()} != shapes:
             raise ValueError("best.safetensors is of another model")
-        for name, value in (item for each in moments.values() for item in each.items()):
+        for name, value in (item for weights in moments.values() for item in weights.items()):
             if value.shape != shapes[name]:
                 raise ValueError(f"a moment of {name} is {tuple(value.shape)}")
         for name, parameter in model.named_parameters():
@@ -154,7 +154,8 @@ def weights_of(model: nn.Module) -> Weights:
 
 def _read_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Progress, Path, int]:
     try:
-        state = parsed_json(read_regular(folder / "latest.json", _LARGEST_STATE))
+        with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
+            state = parsed_json(file.read())
         name, adam_step = state.pop("folder"), int(state.pop("adam_step"))
         if not re.fullmatch(r"checkpoint-\d{1,12}", name):
             raise ValueError("it names no checkpoint of this folder")

@@ -38,10 +38,13 @@ def training_levs(
     documents = style_documents(corpus, encoder.lev_size)
     parts = []
     for at in range(0, len(documents), _AT_ONCE):
-        some = documents[at : at + _AT_ONCE]
-        tokens = [[corpus.types[number] for number in corpus.document(int(each))] for each in some]
-        parts.append(encoder.encode(tokens, [[] for _ in some]))
-        on_documents(len(some))
+        batch = documents[at : at + _AT_ONCE]
+        tokens = [
+            [corpus.types[number] for number in corpus.document(int(document))]
+            for document in batch
+        ]
+        parts.append(encoder.encode(tokens, [[] for _ in batch]))
+        on_documents(len(batch))
     return np.concatenate(parts), documents
 
 
@@ -49,7 +52,7 @@ def style_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
     """The training texts that genres and two-covariance model are fitted to, of each corpus."""
     genres = np.unique(corpus.labels.corpus)
     most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(genres)))
-    return np.concatenate([whole_authors(corpus, each, most) for each in genres])
+    return np.concatenate([whole_authors(corpus, genre, most) for genre in genres])
 
 
 def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) -> IntArray:

@@ -70,13 +70,15 @@ class DeviceCorpus:
         counts = self._send(windows.counts)
         place = torch.arange(self.options.width, device=self.device)
         place = place.minimum(counts[:, None] - 1)  # behind the end: the last token once more
-        found = self._tokens[starts[:, None] + place]  # (windows, tokens)
+        types_at = self._tokens[starts[:, None] + place]  # (windows, tokens)
         if hidden is not None:
             owner = self._send(windows.documents)[:, None]  # (windows, 1)
             since = self._send(windows.positions * self.options.hop)[:, None]
             unseen = torch.from_numpy(hidden).to(self.device)[owner, since + place]
-            found = found.masked_fill(unseen, self._hidden)  # in all windows that a token is in
-        types, tokens = torch.unique(found, return_inverse=True)
+            types_at = types_at.masked_fill(
+                unseen, self._hidden
+            )  # in all windows that a token is in
+        types, tokens = torch.unique(types_at, return_inverse=True)
         topic_words, topic_documents = self._prefixes(topics)
         return Batch(
             type_words=self._words[types].long(),
@@ -162,12 +164,12 @@ def encode_documents(
     levs = []
     with torch.autocast(data.device.type, torch.bfloat16, enabled=data.device.type == "cuda"):
         for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
-            some = documents[order[at : at + _DOCUMENTS_AT_ONCE]]
-            windows = spread_windows(data.lengths[some], data.options)
-            topics = data.labels.topic[some]
+            batch = documents[order[at : at + _DOCUMENTS_AT_ONCE]]
+            windows = spread_windows(data.lengths[batch], data.options)
+            topics = data.labels.topic[batch]
             if not with_topics:
                 topics = np.full_like(topics, UNKNOWN_LABEL)
-            levs.append(model.encode(data.batch(some, windows, topics)))
+            levs.append(model.encode(data.batch(batch, windows, topics)))
     back = torch.from_numpy(np.argsort(order)).to(data.device)
     return torch.cat(levs)[back]
 

@@ -111,8 +111,8 @@ class Trainer:
         prepared = self._prepare(self._draw(0)[: self.options.batch_pairs], 0, 0)
         self.model.train()
         with torch.no_grad():
-            own = self.model.encode(prepared.batch, prepared.masks)
-            self.model.start_two_covariance(distributed.share_levs(own, prepared.pairs))
+            levs = self.model.encode(prepared.batch, prepared.masks)
+            self.model.start_two_covariance(distributed.share_levs(levs, prepared.pairs))
 
     def _draw(self, epoch: int) -> DrawnPairs:
         drawn = draw_epoch(
@@ -143,18 +143,18 @@ class Trainer:
         )
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
         # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
-        own = distributed.own_pairs(len(pairs))
-        own = np.concatenate([own, len(pairs) + own])  # (2 * own pairs,)
-        windows = consecutive_windows(lengths[own], starts[own], self._windows)
+        mine = distributed.own_pairs(len(pairs))
+        mine = np.concatenate([mine, len(pairs) + mine])  # (2 * own pairs,)
+        windows = consecutive_windows(lengths[mine], starts[mine], self._windows)
         authors = torch.from_numpy(labels.author[documents].astype(np.int64))
         return _Prepared(
             self._corpus.batch(
-                documents[own], windows, topics[own], None if hidden is None else hidden[own]
+                documents[mine], windows, topics[mine], None if hidden is None else hidden[mine]
             ),
             PairLabels(
                 torch.from_numpy(pairs.same_author).to(self._device), authors.to(self._device)
             ),
-            Masks(torch.from_numpy(own).to(self._device) % masks, masks, generator),
+            Masks(torch.from_numpy(mine).to(self._device) % masks, masks, generator),
             Masks(torch.arange(2 * len(pairs), device=self._device) % masks, masks, generator),
             len(pairs),
         )
@@ -184,8 +184,8 @@ class Trainer:
     ) -> tuple[dict[str, float], float]:
         """The losses of the joint batch, and the norm of the longest gradient before clipping."""
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            own = self.model.encode(prepared.batch, prepared.masks)
-        levs = distributed.share_levs(own, prepared.pairs)
+            levs = self.model.encode(prepared.batch, prepared.masks)
+        levs = distributed.share_levs(levs, prepared.pairs)
         try:
             losses = self.model.losses(levs, prepared.labels, prepared.joint_masks)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # no inverse any more

@@ -62,19 +62,19 @@ class SiameseModel(nn.Module):
         """Each loss as a mean over its pairs. LEVs: (2 * pairs, lev_size), the first ones first."""
         options = self.options
         pairs = len(levs) // 2
-        found: dict[str, Tensor] = {}
+        losses: dict[str, Tensor] = {}
         distance = squared_distance(levs[:pairs], levs[pairs:])  # (pairs,)
         if self.kernel is not None:
             thresholds = (options.kernel_same_threshold, options.kernel_different_threshold)
             similarity = self.kernel(distance)
-            found["distance"] = kernel_loss(similarity, labels.same_author, *thresholds).mean()
+            losses["distance"] = kernel_loss(similarity, labels.same_author, *thresholds).mean()
         elif options.distance:
             thresholds = (options.same_threshold, options.different_threshold)
-            found["distance"] = contrastive_loss(distance, labels.same_author, *thresholds).mean()
+            losses["distance"] = contrastive_loss(distance, labels.same_author, *thresholds).mean()
         styles = self.project(levs.detach() if options.stop_gradient_at_lev else levs, masks)
         first, second = styles[:pairs], styles[pairs:]
         scores = self.two_covariance(first, second)
-        found["bayes_factor"] = bayes_factor_loss(scores, labels.same_author).mean()
+        losses["bayes_factor"] = bayes_factor_loss(scores, labels.same_author).mean()
         same = labels.same_author.nonzero().squeeze(1)
         if options.in_batch_negatives and len(same):
             if self.cosine is not None:
@@ -82,8 +82,8 @@ class SiameseModel(nn.Module):
             else:
                 matrix = self.two_covariance.matrix(first[same], second[same])
                 loss = in_batch_loss(matrix, labels.author[:pairs][same], options.in_batch_form)
-            found["in_batch"] = options.in_batch_negatives * loss
-        return found
+            losses["in_batch"] = options.in_batch_negatives * loss
+        return losses
 
     def start_two_covariance(self, levs: Tensor) -> None:
         """Begin with a tenth of the LEVs' variance between authors, the rest within, evenly.
@@ -216,15 +216,15 @@ class TwoCovarianceLayer(nn.Module):
         """(pairs, lev_size) twice to (pairs,): the log Bayes factor of each pair."""
         form = self._quadratic_form()
         y1, y2 = self._centred(first), self._centred(second)  # (pairs, lev_size)
-        own = form.own(y1) + form.own(y2)  # (pairs,)
-        return (own + 2 * (y1 @ form.cross * y2).sum(1) + form.constant).to(first.dtype)
+        alone = form.alone(y1) + form.alone(y2)  # (pairs,)
+        return (alone + 2 * (y1 @ form.cross * y2).sum(1) + form.constant).to(first.dtype)
 
     def matrix(self, first: Tensor, second: Tensor) -> Tensor:
         """(n, lev_size) and (m, lev_size) to (n, m): the log Bayes factor of each with each."""
         form = self._quadratic_form()
         y1, y2 = self._centred(first), self._centred(second)
-        own = form.own(y1)[:, None] + form.own(y2)[None, :]  # (n, m)
-        return (own + 2 * y1 @ form.cross @ y2.T + form.constant).to(first.dtype)
+        alone = form.alone(y1)[:, None] + form.alone(y2)[None, :]  # (n, m)
+        return (alone + 2 * y1 @ form.cross @ y2.T + form.constant).to(first.dtype)
 
     def _centred(self, levs: Tensor) -> Tensor:
         """A shift of all LEVs and the mean changes nothing; without a mean, rho vanishes."""
@@ -258,7 +258,7 @@ class _QuadraticForm:
         self.square = square  # Gamma
         self.constant = constant  # kappa
 
-    def own(self, levs: Tensor) -> Tensor:
+    def alone(self, levs: Tensor) -> Tensor:
         """(n,): what each LEV adds by itself."""
         return (levs @ self.square * levs).sum(1)
 

@@ -42,12 +42,12 @@ class DeviceNgrams:
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
         known = [table.of_type(token_type) for token_type in corpus.types]
-        sizes = [len(each.characters) for each in known]
-        grams = [np.zeros(0, np.int64), *(each.characters for each in known)]
+        sizes = [len(grams_of.characters) for grams_of in known]
+        grams = [np.zeros(0, np.int64), *(grams_of.characters for grams_of in known)]
         self._ends = self._send(np.cumsum([0, *sizes]))  # (types + 1,)
         self._grams = self._send(np.concatenate(grams))
-        self._token = self._send(np.array([each.token for each in known]))
-        symbols = [[each.masked for each in known], [each.shaped for each in known]]
+        self._token = self._send(np.array([grams_of.token for grams_of in known]))
+        symbols = [[grams_of.masked for grams_of in known], [grams_of.shaped for grams_of in known]]
         self._bigrams = [
             (self._send(np.array(of_types)), symbols_used, self._send(columns), first)
             for of_types, (symbols_used, columns, first) in zip(
@@ -191,18 +191,26 @@ class NgramTrainer:
         """
         options = self.options
         optimiser = torch.optim.Adam(
-            [{"params": [each], "start": rates[name]} for name, each in parameters.items()]
+            [
+                {"params": [parameter], "start": rates[name]}
+                for name, parameter in parameters.items()
+            ]
         )
-        scales = [each for name, each in parameters.items() if name.endswith("scale")]
+        scales = [parameter for name, parameter in parameters.items() if name.endswith("scale")]
         batches = self._batches(stage)
-        best, best_auc = {name: each.detach().clone() for name, each in parameters.items()}, -1.0
+        best, best_auc = (
+            {name: parameter.detach().clone() for name, parameter in parameters.items()},
+            -1.0,
+        )
         for step in range(steps + 1):
             if self.dev and (step % options.dev_every == 0 or step == steps):
                 aucs = self._aucs(weights(), levs)
                 self._on_look(stage, step, aucs)
                 mean = float(np.mean(list(aucs.values())))
                 if mean > best_auc:
-                    best = {name: each.detach().clone() for name, each in parameters.items()}
+                    best = {
+                        name: parameter.detach().clone() for name, parameter in parameters.items()
+                    }
                     best_auc = mean
             if step == steps:
                 break
@@ -236,11 +244,13 @@ class NgramTrainer:
         options, labels, lengths = self.options, self._labels, self.data.lengths
         rng = np.random.default_rng([options.seed, len(stage)])
         authors = _authors_of_several_works(labels.author, self._work, labels.corpus)
-        share = np.array([len(each) for each in authors]) ** 0.5
+        share = np.array([len(corpus_authors) for corpus_authors in authors]) ** 0.5
         while True:
-            some = authors[rng.choice(len(authors), p=share / share.sum())]
-            chosen = rng.choice(len(some), min(options.batch_authors, len(some)), replace=False)
-            pairs = np.array([_two_works(some[at], self._work, rng) for at in chosen])
+            of_corpus = authors[rng.choice(len(authors), p=share / share.sum())]
+            chosen = rng.choice(
+                len(of_corpus), min(options.batch_authors, len(of_corpus)), replace=False
+            )
+            pairs = np.array([_two_works(of_corpus[at], self._work, rng) for at in chosen])
             documents = pairs.T.ravel()
             longest = np.minimum(lengths[documents], options.longest)
             shortest = np.minimum(longest, options.shortest)
@@ -297,7 +307,8 @@ class NgramTrainer:
         rng = np.random.default_rng(self.options.seed)
         corpora = self._labels.corpus
         return [
-            rng.permutation(np.flatnonzero(corpora == each))[:most] for each in np.unique(corpora)
+            rng.permutation(np.flatnonzero(corpora == corpus))[:most]
+            for corpus in np.unique(corpora)
         ]
 
     @torch.no_grad()
@@ -308,15 +319,15 @@ class NgramTrainer:
 
     def _counted(self, data: DeviceNgrams, documents: IntArray) -> Iterator[Tensor]:
         for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
-            some = documents[at : at + _DOCUMENTS_AT_ONCE]
-            yield data.whole(some, self.options.longest)
+            batch = documents[at : at + _DOCUMENTS_AT_ONCE]
+            yield data.whole(batch, self.options.longest)
 
     @torch.no_grad()
     def _aucs(
         self, weights: Tensor, levs: Callable[[Tensor, bool], list[Tensor]]
     ) -> dict[str, float]:
         """Of the cosine on each dev set, moved to the set's mean."""
-        found = {}
+        aucs = {}
         for name, pairs in self.dev.items():
             everything = np.arange(len(pairs.data.lengths))
             encoded = torch.cat(
@@ -327,8 +338,8 @@ class NgramTrainer:
             )
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
-            found[name] = self._auc(cosine.cpu().numpy(), pairs.same_author)
-        return found
+            aucs[name] = self._auc(cosine.cpu().numpy(), pairs.same_author)
+        return aucs
 
     def _scale(self) -> torch.nn.Parameter:
         return torch.nn.Parameter(torch.tensor(np.log(_STARTING_SCALE), device=self.device).float())
@@ -338,17 +349,17 @@ def _authors_of_several_works(
     author: npt.NDArray[np.int32], work: IntArray, corpus: npt.NDArray[np.int32]
 ) -> list[list[IntArray]]:
     """For each corpus the documents of each author that has two works or more there."""
-    found = []
-    for each in sorted(set(corpus.tolist())):
-        documents = np.flatnonzero(corpus == each)
+    corpora = []
+    for number in sorted(set(corpus.tolist())):
+        documents = np.flatnonzero(corpus == number)
         documents = documents[np.argsort(author[documents], kind="stable")]
         ends = np.flatnonzero(np.diff(author[documents])) + 1
-        some = [part for part in np.split(documents, ends) if len(set(work[part].tolist())) > 1]
-        if len(some) > 1:
-            found.append(some)
-    if not found:
+        authors = [part for part in np.split(documents, ends) if len(set(work[part].tolist())) > 1]
+        if len(authors) > 1:
+            corpora.append(authors)
+    if not corpora:
         raise OptionError("no corpus has two authors with two works each; expected some")
-    return found
+    return corpora
 
 
 def _two_works(documents: IntArray, work: IntArray, rng: np.random.Generator) -> tuple[int, int]:

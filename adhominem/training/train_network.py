@@ -286,12 +286,14 @@ class _Run:
     def _typicality(self) -> Typicality:
         """What the training texts are like, by some of them."""
         corpus = self.task.corpus
-        some = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
+        documents = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
         knows_topics = self.task.config.data.knows_topics
-        levs = encode_documents(self.model, self._data(), some, with_topics=knows_topics)
+        levs = encode_documents(self.model, self._data(), documents, with_topics=knows_topics)
         unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
-        shares = [float(unknown[corpus.document(int(at))].mean()) for at in some]
-        return Typicality.of(levs.double().cpu().numpy(), np.array(shares), corpus.lengths[some])
+        shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]
+        return Typicality.of(
+            levs.double().cpu().numpy(), np.array(shares), corpus.lengths[documents]
+        )
 
     def _example(self) -> Batch:
         """A batch of a few documents, to show the exporter what flows through the network."""

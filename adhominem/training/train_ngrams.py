@@ -133,9 +133,9 @@ class _Run:
         path = self.folder / f"{name}.npy"
         if not path.exists():
             self._forget_looks(name)
-            found = learn().float().cpu().numpy()
+            learnt = learn().float().cpu().numpy()
             with replaced_file(path) as partial, open(partial, "wb") as file:
-                np.save(file, found)
+                np.save(file, learnt)
         return np.asarray(np.load(path))
 
     def _importance(self, weights: torch.Tensor) -> FloatArray:
@@ -177,14 +177,14 @@ class _Run:
         shutil.copy(self._log, folder / "training.jsonl")
 
     def _typicality(self, levs: Array, documents: IntArray) -> Typicality:
-        some = np.random.default_rng(0).permutation(len(levs))[:_REFERENCE_DOCUMENTS]
+        chosen = np.random.default_rng(0).permutation(len(levs))[:_REFERENCE_DOCUMENTS]
         known = set(self.table.tokens)
         unknown = np.array([token_type not in known for token_type in self.corpus.types])
-        shares = [float(unknown[self.corpus.document(int(at))].mean()) for at in documents[some]]
+        shares = [float(unknown[self.corpus.document(int(at))].mean()) for at in documents[chosen]]
         return Typicality.of(
-            levs[some].astype(np.float64),
+            levs[chosen].astype(np.float64),
             np.array(shares),
-            self.corpus.lengths[documents[some]],
+            self.corpus.lengths[documents[chosen]],
         )
 
 

@@ -295,7 +295,7 @@ def test_a_copy_is_taken_from_the_earlier_side_and_listed(
     assert report.removed_duplicates == [
         {"id": gone["id"], "duplicate_of": kept["id"], "share": 1.0}
     ]
-    assert report.remarks() == ["1 copies of a text on a later part were taken out"]
+    assert report.remarks() == ["1 copies of a text in a later part were taken out"]
 
 
 def test_an_excerpt_on_another_side_is_taken_out_with_its_share(tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ def test_a_text_under_two_names_on_one_side_stays_and_is_counted_once(tmp_path: 
     report, written = corpus.split()
     corpus.assert_gone(written, [])
     assert report.duplicates_within_a_side_under_two_names == 2
-    assert "2 texts stand on one part twice, under two names" in report.remarks()[0]
+    assert "2 texts stand in one part twice, under two names" in report.remarks()[0]
 
 
 def test_what_is_written_reads_back_as_what_was_read_each_corpus_under_its_name(

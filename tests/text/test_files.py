@@ -28,8 +28,8 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import unpacking
-from adhominem.text.files import bare_stem, bare_suffix, decode, open_bytes, read_text
-from adhominem.text.json_lines import read_lines
+from adhominem.text.files import bare_stem, bare_suffix, decode, read_text
+from adhominem.text.streams import open_bytes, read_lines
 
 PACKED = (".gz", ".xz", ".zst")
 SUFFIXES = ("", *PACKED)
@@ -76,9 +76,7 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    new_frame = unpacking._new_frame(suffix, len(data))
-    assert new_frame is not None
-    file = unpacking._Frames(Drip(data, most_in), new_frame)
+    file = unpacking._Blocks(unpacking._unpack(Drip(data, most_in), suffix, 1 << 27))
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):

@@ -21,7 +21,7 @@ from adhominem.text.files import (
     read_text,
     reading_at_most,
 )
-from adhominem.text.json_lines import read_lines
+from adhominem.text.streams import read_lines
 
 MEGABYTE = 1 << 20
 
@@ -141,7 +141,7 @@ def test_memory_that_runs_out_is_an_error_with_the_file(
     path = tmp_path / "a.txt"
     path.write_text("Some words.\n")
     monkeypatch.setattr("adhominem.text.files.decode", fail)
-    monkeypatch.setattr("adhominem.text.json_lines.decode", fail)
+    monkeypatch.setattr("adhominem.text.streams.decode", fail)
     with pytest.raises(TooLargeError, match=r"a\.txt: it fills the memory"):
         read_text(path)
     ((number, error),) = read_lines(path)

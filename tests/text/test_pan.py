@@ -25,7 +25,6 @@ from adhominem.errors import (
     NotFoundError,
     TextEncodingError,
 )
-from adhominem.text.json_lines import read_json_lines
 from adhominem.text.pan import (
     Pair,
     Problem,
@@ -35,6 +34,7 @@ from adhominem.text.pan import (
     pair_rows,
     problem_rows,
 )
+from adhominem.text.streams import read_json_lines
 
 PAIR = {"id": "p1", "fandoms": ["Tea", "Sea"], "pair": ["One text.", "Another text."]}
 TRUTH = {"id": "p1", "same": False, "authors": ["ann", "bob"]}

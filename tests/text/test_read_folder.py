@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from adhominem.text.files import open_regular, read_folder, read_regular
+from adhominem.text.files import open_regular, read_folder
+
+
+def read_regular(path: Path, largest: int) -> bytes:
+    file, size = open_regular(path, largest)
+    with file:
+        return file.read(size)
 
 
 def test_a_file_is_read_as_it_is_through_a_link_too(tmp_path: Path) -> None:

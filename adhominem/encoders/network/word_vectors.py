@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import DamagedFileError, InputError, MissingExtraError, OptionError
-from adhominem.text.files import COMPRESSIONS, bare_suffix, open_bytes
+from adhominem.text.files import bare_suffix
+from adhominem.text.streams import open_bytes
+from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
 _FASTTEXT_MAGIC = struct.pack("<i", 793_712_314)
@@ -27,10 +29,10 @@ _LONGEST = 1 << 20  # bytes: what is longer is no line, or no word, of such a fi
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A row for each id of a vocabulary, in its order; zeros where `found` is false."""
+    """A row for each id of a vocabulary, in its order; zeros where `known` is false."""
 
     vectors: npt.NDArray[np.float32]  # (2 + token types, size)
-    found: npt.NDArray[np.bool_]  # (2 + token types,)
+    known: npt.NDArray[np.bool_]  # (2 + token types,)
 
 
 def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> WordVectors:
@@ -46,7 +48,7 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
 
     `<PAD>` stays zero. `<UNK>` is the mean of the types that were found: it stands for any word,
     so it starts amid all of them, where a random start might lie far off or on another scale.
-    Its `found` is true. Types that were not found are left to the caller, as zeros.
+    Its `known` is true. Types that were not found are left to the caller, as zeros.
     """
     path = Path(path)
     rows = _Rows(vocabulary, size, path)
@@ -57,14 +59,14 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
             _read_word2vec(file, rows)
         else:
             _read_text(file, rows)
-    if not rows.found.any():
+    if not rows.known.any():
         raise OptionError(
             f"{path} has a vector for none of the {len(rows.types)} token types of the "
             "vocabulary; choose word vectors of the texts' language"
         )
-    rows.vectors[UNKNOWN] = rows.vectors[rows.found].mean(axis=0, dtype=np.float64)
-    rows.found[UNKNOWN] = True
-    return WordVectors(rows.vectors, rows.found)
+    rows.vectors[UNKNOWN] = rows.vectors[rows.known].mean(axis=0, dtype=np.float64)
+    rows.known[UNKNOWN] = True
+    return WordVectors(rows.vectors, rows.known)
 
 
 class _Rows:
@@ -77,7 +79,7 @@ class _Rows:
         self.size, self.path, self.types = size, path, vocabulary.token_types
         count = len(SPECIAL) + len(self.types)
         self.vectors = np.zeros((count, size), dtype=np.float32)
-        self.found = np.zeros(count, dtype=np.bool_)
+        self.known = np.zeros(count, dtype=np.bool_)
         self._as_it_is = np.zeros(count, dtype=np.bool_)  # found, and not lower-cased
         self.of_word: dict[bytes, list[int]] = {}  # first the type itself, if it is one
         for row, token_type in enumerate(self.types, start=len(SPECIAL)):
@@ -97,7 +99,7 @@ class _Rows:
         """Keep the vector of a word; the first of a word stays, and its own before lower case."""
         for row in self.of_word[word]:
             as_it_is = self.types[row - len(SPECIAL)].encode() == word
-            if not self.found[row] or (as_it_is and not self._as_it_is[row]):
+            if not self.known[row] or (as_it_is and not self._as_it_is[row]):
                 self.put_row(row, values, line)
                 self._as_it_is[row] = as_it_is
 
@@ -112,7 +114,7 @@ class _Rows:
                 line,
             )
         self.vectors[row] = vector
-        self.found[row] = True
+        self.known[row] = True
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -237,7 +239,7 @@ def _read_fasttext(file: BinaryIO, rows: _Rows) -> None:
         if model.get_word_id(word.decode()) >= 0:
             rows.put(word, model.get_word_vector(word.decode()))
     for row, token_type in enumerate(rows.types, start=len(SPECIAL)):
-        if not rows.found[row]:
+        if not rows.known[row]:
             vector = model.get_word_vector(token_type)
             if vector.any():  # zeros: it was trained without subwords, or the word is too short
                 rows.put_row(row, vector)

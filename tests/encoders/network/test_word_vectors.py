@@ -66,19 +66,19 @@ def written(path: Path, data: bytes) -> Path:
 
 def vector_of(result: WordVectors, vocabulary: Vocabulary, token_type: str) -> list[float]:
     row = 2 + vocabulary.token_types.index(token_type)
-    assert result.found[row]
+    assert result.known[row]
     return [float(number) for number in result.vectors[row]]
 
 
 def check_words(result: WordVectors) -> None:
     """The vocabulary above, looked up in the words above."""
     assert result.vectors.dtype == np.float32
-    assert result.found.dtype == np.bool_
+    assert result.known.dtype == np.bool_
     expected = np.array(
         [[0, 0], [4.25 / 3, -2.499 / 3], [0.25, 1e-3], [1, 2], [0, 0], [3, -4.5]], np.float32
     )
     np.testing.assert_allclose(result.vectors, expected, rtol=1e-6)
-    assert result.found.tolist() == [False, True, True, True, False, True]
+    assert result.known.tolist() == [False, True, True, True, False, True]
 
 
 # Text files.
@@ -116,9 +116,9 @@ def test_a_file_without_a_last_line_feed_is_read_to_its_end(tmp_path: Path) -> N
 def test_padding_is_zero_and_unknown_the_mean_of_the_found(tmp_path: Path) -> None:
     path = written(tmp_path / "words.vec", text({"a": [1, 5], "b": [3, 7], "zebra": [99, 99]}))
     result = read_word_vectors(path, Vocabulary(("b", "missing", "a"), ()), 2)
-    assert not result.found[PADDING]
+    assert not result.known[PADDING]
     assert result.vectors[PADDING].tolist() == [0, 0]
-    assert result.found[UNKNOWN]
+    assert result.known[UNKNOWN]
     assert result.vectors[UNKNOWN].tolist() == [2, 6]
 
 
@@ -131,7 +131,7 @@ def test_a_type_is_looked_up_as_it_is_before_lower_case(tmp_path: Path, backward
     result = read_word_vectors(path, vocabulary, 1)
     found = {kind: vector_of(result, vocabulary, kind) for kind in vocabulary.token_types[:4]}
     assert found == {"The": [2], "THE": [1], "the": [1], "Éa": [3]}
-    assert not result.found[-1]  # never the other way round
+    assert not result.known[-1]  # never the other way round
 
 
 def test_of_a_word_that_comes_twice_the_first_counts(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_words_with_spaces_are_parsed_from_the_right(tmp_path: Path, header: boo
     result = read_word_vectors(path, vocabulary, 2)
     assert vector_of(result, vocabulary, "the") == [1, 2]
     assert vector_of(result, vocabulary, ". . .") == [7, 8]
-    assert result.found[-2:].tolist() == [False, False]
+    assert result.known[-2:].tolist() == [False, False]
 
 
 def test_words_that_are_numbers_or_odd_spaces_are_words(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_what_is_written_is_read(
         np.testing.assert_array_equal(
             result.vectors[2:], np.array(list(words.values()), np.float32)
         )
-        assert result.found.tolist() == [False] + [True] * (1 + len(words))
+        assert result.known.tolist() == [False] + [True] * (1 + len(words))
 
 
 # What is wrong says so, and where.
@@ -296,7 +296,7 @@ def test_only_the_rows_of_the_vocabulary_are_kept_in_memory(tmp_path: Path, name
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert result.found.tolist() == [False, True, True, True]
+    assert result.known.tolist() == [False, True, True, True]
     assert peak < 7 << 20  # the file is 8 or 20 MB, as Python objects more; zstd reads in blocks
 
 
@@ -375,7 +375,7 @@ def test_fasttext_gives_vectors_of_subwords_to_words_it_has_not_seen(tmp_path: P
     path = fasttext_model(tmp_path / "words.bin")
     result = read_word_vectors(path, FASTTEXT_TYPES, 6)
     assert result.vectors.dtype == np.float32
-    assert result.found.tolist() == [False] + [True] * 6
+    assert result.known.tolist() == [False] + [True] * 6
     model = fasttext.load_model(str(path))
     # A word in lower case that was seen comes before one put together; else the type as it is.
     for row, word in enumerate(["the", "The", "cat", "unheard", "Unheard"], start=2):
@@ -388,7 +388,7 @@ def test_fasttext_gives_vectors_of_subwords_to_words_it_has_not_seen(tmp_path: P
 def test_fasttext_without_subwords_finds_only_what_it_has_seen(tmp_path: Path) -> None:
     path = fasttext_model(tmp_path / "words.bin", subwords=0)
     result = read_word_vectors(path, FASTTEXT_TYPES, 6)
-    assert result.found.tolist() == [False, True, True, True, True, False, False]
+    assert result.known.tolist() == [False, True, True, True, True, False, False]
     assert not result.vectors[5:].any()
 
 

@@ -1,12 +1,17 @@
-"""Files of lines, streamed: a line that cannot be read comes as its error, and the next is read."""
+"""Files that are streamed, unpacked as they are read: their lines, and rows of JSON.
+
+A line that cannot be read comes as its error, and the next is read.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, AnyStr, cast
+from typing import Any, AnyStr, BinaryIO, cast
 
 from adhominem.errors import (
     BrokenLineError,
@@ -16,20 +21,55 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.files import (
-    _BYTE_ORDER_MARKS,
-    _warn_encoding,
+    BYTE_ORDER_MARKS,
+    OnBytes,
     decode,
     most_bytes,
-    open_bytes,
+    open_input,
     readable,
     too_large,
+    warn_encoding,
 )
+from adhominem.text.unpacking import unpacked
 
 _MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
 
 
-def read_json_lines(path: Path, on_bytes: Callable[[int], None] | None = None) -> JsonRows:
+class _CountedFile(io.RawIOBase):
+    """A file that says how many of its (packed) bytes have been read."""
+
+    def __init__(self, file: BinaryIO, path: Path, on_bytes: OnBytes) -> None:
+        self._file, self._path, self._on_bytes = file, path, on_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with readable(self._path):
+            count: int = self._file.readinto(buffer)  # type: ignore[attr-defined]
+        self._on_bytes(count)
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@contextmanager
+def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO]:
+    """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
+    counted = _CountedFile(open_input(path), path, on_bytes or (lambda count: None))
+    with io.BufferedReader(counted, 1 << 20) as raw:
+        size = os.fstat(raw.fileno()).st_size
+        with unpacked(cast(BinaryIO, raw), path, size) as file:
+            yield file
+
+
+def read_json_lines(path: Path, on_bytes: OnBytes | None = None) -> JsonRows:
     """Stream the rows of a file, as `json_rows`."""
     return json_rows(read_lines(path, on_bytes), path)
 
@@ -74,7 +114,7 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputEr
 
 
 def read_lines(
-    path: Path, on_bytes: Callable[[int], None] | None = None
+    path: Path, on_bytes: OnBytes | None = None
 ) -> Iterator[tuple[int, str | InputError]]:
     """Stream (line number, line) of a file, as `lines_in`."""
     with open_bytes(path, on_bytes) as file:
@@ -87,7 +127,7 @@ def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | I
     Lines end at a line feed alone: the other separators of Unicode may stand in JSON strings.
     """
     head = file.peek(4)
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "")
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), "")
     if encoding in ("utf-16", "utf-32"):
         yield from _wide_lines(file, encoding, path)
         return
@@ -123,7 +163,7 @@ def _wide_lines(
     They are decoded by the block: half a character passes here, or it would take the block's good
     lines with it; `Document` refuses it.
     """
-    _warn_encoding(encoding, path, None)
+    warn_encoding(encoding, path, None)
     number = 0
     try:
         with io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n") as lines:
