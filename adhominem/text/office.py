@@ -25,9 +25,7 @@ from adhominem.errors import (
     MissingExtraError,
     TooLargeError,
 )
-from adhominem.text.files import FILLS_MEMORY, most_bytes, read_bytes, too_large
-
-OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
+from adhominem.text.files import FILLS_MEMORY, most_bytes, too_large
 
 # Pictures and all. The text in it has a limit of its own.
 _MOST_BYTES = 512 << 20
@@ -85,12 +83,6 @@ def most_office_bytes() -> int:
     return max(_MOST_BYTES, _BYTES_PER_TEXT * most_bytes())
 
 
-def read_office(path: Path) -> str:
-    """As `office_text`, of a file."""
-    _reader_of(path)
-    return office_text(read_bytes(path, most=most_office_bytes()), path)
-
-
 def office_text(data: bytes, path: Path) -> str:
     """The running text of a .docx, .odt or .pdf, its paragraphs separated by a newline.
 
@@ -122,7 +114,7 @@ def office_text(data: bytes, path: Path) -> str:
 def _reader_of(path: Path) -> Callable[[bytes], str]:
     readers = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}
     if (suffix := path.suffix.lower()) not in readers:
-        raise InputError(f"expected a file ending in {', '.join(OFFICE_SUFFIXES)}", path)
+        raise InputError(f"expected a file ending in {', '.join(readers)}", path)
     return readers[suffix]
 
 

@@ -25,7 +25,6 @@ from adhominem.errors import (
     OptionError,
     StrayFilesWarning,
 )
-from adhominem.text.bounded import pdf_text
 from adhominem.text.files import (
     Document,
     OnBytes,
@@ -36,7 +35,6 @@ from adhominem.text.files import (
     readable_name,
     text_in,
 )
-from adhominem.text.office import OFFICE_SUFFIXES, most_office_bytes, office_text
 from adhominem.text.pan import (
     Pair,
     Problem,
@@ -52,6 +50,7 @@ from adhominem.text.pan import (
 from adhominem.text.streams import JsonRows, json_rows, lines_in, read_json_lines
 
 TEXT_SUFFIXES = (".txt", ".md")
+OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
 READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 Item = TypeVar("Item")
@@ -260,16 +259,25 @@ def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
 
 def read_any_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
     """One file as it lies there, read once; `any_text` says what the text of these bytes is."""
-    office = path.suffix.lower() in OFFICE_SUFFIXES
-    return read_bytes(path, on_bytes, most_office_bytes() if office else None)
+    if path.suffix.lower() not in OFFICE_SUFFIXES:
+        return read_bytes(path, on_bytes)
+    from adhominem.text.office import most_office_bytes  # here, since most texts are plain
+
+    return read_bytes(path, on_bytes, most_office_bytes())
 
 
 def any_text(data: bytes, path: Path) -> str:
     """The text of a file with these bytes; its name says whether it is an office document."""
     suffix = path.suffix.lower()
+    if suffix not in OFFICE_SUFFIXES:
+        return text_in(data, path)
     if suffix == ".pdf":
+        from adhominem.text.bounded import pdf_text
+
         return pdf_text(data, path)
-    return office_text(data, path) if suffix in OFFICE_SUFFIXES else text_in(data, path)
+    from adhominem.text.office import office_text
+
+    return office_text(data, path)
 
 
 def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:

@@ -31,8 +31,9 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text import office as office_module
-from adhominem.text.files import reading_at_most
-from adhominem.text.office import OFFICE_SUFFIXES, read_office
+from adhominem.text.files import read_bytes, reading_at_most
+from adhominem.text.office import most_office_bytes, office_text
+from adhominem.text.readers import OFFICE_SUFFIXES
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT_WORD = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -44,6 +45,11 @@ NAMESPACES = (
     'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 )
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def read_office(path: Path) -> str:
+    """The text of an office file, read in this process."""
+    return office_text(read_bytes(path, most=most_office_bytes()), path)
 
 
 def repack(path: Path, changes: dict[str, bytes | None]) -> Path:
@@ -545,8 +551,8 @@ def test_what_pypdf_mends_is_not_printed_where_there_is_no_log(tmp_path: Path) -
     path = tmp_path / "a.pdf"
     path.write_bytes(pdf(b"Some words.")[:-2])
     program = (
-        "import pathlib, sys; from adhominem.text.office import read_office; "
-        "print(read_office(pathlib.Path(sys.argv[1])))"
+        "import pathlib, sys; from adhominem.text.office import office_text; "
+        "path = pathlib.Path(sys.argv[1]); print(office_text(path.read_bytes(), path))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True

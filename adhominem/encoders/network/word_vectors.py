@@ -54,7 +54,7 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     rows = _Rows(vocabulary, size, path)
     with open_bytes(path) as file:
         if file.peek(4).startswith(_FASTTEXT_MAGIC):  # type: ignore[attr-defined]
-            _read_fasttext(file, rows)
+            _read_fasttext(rows)
         elif bare_suffix(path) == ".bin":
             _read_word2vec(file, rows)
         else:
@@ -219,12 +219,13 @@ def _entries(
         start = end + 1 + width
 
 
-def _read_fasttext(file: BinaryIO, rows: _Rows) -> None:
+def _read_fasttext(rows: _Rows) -> None:
     """Through fastText's library, which makes vectors for words it has not seen."""
     path = rows.path
     if path.suffix.lower() in COMPRESSIONS:
         raise InputError("fastText cannot read its .bin packed; unpack it first", path)
-    _check_fasttext(file, rows)
+    with open(path, "rb") as file:
+        _check_fasttext(file, rows)
     try:
         fasttext = importlib.import_module("fasttext")
     except ImportError:
