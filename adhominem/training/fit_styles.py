@@ -1,4 +1,4 @@
-"""Genres and two-covariance model as a trained encoder sees them: fitted to training texts."""
+"""What is fitted to training texts as a trained encoder sees them: genres, and what is typical."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.models.folder import AnyModel
+from adhominem.models.typicality import Typicality
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 
@@ -17,6 +18,7 @@ Levs = npt.NDArray[np.float32]
 _DOCUMENTS = 2_500  # of a corpus, that genres and two-covariance model are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
+_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
 
 
 def fit_styles(
@@ -61,3 +63,16 @@ def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) ->
     documents = np.flatnonzero(labels.corpus == genre)
     order = np.random.default_rng(seed).permutation(len(labels.author_names))
     return documents[np.argsort(order[labels.author[documents]], kind="stable")][:most]
+
+
+def reference_documents(count: int) -> IntArray:
+    """Which of so many training texts say what the training texts are like."""
+    return np.random.default_rng(0).permutation(count)[:_REFERENCE_DOCUMENTS]
+
+
+def fit_typicality(
+    corpus: PackedCorpus, documents: IntArray, levs: Levs, unknown: npt.NDArray[np.bool_]
+) -> Typicality:
+    """What the training texts are like, by some of them and by which types are `unknown`."""
+    shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]
+    return Typicality.of(levs.astype(np.float64), np.array(shares), corpus.lengths[documents])

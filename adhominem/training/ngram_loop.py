@@ -12,7 +12,6 @@ of an author are of different works, and cut at random.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +22,10 @@ from torch.nn import functional
 from adhominem.config import NgramTrainingOptions
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.errors import OptionError
+from adhominem.evaluation.ranking import auc
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 
 IntArray = npt.NDArray[np.int64]
-Measure = Callable[[npt.ArrayLike, npt.ArrayLike], float]  # of scores and of who is the same author
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
@@ -99,14 +98,6 @@ def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:
     return joined
 
 
-@dataclass(frozen=True)
-class DevNgrams:
-    """Dev pairs on the device: documents 2i and 2i + 1 are a pair."""
-
-    data: DeviceNgrams
-    same_author: npt.NDArray[np.bool_]
-
-
 class NgramTrainer:
     """Learns the weights, then the projection."""
 
@@ -117,22 +108,21 @@ class NgramTrainer:
         table: NgramTable,
         options: NgramTrainingOptions,
         device: torch.device,
-        auc: Measure,
         on_step: Callable[[str, int, float], None] = lambda stage, step, loss: None,
-        on_look: Callable[[str, int, dict[str, float]], None] = lambda stage, step, aucs: None,
+        on_dev: Callable[[str, int, dict[str, float]], None] = lambda stage, step, aucs: None,
     ) -> None:
-        self.options, self.device, self._auc = options, device, auc
+        self.options, self.device = options, device
         self.channels = table.channels
         self.data = DeviceNgrams(corpus, table, device)
-        self.dev = {
-            name: DevNgrams(DeviceNgrams(pairs, table, device), pairs.same_author)
+        self.dev = {  # documents 2i and 2i + 1 are a pair
+            name: (DeviceNgrams(pairs, table, device), pairs.same_author)
             for name, pairs in dev.items()
             if pairs.same_author is not None
         }
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
-        self._on_step, self._on_look = on_step, on_look
+        self._on_step, self._on_dev = on_step, on_dev
 
     def learn_weights(self) -> Tensor:
         """(columns,): how much each n-gram counts.
@@ -205,7 +195,7 @@ class NgramTrainer:
         for step in range(steps + 1):
             if self.dev and (step % options.dev_every == 0 or step == steps):
                 aucs = self._aucs(weights(), levs)
-                self._on_look(stage, step, aucs)
+                self._on_dev(stage, step, aucs)
                 mean = float(np.mean(list(aucs.values())))
                 if mean > best_auc:
                     best = {
@@ -328,17 +318,17 @@ class NgramTrainer:
     ) -> dict[str, float]:
         """Of the cosine on each dev set, moved to the set's mean."""
         aucs = {}
-        for name, pairs in self.dev.items():
-            everything = np.arange(len(pairs.data.lengths))
+        for name, (data, same_author) in self.dev.items():
+            everything = np.arange(len(data.lengths))
             encoded = torch.cat(
                 [
                     levs(weigh(counts, weights, self.channels), False)[0]
-                    for counts in self._counted(pairs.data, everything)
+                    for counts in self._counted(data, everything)
                 ]
             )
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
-            aucs[name] = self._auc(cosine.cpu().numpy(), pairs.same_author)
+            aucs[name] = auc(cosine.cpu().numpy(), same_author)
         return aucs
 
     def _scale(self) -> torch.nn.Parameter:

@@ -44,12 +44,10 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.fit_styles import style_documents
+from adhominem.training.fit_styles import fit_typicality, reference_documents, style_documents
 from adhominem.training.network_data import DeviceCorpus, DevSet, diverged, encode_documents
 from adhominem.training.network_loop import Trainer
 from adhominem.training.network_model import SiameseModel
-
-_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
 
 # What may be changed when a run is resumed; all else would make it another run.
 _FREE_SETTINGS = {
@@ -285,15 +283,11 @@ class _Run:
 
     def _typicality(self) -> Typicality:
         """What the training texts are like, by some of them."""
-        corpus = self.task.corpus
-        documents = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
+        corpus, documents = self.task.corpus, reference_documents(len(self.task.corpus))
         knows_topics = self.task.config.data.knows_topics
         levs = encode_documents(self.model, self._data(), documents, with_topics=knows_topics)
         unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
-        shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]
-        return Typicality.of(
-            levs.double().cpu().numpy(), np.array(shares), corpus.lengths[documents]
-        )
+        return fit_typicality(corpus, documents, levs.cpu().numpy(), unknown)
 
     def _example(self) -> Batch:
         """A batch of a few documents, to show the exporter what flows through the network."""

@@ -16,22 +16,19 @@ from adhominem.config import NgramConfig
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
 from adhominem.errors import CheckpointError
-from adhominem.evaluation.ranking import auc
 from adhominem.models.authors import write_training_authors
 from adhominem.models.card import ngram_card
 from adhominem.models.folder import FORMAT
 from adhominem.models.ngram_model import NgramModel, Weights, write_ngram_model
 from adhominem.models.styles import write_styles
-from adhominem.models.typicality import Typicality, write_typicality
+from adhominem.models.typicality import write_typicality
 from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event
-from adhominem.training.fit_styles import training_levs
+from adhominem.training.fit_styles import fit_typicality, reference_documents, training_levs
 from adhominem.training.ngram_loop import NgramTrainer
 from adhominem.training.train_network import digest_of
-
-_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
 
 Array = npt.NDArray[np.float32]
 FloatArray = npt.NDArray[np.float64]
@@ -80,10 +77,10 @@ class _Run:
         self._log.touch()  # without dev there are no evaluations
         self._on_event = on_event
         self.trainer = NgramTrainer(
-            corpus, dev, self.table, config.training, device, auc, self._step, self._look
+            corpus, dev, self.table, config.training, device, self._step, self._dev
         )
 
-    def _forget_looks(self, stage: str) -> None:
+    def _forget_evaluations(self, stage: str) -> None:
         """Of a stage that was stopped and begins again; a crash may have left half a line."""
         lines = self._log.read_text("utf-8").splitlines(keepends=True)
         kept = [
@@ -99,7 +96,7 @@ class _Run:
             {"event": "step", "stage": stage, "step": step, "steps": steps, "loss": loss}
         )
 
-    def _look(self, stage: str, step: int, aucs: dict[str, float]) -> None:
+    def _dev(self, stage: str, step: int, aucs: dict[str, float]) -> None:
         event = {
             "event": "dev",
             "stage": stage,
@@ -132,7 +129,7 @@ class _Run:
         """What a stage gives, kept on disk: after a stop it need not be done again."""
         path = self.folder / f"{name}.npy"
         if not path.exists():
-            self._forget_looks(name)
+            self._forget_evaluations(name)
             learnt = learn().float().cpu().numpy()
             with replaced_file(path) as partial, open(partial, "wb") as file:
                 np.save(file, learnt)
@@ -173,19 +170,12 @@ class _Run:
         write_styles(folder, Styles.fit(levs, authors, genres, labels.corpus_names))
         write_training_authors(folder, labels.author_names)
         if self.config.form == "projection":
-            write_typicality(folder, self._typicality(levs, documents))
+            known = set(self.table.tokens)
+            unknown = np.array([token_type not in known for token_type in corpus.types])
+            chosen = reference_documents(len(levs))
+            typicality = fit_typicality(corpus, documents[chosen], levs[chosen], unknown)
+            write_typicality(folder, typicality)
         shutil.copy(self._log, folder / "training.jsonl")
-
-    def _typicality(self, levs: Array, documents: IntArray) -> Typicality:
-        chosen = np.random.default_rng(0).permutation(len(levs))[:_REFERENCE_DOCUMENTS]
-        known = set(self.table.tokens)
-        unknown = np.array([token_type not in known for token_type in self.corpus.types])
-        shares = [float(unknown[self.corpus.document(int(at))].mean()) for at in documents[chosen]]
-        return Typicality.of(
-            levs[chosen].astype(np.float64),
-            np.array(shares),
-            self.corpus.lengths[documents[chosen]],
-        )
 
 
 def _check_settings(path: Path, settings: str) -> None:

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from adhominem.config import NgramTrainingOptions
 from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.errors import OptionError
-from adhominem.evaluation.ranking import auc
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.ngram_loop import DeviceNgrams, NgramTrainer, weigh
 
@@ -36,9 +35,8 @@ FEW_STEPS = NgramTrainingOptions(
 
 def trainer_of(run: NgramRun, options: NgramTrainingOptions, **more: Any) -> NgramTrainer:
     torch.set_num_threads(1)
-    arguments = {"dev": run.data.dev, "auc": auc, **more}
-    dev, measure = arguments.pop("dev"), arguments.pop("auc")
-    return NgramTrainer(run.data.corpus, dev, run.model.table, options, CPU, measure, **arguments)
+    dev = more.pop("dev", run.data.dev)
+    return NgramTrainer(run.data.corpus, dev, run.model.table, options, CPU, **more)
 
 
 def words_of(corpus: PackedCorpus, document: int) -> list[str]:

@@ -130,7 +130,7 @@ def test_the_state_that_dev_likes_best_is_kept(
     says, seen = states
     says += dev
     looks: list[Any] = []
-    trainer = trainer_of(ngram_run, FEW_STEPS, on_look=lambda *told: looks.append(told))
+    trainer = trainer_of(ngram_run, FEW_STEPS, on_dev=lambda *told: looks.append(told))
     if stage == "weights":
         found = trainer.learn_weights()
         kept = [weights for weights, _ in seen]
@@ -154,7 +154,7 @@ def test_dev_is_asked_for_the_auc_of_the_cosine_around_the_sets_own_mean(
     ngram_run: NgramRun,
 ) -> None:
     found: list[dict[str, float]] = []
-    trainer = trainer_of(ngram_run, FEW_STEPS, on_look=lambda *told: found.append(told[2]))
+    trainer = trainer_of(ngram_run, FEW_STEPS, on_dev=lambda *told: found.append(told[2]))
     trainer.learn_weights()
     dev = ngram_run.data.dev["dev"]
     counts = counts_of(dev, ngram_run, range(len(dev)))
