@@ -30,7 +30,7 @@ _ASCII_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha()
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What of a text is needed to find its copies."""
+    """What is kept of a text to find its copies: a hash and a sample of its shingles."""
 
     exact: bytes  # equal for texts with the same letters
     sample: npt.NDArray[np.uint32]  # (sampled shingles,), sorted, each once

@@ -235,7 +235,7 @@ def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOpti
 
 
 def why_no_pairs(labels: Labels, options: PairOptions) -> str:
-    """What to say where a draw came out empty."""
+    """Why these labels and options make no pair, as a part of a message."""
     across = options.same_author_across
     if across and (getattr(labels, across) == UNKNOWN_LABEL).all():
         return f"same_author_across is '{across}', but no document has a {across}: leave it out"

@@ -113,7 +113,7 @@ class SplitReport:
 
 @dataclass
 class _Survey:
-    """What the first reading finds out."""
+    """What the first reading of a corpus gathers: labels, lengths and hashes."""
 
     labels: LabelCollector = field(default_factory=LabelCollector)
     ids: list[str] = field(default_factory=list)
@@ -291,7 +291,7 @@ def _count_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> int:
 
 
 def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> PartCounts:
-    """The counts of some documents."""
+    """The authors, documents, words and pairs among these documents, and their hash."""
     pairs = draw_epoch(labels.select(documents), seed=seed, epoch=0)
     content = b"".join(sorted(survey.digests[index] for index in documents))
     return PartCounts(

@@ -55,7 +55,7 @@ Tables = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class Labels:
-    """One entry a document: an index into the names, or `UNKNOWN_LABEL`."""
+    """Author, topic, work and corpus of each document: an index into names, or `UNKNOWN_LABEL`."""
 
     author_names: list[str]
     topic_names: list[str]
@@ -99,7 +99,7 @@ class LabelCollector:
         self._indices: dict[str, list[int]] = {label: [] for label in LABELS}
 
     def add(self, document: Document, corpus: str) -> None:
-        """The next document."""
+        """Add the labels of the next document."""
         values = (document.author, document.topic, document.work, corpus)
         for label, value in zip(LABELS, values, strict=True):
             names = self._names[label]
@@ -182,7 +182,7 @@ class PackedCorpus:
         return corpus
 
     def _check(self) -> None:
-        """A ValueError unless its files belong together, and all numbers are those of something."""
+        """Raise ValueError unless the files fit each other, and every number stands for a name."""
         documents, topics = len(self.ids), len(self.labels.topic_names)
         if not len(self) == documents == len(self.labels) == self.description["documents"]:
             raise ValueError("the number of documents differs between its files")
@@ -222,7 +222,7 @@ def _read_tables(path: Path) -> Tables:
 
 
 def _row(packed: ZipFile, name: str) -> npt.NDArray[Any]:
-    """One of the arrays; its size is checked before there is room made for it."""
+    """One array of the tables; its size is checked before memory is taken for it."""
     about = packed.getinfo(f"{name}.npy")
     if about.compress_type != ZIP_STORED or about.file_size != about.compress_size:
         raise ValueError(f"{name} is compressed; expected it as it is")
@@ -247,7 +247,7 @@ def _strings(tables: Tables, name: str) -> list[str]:
 
 
 def _are_offsets(ends: npt.NDArray[np.int64], count: int, length: int) -> bool:
-    """Whether so many parts lie one after the other, from 0 to this length."""
+    """Whether `ends` cuts 0 to `length` into `count` parts that follow each other."""
     return (
         len(ends) == count + 1
         and int(ends[0]) == 0
@@ -279,7 +279,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
 
 
 def _check_description(description: dict[str, Any]) -> None:
-    """A ValueError unless what is told of the corpus is of its label."""
+    """Raise ValueError unless the counts in corpus.json are numbers and the names strings."""
     rows = description.get("corpora", [])
     steps = description.get("normalisation", [])
     counts = [description.get("documents"), description.get("tokens")]

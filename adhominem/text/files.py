@@ -161,7 +161,7 @@ def noting_inputs() -> Iterator[None]:
 
 
 def note_input(path: str | Path | int) -> None:
-    """This file is read: a path, or the number of a file that is open, that of standard input."""
+    """Note that a file is read: its path, or the number of an open file (standard input)."""
     if (inputs := _inputs.get()) is not None:
         name = "standard input" if isinstance(path, int) else os.fspath(path)
         for file in _identities(path):
@@ -169,7 +169,10 @@ def note_input(path: str | Path | int) -> None:
 
 
 def _identities(path: str | Path | int) -> list[File]:
-    """Both: an editor that saves a file puts a new one in its place, under the same path."""
+    """What a file is known by: its path free of links, and its number on its device.
+
+    An editor that saves a file puts a new one in its place, under the same path.
+    """
     identities: list[File] = [] if isinstance(path, int) else [os.path.realpath(path)]
     try:
         status = os.stat(path)
@@ -206,7 +209,7 @@ def check_none_read_in(folder: Path) -> None:
 
 @contextmanager
 def readable(path: str | Path) -> Iterator[None]:
-    """Whatever the system says against a file, or a folder, is an error of ours that names it."""
+    """Turn what the system says against a file, or a folder, into an InputError that names it."""
     try:
         yield
     except FileNotFoundError:
@@ -233,7 +236,7 @@ def open_input(path: Path) -> BinaryIO:
 
 
 def read_bytes(path: Path, on_bytes: OnBytes | None = None, most: int | None = None) -> bytes:
-    """A file as it lies there, read once: whatever is made of it is made of these bytes."""
+    """The bytes of a text's file as it lies there; it is noted as an input, and read just once."""
     with open_input(path) as file, readable(path):
         return take(file, path, most, on_bytes)
 
@@ -255,7 +258,7 @@ def take(
 
 
 def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
-    """An open file and its size in bytes; an OSError if it is no file, or larger than that.
+    """Open a file that is no text, and say its size; no file, or a larger one, is an OSError.
 
     A pipe would be waited on for ever, a device has no end. A link to a file is a file: caches of
     models are made of them.

@@ -68,7 +68,7 @@ def _nfc(text: str) -> Iterator[Edit]:
 
 
 def _is_composed(text: str) -> bool:
-    """Whether it can stay as it is. Python's own check is as slow as sorting where marks crowd."""
+    """Whether a text is NFC already. Python's check alone is slow where marks crowd."""
     return text.isascii() or (not _is_crowded(text) and unicodedata.is_normalized("NFC", text))
 
 
@@ -103,7 +103,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _joins_syllable(before: str, character: str) -> bool:
-    """Whether the two may be parts of one Hangul syllable."""
+    """Whether two characters may be parts of one Hangul syllable."""
     return "\u1160" <= character <= "\u11ff" and (
         "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
     )
@@ -248,7 +248,7 @@ class Normaliser:
         return text
 
     def align(self, text: str) -> AlignedText:
-        """The normalised text and the way back. The same text as by calling, but slower."""
+        """The normalised text, and where each of its characters stood; slower than calling."""
         starts = np.arange(len(text), dtype=np.int64)
         ends = starts + 1
         for edits in self._passes():

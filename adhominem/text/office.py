@@ -79,7 +79,7 @@ _NO_HANDLER = logging.NullHandler()
 
 
 def most_office_bytes() -> int:
-    """How large an office file may be."""
+    """How many bytes an office file may have, pictures and all."""
     return max(_MOST_BYTES, _BYTES_PER_TEXT * most_bytes())
 
 
@@ -346,12 +346,12 @@ class Paragraphs:
         self._letters, self._most = 0, most_bytes()
 
     def new(self) -> list[str]:
-        """A paragraph that begins here."""
+        """Begin a new paragraph."""
         self._paragraphs.append([])
         return self._paragraphs[-1]
 
     def add(self, paragraph: list[str], text: str) -> None:
-        """More text of one of them."""
+        """Add text to a paragraph."""
         self._letters += len(text)
         if self._letters > self._most:
             raise too_large("the text")

@@ -44,7 +44,7 @@ class Pair:
     place: tuple[Path, int] | None = field(default=None, compare=False, repr=False)  # and line
 
     def without_topics(self) -> Pair:
-        """The same texts, as if nobody knew what they are about."""
+        """This pair with the topics of both documents left out."""
         first, second = (replace(document, topic="") for document in (self.first, self.second))
         return replace(self, first=first, second=second)
 

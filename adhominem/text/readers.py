@@ -189,7 +189,7 @@ def find_sources(path: str | Path) -> list[Source]:
 
 
 def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
-    """Texts that the layout has no place for are not passed over in silence."""
+    """Warn of texts that a layout has no place for."""
     if strays:
         warnings.warn(
             f"{folder}: {len(strays)} text(s) beside {beside} are not read, "
@@ -200,7 +200,7 @@ def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
 
 
 def check_names(sources: Sequence[Source]) -> None:
-    """Corpora are told apart by their names."""
+    """Refuse corpora of one name: they are told apart by it."""
     names = [source.name for source in sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -224,7 +224,7 @@ def read_documents(
 def documents_in(
     data: bytes, path: Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[Document]:
-    """The documents of a .jsonl file of these bytes, by whomever; pairs are taken apart."""
+    """The documents of a .jsonl file with these bytes, with or without author; pairs are split."""
 
     def rows() -> JsonRows:
         return json_rows(lines_in(io.BufferedReader(io.BytesIO(data)), path), path)

@@ -70,7 +70,7 @@ def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO
 
 
 def read_json_lines(path: Path, on_bytes: OnBytes | None = None) -> JsonRows:
-    """Stream the rows of a file, as `json_rows`."""
+    """Stream (line number, JSON object) of a file; a bad line comes as its error."""
     return json_rows(read_lines(path, on_bytes), path)
 
 
@@ -116,7 +116,7 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputEr
 def read_lines(
     path: Path, on_bytes: OnBytes | None = None
 ) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of a file, as `lines_in`."""
+    """Stream (line number, line) of a file; one that cannot be read comes as its error."""
     with open_bytes(path, on_bytes) as file:
         yield from lines_in(cast(io.BufferedReader, file), path)
 
@@ -158,7 +158,7 @@ def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | No
 def _wide_lines(
     file: io.BufferedReader, encoding: str, path: Path
 ) -> Iterator[tuple[int, str | InputError]]:
-    """UTF-16 and UTF-32 cannot be cut into lines before they are decoded.
+    """Stream (line number, line) of UTF-16 or UTF-32, which is decoded before it is cut.
 
     They are decoded by the block: half a character passes here, or it would take the block's good
     lines with it; `Document` refuses it.

@@ -61,7 +61,7 @@ class Vocabulary:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The token types, to look up."""
+        """The token types of the vocabulary, as a set."""
         return frozenset(self.token_types)
 
     @cached_property
@@ -125,7 +125,7 @@ def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowOptions:
-    """Sizes in tokens and windows. `random_crop` is the share of long documents cut at random."""
+    """How documents are cut into windows; `random_crop` is the share that begins at random."""
 
     hop: int = 25
     overlap: int = 4
@@ -204,7 +204,7 @@ class WindowTable:
 
 
 def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOptions) -> WindowTable:
-    """For training: up to `max_windows` windows of each document from token `starts` on."""
+    """The windows for training: up to `max_windows` of each document, from `starts` on."""
     remaining = lengths - starts
     per_document = np.minimum(count_windows(remaining, options), options.max_windows)
     documents = np.repeat(np.arange(len(lengths)), per_document)
@@ -216,7 +216,7 @@ def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOpti
 
 
 def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
-    """For inference: the whole document, or `max_windows` windows spread over it."""
+    """The windows for inference: the whole document, or `max_windows` windows spread over it."""
     starts_of = [spread_starts(int(length), options) for length in lengths]
     documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in starts_of])
     positions = np.concatenate([np.arange(len(starts)) for starts in starts_of])

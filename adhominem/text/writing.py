@@ -171,7 +171,7 @@ def _temporary(path: Path, alone: bool) -> Path:
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[bool]:
-    """Write there alone; if another process does already, LockedError says which one.
+    """Be the only process that writes a path; LockedError says which other one does already.
 
     Within itself it does nothing: a job may lock what a step of it locks again. Yields whether
     there is a lock: some file systems know none, and then a warning says so.
@@ -194,7 +194,7 @@ def locked(path: str | Path) -> Iterator[bool]:
 
 
 def lock_of(path: Path) -> Path:
-    """Beside the folder, or the file; a link to a file is replaced as a link, and locked as one."""
+    """The lock beside a folder or file; a link to a file is locked as the link it is."""
     if path.is_dir() or path.name in ("", ".."):
         path = path.resolve()
     return Path(os.path.realpath(path.parent)) / f".{path.name}.lock"
@@ -246,7 +246,7 @@ def _is_at(file: int, lock: Path) -> bool:
 
 
 def _sign(file: int, lock: Path) -> None:
-    """Say in it who holds it; on a full disk, leave nothing behind."""
+    """Write into a lock who holds it; on a full disk, leave nothing behind."""
     try:
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
@@ -257,7 +257,7 @@ def _sign(file: int, lock: Path) -> None:
 
 
 def _let_go(file: int, lock: Path) -> None:
-    """Removed first, while nobody else can have it; Windows removes nothing that is open."""
+    """Give up a lock: removed first, while nobody else can have it, but for Windows."""
     if sys.platform == "win32":
         os.close(file)
         with suppress(OSError):
@@ -270,7 +270,7 @@ def _let_go(file: int, lock: Path) -> None:
 
 
 def _holder() -> dict[str, Any]:
-    """Who we are."""
+    """What a lock says of this process."""
     import socket
 
     program, *arguments = sys.argv or [""]
@@ -283,7 +283,7 @@ def _holder() -> dict[str, Any]:
 
 
 def _holder_in(file: int, lock: Path) -> dict[str, Any]:
-    """Who wrote this lock; empty if nobody has yet."""
+    """What a lock says of the process that signed it; empty if none has yet."""
     os.lseek(file, 0, os.SEEK_SET)
     data = os.read(file, 1 << 16).strip(b"\0")  # zeros: what a crash of the machine leaves
     try:
@@ -298,7 +298,7 @@ def _holder_in(file: int, lock: Path) -> dict[str, Any]:
 
 
 def _at_work(file: int, lock: Path) -> dict[str, Any]:
-    """Who holds this lock; whoever has only just taken it gets a moment to sign it."""
+    """What a lock says of its holder, who gets a moment to sign it."""
     for _ in range(_LOOKS):
         if holder := _holder_in(file, lock):
             return holder

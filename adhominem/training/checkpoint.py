@@ -41,7 +41,7 @@ _DAMAGE = (
 
 @dataclass
 class Progress:
-    """Where a run stands."""
+    """Where a training run stands."""
 
     epoch: int = 0
     step: int = 0  # steps done of this epoch
@@ -67,7 +67,7 @@ class Progress:
             raise ValueError("losses and their steps do not fit")
 
     def count(self, losses: dict[str, float]) -> None:
-        """One more step is done."""
+        """Count one more step, with its losses."""
         self.step += 1
         for name, value in losses.items():
             self.loss_sums[name] = self.loss_sums.get(name, 0.0) + value
@@ -78,7 +78,7 @@ class Progress:
         return {name: value / self.loss_counts[name] for name, value in self.loss_sums.items()}
 
     def next_epoch(self) -> None:
-        """All steps of this epoch are done."""
+        """Go on to the next epoch, at its first step."""
         self.epoch, self.step = self.epoch + 1, 0
         self.loss_sums, self.loss_counts = {}, {}
 
@@ -107,7 +107,7 @@ def save_checkpoint(
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """Whether there is one to go on from."""
+    """Whether a folder holds a checkpoint to go on from."""
     return (folder / "latest.json").exists()
 
 
@@ -203,7 +203,10 @@ def _read(path: Path) -> Weights:
 
 
 class Journal:
-    """Goes on behind the lines that a checkpoint knows of; what came after them is done again."""
+    """The course of a run, an event an epoch, as log.jsonl and for TensorBoard.
+
+    It goes on behind the lines that a checkpoint knows of; what came after them is done again.
+    """
 
     def __init__(self, folder: Path, lines: int) -> None:
         self._path = folder / "log.jsonl"
@@ -221,14 +224,14 @@ class Journal:
             self._draw(event)
 
     def add(self, event: Event) -> None:
-        """One more epoch."""
+        """Write down one more epoch."""
         self.events.append(event)
         with open(self._path, "a", encoding="utf-8") as file:
             file.write(f"{json.dumps(event)}\n")
         self._draw(event)
 
     def close(self) -> None:
-        """No more epochs."""
+        """Close the files of the journal."""
         if self._board is not None:
             self._board.close()
 

@@ -41,7 +41,7 @@ def together(device: torch.device) -> Iterator[None]:
 
 
 def rank() -> int:
-    """The number of this process."""
+    """The number of this process among those that share a batch."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
@@ -51,13 +51,13 @@ def world_size() -> int:
 
 
 def wait() -> None:
-    """Until all processes are here."""
+    """Wait until all processes are here."""
     if world_size() > 1:
         dist.barrier()
 
 
 def from_first(value: Value) -> Value:
-    """What the first process says."""
+    """The value that the first process has, in every process."""
     if world_size() == 1:
         return value
     box = [value]

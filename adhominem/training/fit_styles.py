@@ -66,7 +66,7 @@ def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) ->
 
 
 def reference_documents(count: int) -> IntArray:
-    """Which of so many training texts say what the training texts are like."""
+    """The numbers of the training texts, of so many, that typicality is fitted to."""
     return np.random.default_rng(0).permutation(count)[:_REFERENCE_DOCUMENTS]
 
 

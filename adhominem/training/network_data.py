@@ -110,7 +110,7 @@ class DeviceCorpus:
 
 
 class DevSet:
-    """Pairs on the device that trains."""
+    """The pairs of a dev set, on the device that trains."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ def encode_documents(
 
 
 def diverged(what: str) -> DivergedError:
-    """The error, with a way out."""
+    """The error for training that left the range of numbers; it says how to go on."""
     return DivergedError(
         f"training diverged ({what}). The last checkpoint is from before that: "
         "go on with --resume and a lower training.learning_rate"

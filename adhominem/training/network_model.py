@@ -29,7 +29,7 @@ class PairLabels:
 
 
 class SiameseModel(nn.Module):
-    """Both documents of a pair through one network; their distance, and their Bayes factor."""
+    """One network for both documents of a pair, with its two-covariance layer and its losses."""
 
     def __init__(
         self, token_types: int, characters: int, encoder: EncoderOptions, loss: LossOptions
@@ -44,7 +44,7 @@ class SiameseModel(nn.Module):
         self.cosine = CosineSoftmax() if loss.by_cosine else None
 
     def encode(self, batch: Batch, masks: Masks | None = None) -> Tensor:
-        """(documents, lev_size)."""
+        """(documents, lev_size): the LEVs of a batch; with masks, as in training."""
         return self.network(batch, masks).levs  # type: ignore[no-any-return]
 
     def project(self, levs: Tensor, masks: Masks | None = None) -> Tensor:
@@ -128,7 +128,7 @@ class KernelSimilarity(nn.Module):
         self.log_beta = nn.Parameter(torch.tensor(1.5).log())
 
     def forward(self, distance: Tensor) -> Tensor:
-        """(pairs,) to (pairs,)."""
+        """Squared distances (pairs,) to similarities (pairs,)."""
         power = distance.clamp(min=1e-12) ** self.log_beta.exp()
         return torch.exp(-self.log_alpha.exp() * power)
 
@@ -167,7 +167,7 @@ def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor, form: str) -> Tens
 
 
 class CosineSoftmax(nn.Module):
-    """Which other document of the batch is by the author of this one, by the cosine of LEVs?
+    """A loss: which other document of a batch is by the same author, by the cosine of LEVs?
 
     The LEVs are moved to the mean of the batch, as a relevant population would do: where a batch
     holds one corpus, what tells genres apart earns nothing. A scale is learnt.

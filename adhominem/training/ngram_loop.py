@@ -82,7 +82,7 @@ class DeviceNgrams:
         return table
 
     def whole(self, documents: IntArray, longest: int) -> Tensor:
-        """(documents, columns): of documents from their beginning, up to a number of tokens."""
+        """(documents, columns): how often each n-gram occurs in the first `longest` tokens."""
         lengths = np.minimum(self.lengths[documents], longest)
         return self.count(documents, np.zeros_like(documents), lengths)
 
@@ -91,7 +91,7 @@ class DeviceNgrams:
 
 
 def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:
-    """(documents, columns): sublinear, weighted, each channel of the same length, one in all."""
+    """(documents, columns): counts, sublinear and weighted; all channels are of one length."""
     values = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0) * weights
     parts = [functional.normalize(values[:, channel], dim=1) for channel in channels]
     joined: Tensor = torch.cat(parts, dim=1) / len(parts) ** 0.5
@@ -99,7 +99,7 @@ def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:
 
 
 class NgramTrainer:
-    """Learns the weights, then the projection."""
+    """Learns the weights of an n-gram encoder, then its projection."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class NgramTrainer:
         return weights().detach()
 
     def learn_projection(self, weights: Tensor, size: int) -> Tensor:
-        """(columns, lev_size): to few dimensions."""
+        """(columns, lev_size): the projection of weighted n-grams to few dimensions."""
         torch.manual_seed(self.options.seed)  # the same after a stop before this stage
         projection = torch.nn.Parameter(self._start_projection(weights, size))
         dropout = self.options.dropout
@@ -293,7 +293,7 @@ class NgramTrainer:
         return vectors[:, :size].contiguous()
 
     def samples(self, most: int) -> list[IntArray]:
-        """Some documents of each corpus: or the largest would decide."""
+        """Up to `most` documents of each corpus, drawn at random, so that no large one decides."""
         rng = np.random.default_rng(self.options.seed)
         corpora = self._labels.corpus
         return [
@@ -316,7 +316,7 @@ class NgramTrainer:
     def _aucs(
         self, weights: Tensor, levs: Callable[[Tensor, bool], list[Tensor]]
     ) -> dict[str, float]:
-        """Of the cosine on each dev set, moved to the set's mean."""
+        """The AUC of the cosine on each dev set, whose LEVs are moved to their mean."""
         aucs = {}
         for name, (data, same_author) in self.dev.items():
             everything = np.arange(len(data.lengths))

@@ -63,7 +63,7 @@ _FREE_SETTINGS = {
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be trained, on what, and where the work lies meanwhile."""
+    """A training run: its data, its settings, and the folder that its checkpoints lie in."""
 
     corpus: PackedCorpus
     dev: Mapping[str, PackedCorpus]
@@ -74,7 +74,7 @@ class Task:
     on_event: Callable[[Event], None]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Tells this run from runs of another thing."""
+        """Hashes of settings and data, by which this run is told from others."""
         settings = self.config.to_json()
         for name in _FREE_SETTINGS:
             del settings["training"][name]
@@ -183,7 +183,7 @@ class _Run:
         self._report(event)
 
     def _epoch_event(self, rate: float) -> Event:
-        """What the epoch came to; its weights are kept if they are the best so far."""
+        """The losses and dev scores of an epoch; its weights are kept if none were better."""
         progress = self.progress
         scores = {name: summarise(pairs.score(self.model)) for name, pairs in self.dev.items()}
         scores = distributed.from_first(scores)
@@ -208,7 +208,7 @@ class _Run:
         }
 
     def _entropies(self) -> tuple[float, float]:
-        """Of the two Gaussians, in nats."""
+        """The entropies of the between- and the within-author Gaussian, in nats."""
         layer = self.model.two_covariance
         constant = 0.5 * layer.author_mean.numel() * math.log(2 * math.pi * math.e)
         with torch.no_grad():
@@ -299,7 +299,7 @@ class _Run:
 
 
 def digest_of(corpus: PackedCorpus) -> str:
-    """Of the tokens and all labels that training uses."""
+    """The SHA-256 of a corpus: its tokens and all labels that training uses."""
     labels = corpus.labels
     digest = sha256(str(corpus.description.get("tokens_sha256", len(corpus.tokens))).encode())
     for array in (corpus.offsets, labels.author, labels.topic, labels.work, labels.corpus):

@@ -81,7 +81,7 @@ class _Run:
         )
 
     def _forget_evaluations(self, stage: str) -> None:
-        """Of a stage that was stopped and begins again; a crash may have left half a line."""
+        """Take a stage that begins again out of the log; a crash may have left half a line."""
         lines = self._log.read_text("utf-8").splitlines(keepends=True)
         kept = [
             line for line in lines if line.endswith("\n") and json.loads(line)["stage"] != stage
@@ -109,7 +109,7 @@ class _Run:
         self._on_event(event)
 
     def learn(self) -> Weights:
-        """The arrays of the model."""
+        """Learn the arrays of the model, stage by stage."""
         weights = self._stage("weights", self.trainer.learn_weights)
         if self.config.form == "profile":
             importance = self._importance(torch.from_numpy(weights).to(self.device))
@@ -126,7 +126,7 @@ class _Run:
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
     def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array:
-        """What a stage gives, kept on disk: after a stop it need not be done again."""
+        """The result of a stage, kept on disk: after a stop it need not be done again."""
         path = self.folder / f"{name}.npy"
         if not path.exists():
             self._forget_evaluations(name)
@@ -144,7 +144,7 @@ class _Run:
         return total.double().cpu().numpy()
 
     def write(self, folder: Path, weights: Weights) -> None:
-        """The model's folder."""
+        """Write the model into an existing folder."""
         labels, corpus = self.corpus.labels, self.corpus
         evaluations = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
         last = (
@@ -179,7 +179,7 @@ class _Run:
 
 
 def _check_settings(path: Path, settings: str) -> None:
-    """Whether what lies there is of this very run."""
+    """Raise CheckpointError if a run with other data or settings lies there; note these."""
     if path.exists() and path.read_text("utf-8") != settings:
         raise CheckpointError(
             f"{path.parent} holds an unfinished run with other data or settings; go on with the "
