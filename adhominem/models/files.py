@@ -58,7 +58,7 @@ class ModelFiles:
     def read(self, file: ModelFile, name: str = "") -> bytes:
         """The contents of a file; `name` where that of the file is a pattern."""
         with open_regular(self.folder / (name or file.name), file.largest)[0] as opened:
-            data = opened.read()
+            data = opened.read(file.largest)
         self._remember(name or file.name, sha256(data).hexdigest())
         return data
 

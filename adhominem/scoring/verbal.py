@@ -68,7 +68,7 @@ class VerbalScale:
         note_input(path)
         try:
             with open_regular(Path(path), _LARGEST)[0] as file:
-                rows = parsed_json(file.read())
+                rows = parsed_json(file.read(_LARGEST))
             return cls(tuple((_number(start), words) for start, words in rows))
         except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:
             raise OptionError(

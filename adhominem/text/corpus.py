@@ -265,7 +265,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         )
     try:
         with open_regular(path, _LARGEST_DESCRIPTION)[0] as file:
-            description: dict[str, Any] = parsed_json(file.read())
+            description: dict[str, Any] = parsed_json(file.read(_LARGEST_DESCRIPTION))
         written_as = description["format"]
         _check_description(description)
     except _DAMAGE as error:

@@ -297,7 +297,7 @@ def read_folder(folder: Path, largest: Callable[[str], int | None]) -> dict[str,
             if (most := largest(prefix + name)) is not None:
                 try:
                     with open_regular(place / name, most)[0] as file:
-                        contents[prefix + name] = file.read()
+                        contents[prefix + name] = file.read(most)  # it may grow
                 except OSError as error:
                     contents[prefix + name] = error
             elif os.path.isdir(place / name):

@@ -155,7 +155,7 @@ def weights_of(model: nn.Module) -> Weights:
 def _read_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Progress, Path, int]:
     try:
         with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
-            state = parsed_json(file.read())
+            state = parsed_json(file.read(_LARGEST_STATE))
         name, adam_step = state.pop("folder"), int(state.pop("adam_step"))
         if not re.fullmatch(r"checkpoint-\d{1,12}", name):
             raise ValueError("it names no checkpoint of this folder")
