@@ -44,10 +44,10 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.jobs.train import train as train
     from adhominem.jobs.train import train_files as train_files
     from adhominem.models.folder import shipped_models as shipped_models
-    from adhominem.pairs.epochs import PairOptions as PairOptions
-    from adhominem.pairs.epochs import batches as batches
-    from adhominem.pairs.epochs import draw_epoch as draw_epoch
     from adhominem.pairs.pair_set import write_pair_set as write_pair_set
+    from adhominem.pairs.sampling import PairOptions as PairOptions
+    from adhominem.pairs.sampling import batches as batches
+    from adhominem.pairs.sampling import draw_epoch as draw_epoch
     from adhominem.pairs.split import SplitOptions as SplitOptions
     from adhominem.pairs.split import split as split
     from adhominem.render.html import explanation_page as explanation_page
@@ -61,9 +61,9 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.scoring.scale import Calibration as Calibration
     from adhominem.scoring.two_covariance import TwoCovariance as TwoCovariance
     from adhominem.text.corpus import PackedCorpus as PackedCorpus
-    from adhominem.text.document import Document as Document
     from adhominem.text.exhibits import Exhibit as Exhibit
     from adhominem.text.exhibits import read_exhibits as read_exhibits
+    from adhominem.text.files import Document as Document
     from adhominem.text.normalisation import Normaliser as Normaliser
     from adhominem.text.prepare import prepare as prepare
     from adhominem.text.prepare import prepare_pairs as prepare_pairs
@@ -74,7 +74,7 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.text.tokenizer import Tokenizer as Tokenizer
     from adhominem.text.vocabulary import Vocabulary as Vocabulary
     from adhominem.text.vocabulary import VocabularyOptions as VocabularyOptions
-    from adhominem.text.windows import WindowOptions as WindowOptions
+    from adhominem.text.vocabulary import WindowOptions as WindowOptions
     from adhominem.verify.verification import Verification as Verification
     from adhominem.verify.verifier import Verifier as Verifier
     from adhominem.verify.verifier import load as load
@@ -84,14 +84,14 @@ _HOMES = {
     "AdHominemWarning": "errors",
     "Calibration": "scoring.scale",
     "Config": "config",
-    "Document": "text.document",
+    "Document": "text.files",
     "Exhibit": "text.exhibits",
     "Explanation": "explain.explanation",
     "InputError": "errors",
     "NgramConfig": "config",
     "Normaliser": "text.normalisation",
     "PackedCorpus": "text.corpus",
-    "PairOptions": "pairs.epochs",
+    "PairOptions": "pairs.sampling",
     "Population": "scoring.population",
     "Report": "report.report",
     "SplitOptions": "pairs.split",
@@ -102,7 +102,7 @@ _HOMES = {
     "Verifier": "verify.verifier",
     "Vocabulary": "text.vocabulary",
     "VocabularyOptions": "text.vocabulary",
-    "WindowOptions": "text.windows",
+    "WindowOptions": "text.vocabulary",
     "attention_of": "jobs.attention",
     "baseline_files": "jobs.baseline",
     "batches": "pairs.epochs",

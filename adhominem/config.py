@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.ngrams.counter import NgramOptions
 from adhominem.errors import OptionError
-from adhominem.pairs.epochs import PairOptions
+from adhominem.pairs.sampling import PairOptions
 from adhominem.records import (
     NotNegative,
     OneOf,
@@ -25,8 +25,7 @@ from adhominem.records import (
     to_json,
 )
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.vocabulary import VocabularyOptions
-from adhominem.text.windows import WindowOptions
+from adhominem.text.vocabulary import VocabularyOptions, WindowOptions
 
 
 class Settings(Options):

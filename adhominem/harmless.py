@@ -31,13 +31,15 @@ def one_line(text: str) -> str:
 
     What is too long to be read is cut in its middle: a message may quote an id of megabytes.
     """
+    if len(text) <= _LONGEST_LINE and text.isprintable():
+        return text
     if (left_out := len(text) - _LONGEST_LINE) > 0:
         text = f"{text[: -_END_OF_LINE - left_out]} [{left_out:,} letters] {text[-_END_OF_LINE:]}"
     return spelt_out(text)
 
 
 def spelt_out(text: str) -> str:
-    """As `one_line`, however long."""
+    """A name or a message on one line, however long, in which all controls are spelt out."""
     if text.isprintable():  # which the marks that turn the direction are not
         return text
     return "".join(_spelt(letter) if _commands(letter) else letter for letter in text)

@@ -25,7 +25,7 @@ _environment = Lock()  # it belongs to all threads
 
 @contextmanager
 def _without_the_current_folder() -> Iterator[None]:
-    """Interpreters that are started within have the folder they are started in not in their path.
+    """Start interpreters within that do not look for modules in the current folder.
 
     What this process has in its own path (an editable install, PYTHONPATH) they all have.
     """
@@ -81,7 +81,7 @@ def _start_worker(start: Callable[..., object] | None, *arguments: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot end us, and we would wait for its orders without end."""
+    """End this worker when its parent has ended, which may have been killed."""
     parent = parent_process()
     assert parent is not None
     parent.join()

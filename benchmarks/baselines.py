@@ -23,8 +23,8 @@ from adhominem.errors import InputError
 from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.pan import overall_2020
 from adhominem.evaluation.ranking import auc
-from adhominem.pairs.epochs import PairOptions
 from adhominem.pairs.pair_set import write_pair_set
+from adhominem.pairs.sampling import PairOptions
 from adhominem.text.pan import Pair
 from adhominem.text.readers import find_sources, read_pairs
 

@@ -28,9 +28,8 @@ from adhominem.encoders.network.export import export_onnx, graph_inputs
 from adhominem.encoders.network.network import Batch, Network
 from adhominem.encoders.network.runtime import Attention, BiLSTM, Runtime, TypeInputs
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import spread_windows
-from adhominem.training.data import DeviceCorpus
+from adhominem.text.vocabulary import Vocabulary, spread_windows
+from adhominem.training.network_data import DeviceCorpus
 
 TOKENS = 210 * 25 + 4
 

@@ -22,7 +22,7 @@ from tokenizers.pre_tokenizers import Split
 import adhominem
 from adhominem.errors import InputError
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.token_pattern import TOKEN_PATTERN
+from adhominem.text.tokenizer import TOKEN_PATTERN
 
 
 def texts(corpora: str) -> Iterator[str]:

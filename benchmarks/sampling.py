@@ -21,8 +21,8 @@ from measure import DEFAULT_CORPORA, measured
 
 import adhominem
 from adhominem.errors import InputError
-from adhominem.pairs.epochs import PairOptions, draw_epoch
-from adhominem.text.labels import LabelCollector, Labels
+from adhominem.pairs.sampling import PairOptions, draw_epoch
+from adhominem.text.corpus import LabelCollector, Labels
 
 
 def read_labels(corpora: str) -> Labels:

@@ -23,12 +23,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from adhominem.config import LossOptions, TrainingOptions, preset
 from adhominem.encoders.network.network import Batch, Masks, Network
 from adhominem.encoders.network.options import EncoderOptions
-from adhominem.text.corpus import PackedCorpus
-from adhominem.text.labels import Labels
+from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.text.vocabulary import Vocabulary
-from adhominem.training.data import DeviceCorpus
+from adhominem.training.network_data import DeviceCorpus
 from adhominem.training.network_loop import Trainer
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_model import SiameseModel
 
 EPOCH_PAIRS = 47_340  # PAN 2020's small set
 

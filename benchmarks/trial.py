@@ -30,10 +30,9 @@ from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.training.checkpoint import weights_of
-from adhominem.training.data import DeviceCorpus
-from adhominem.training.dev import DevSet, encode_documents
+from adhominem.training.network_data import DeviceCorpus, DevSet, encode_documents
 from adhominem.training.network_loop import Trainer
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_model import SiameseModel
 
 
 def fit(model: SiameseModel, data: DeviceCorpus, most: int = 6_000) -> TwoCovariance:

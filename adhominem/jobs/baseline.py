@@ -9,7 +9,7 @@ from pathlib import Path
 from adhominem.errors import InputError, NotFoundError
 from adhominem.evaluation.answers import write_answers
 from adhominem.evaluation.baselines import run_baseline
-from adhominem.text.inputs import check_not_read, noting_inputs
+from adhominem.text.files import check_not_read, noting_inputs
 from adhominem.text.readers import read_pairs
 
 

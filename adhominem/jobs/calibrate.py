@@ -28,9 +28,8 @@ from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.fitting import calibrate, empirical_bounds, fit_fusion, group_weights
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Fusion, Scale, Scales, Scores
-from adhominem.text.locks import locked
 from adhominem.text.pan import Pair
-from adhominem.text.writing import write_whole
+from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import load
 
 FloatArray = npt.NDArray[np.float64]

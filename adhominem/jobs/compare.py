@@ -13,7 +13,7 @@ from adhominem.models.folder import DEFAULT_MODEL, model_folder
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.inputs import note_input
+from adhominem.text.files import note_input
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
 

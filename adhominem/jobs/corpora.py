@@ -10,8 +10,8 @@ from typing import Any
 from adhominem.errors import InputError
 from adhominem.evaluation.leaks import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
-from adhominem.pairs.epochs import PairOptions
 from adhominem.pairs.pair_set import write_pair_set
+from adhominem.pairs.sampling import PairOptions
 from adhominem.pairs.split import SplitOptions, SplitReport, split
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.normalisation import STEPS, Normaliser

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.workers import encoder
-from adhominem.text.document import Document
-from adhominem.text.inputs import noting_inputs
+from adhominem.text.files import Document, noting_inputs
 from adhominem.text.readers import stop_or_skip
 from adhominem.text.writing import replaced_file
 from adhominem.verify.verifier import load

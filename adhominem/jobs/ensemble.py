@@ -15,7 +15,7 @@ from adhominem.models.folder import model_folder, read_models
 from adhominem.models.layout import AUTHORS, LAYOUT
 from adhominem.models.writing import write_ensemble, write_styles
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.inputs import noting_inputs
+from adhominem.text.files import noting_inputs
 from adhominem.text.writing import check_output, write_folder
 from adhominem.training.fit_styles import fit_styles
 

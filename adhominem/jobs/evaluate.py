@@ -14,7 +14,7 @@ from adhominem.evaluation.answers import load_systems, load_truth
 from adhominem.evaluation.groups import read_groups
 from adhominem.evaluation.measures import Evaluation, evaluate
 from adhominem.jobs.inputs import Watch, unwatched
-from adhominem.text.inputs import noting_inputs
+from adhominem.text.files import noting_inputs
 from adhominem.text.writing import check_output
 from adhominem.verify.cautions import Caution
 
@@ -78,8 +78,8 @@ def evaluate_files(
                 for system in systems
             ]
         if output is not None:  # draws figures, which takes matplotlib
-            from adhominem.render.evaluation_page import write_evaluation
             from adhominem.evaluation.plots import Entropies
+            from adhominem.render.evaluation_page import write_evaluation
 
             entropies = Entropies.read(Path(training)) if training else None
             write_evaluation(evaluations, systems, output, adhominem.__version__, entropies)

@@ -12,7 +12,7 @@ from adhominem.jobs.inputs import unwatched
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.render.output import format_of, write_explanation
 from adhominem.scoring.decision import VerbalScale
-from adhominem.text.inputs import check_not_read, noting_inputs
+from adhominem.text.files import check_not_read, noting_inputs
 
 
 def explain_files(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from adhominem.errors import InputError, OptionError
-from adhominem.text.inputs import note_input, noting_inputs
+from adhominem.text.files import note_input, noting_inputs
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, find_sources, read_pairs
 

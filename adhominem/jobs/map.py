@@ -16,9 +16,7 @@ from adhominem.map.corpus_map import CorpusMap, map_documents
 from adhominem.map.page import write_map_page
 from adhominem.map.tree import LINKAGES
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
-from adhominem.text.files import bare_stem
-from adhominem.text.inputs import check_not_read, noting_inputs
+from adhominem.text.files import Document, bare_stem, check_not_read, noting_inputs
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import load
 

@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from adhominem.errors import InputError, OptionError
-from adhominem.text.document import Document
-from adhominem.text.inputs import check_not_read
-from adhominem.text.locks import lock_of, locked
+from adhominem.text.files import Document, check_not_read
 from adhominem.text.pan import Pair, Problem
-from adhominem.text.writing import write_whole
+from adhominem.text.writing import lock_of, locked, write_whole
 
 Case = Pair | Problem
 

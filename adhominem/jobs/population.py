@@ -14,7 +14,7 @@ from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import Encode, encode_documents, encoder
 from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
 

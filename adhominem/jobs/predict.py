@@ -34,12 +34,11 @@ from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode, Lev, encoder
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 from adhominem.scoring.population import each_once
-from adhominem.text.document import Document
-from adhominem.text.files import COMPRESSIONS
-from adhominem.text.inputs import noting_inputs
-from adhominem.text.locks import locked
+from adhominem.text.files import Document, noting_inputs
 from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
 from adhominem.text.readers import stop_or_skip
+from adhominem.text.unpacking import COMPRESSIONS
+from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
 

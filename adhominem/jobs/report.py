@@ -17,7 +17,7 @@ from adhominem.report.html import report_in_page, report_page
 from adhominem.report.pdf import check_pdf, write_report_pdf
 from adhominem.report.report import Report, file_dates, make_report, report_date
 from adhominem.scoring.decision import VerbalScale
-from adhominem.text.inputs import check_not_read, noting_inputs
+from adhominem.text.files import check_not_read, noting_inputs
 from adhominem.text.writing import write_whole
 
 

@@ -28,10 +28,9 @@ from adhominem.models.member import AnyModel
 from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.text.inputs import check_none_read_in, noting_inputs
-from adhominem.text.locks import locked
+from adhominem.text.files import check_none_read_in, noting_inputs
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.writing import check_output, write_folder
+from adhominem.text.writing import check_output, locked, write_folder
 
 # Looked for before the first step: the last ones are needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "onnx", "matplotlib")

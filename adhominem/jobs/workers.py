@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from adhominem.errors import AdHominemError, InputError
 from adhominem.processes import worker_pool
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.text.readers import stop_or_skip
 from adhominem.verify.verifier import Verifier, load
 

@@ -27,7 +27,7 @@ from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
 from adhominem.scoring.members import products
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.verifier import Levs, Verifier
 

@@ -25,10 +25,9 @@ from adhominem.scoring.two_covariance import (
     IsotropicTwoCovariance,
     TwoCovariance,
 )
-from adhominem.text.document import Document
-from adhominem.text.prefix import prefix_tokens
+from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.text.vocabulary import SPECIAL, Vocabulary
+from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -30,7 +30,7 @@ from adhominem.models.layout import (
 from adhominem.models.member import BIGRAMS, STRINGS, Weights
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
-from adhominem.text.token_pattern import TOKEN_PATTERN
+from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 
 

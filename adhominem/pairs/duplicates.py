@@ -30,7 +30,7 @@ _ASCII_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha()
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What of a text is needed to find its copies."""
+    """What is kept of a text to find its copies: a hash and a sample of its shingles."""
 
     exact: bytes  # equal for texts with the same letters
     sample: npt.NDArray[np.uint32]  # (sampled shingles,), sorted, each once
@@ -73,17 +73,17 @@ def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> 
     Of texts with the same letters, only the first is compared with other texts, and each
     of the rest with that first one: a copy of one is a copy of all.
     """
-    found = dict.fromkeys(_equal(fingerprints), 1.0)
+    shares = dict.fromkeys(_equal(fingerprints), 1.0)
     samples = [print_.sample for print_ in fingerprints]
-    for _, repeated in found:  # or a text copied often enough would pass for a set phrase
+    for _, repeated in shares:  # or a text copied often enough would pass for a set phrase
         samples[repeated] = samples[repeated][:0]
     sizes = np.array([len(sample) for sample in samples], dtype=np.int64)
     if sizes.sum():
         for one, other, shared in zip(*_shared_shingles(samples, sizes), strict=True):
             estimate = shared / min(sizes[one], sizes[other])
             if estimate >= share and shared >= _FEWEST_SHARED:
-                found[int(one), int(other)] = float(estimate)
-    return [Duplicate(one, other, estimate) for (one, other), estimate in sorted(found.items())]
+                shares[int(one), int(other)] = float(estimate)
+    return [Duplicate(one, other, estimate) for (one, other), estimate in sorted(shares.items())]
 
 
 def _equal(fingerprints: Sequence[Fingerprint]) -> list[tuple[int, int]]:

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import InputError, OptionError
-from adhominem.pairs.epochs import PairOptions, draw_epoch, why_no_pairs
-from adhominem.pairs.sampling import DrawnPairs
-from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.pairs.sampling import DrawnPairs, PairOptions, draw_epoch, why_no_pairs
+from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.readers import Source, check_names
 from adhominem.text.writing import write_folder, write_whole
 

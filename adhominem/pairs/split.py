@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
-from adhominem.pairs.epochs import draw_epoch
+from adhominem.pairs.sampling import draw_epoch
 from adhominem.records import Options, Seed, Share, Within, with_schema
-from adhominem.text.document import Document
-from adhominem.text.labels import UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.files import Document
 from adhominem.text.readers import Source, check_names
 from adhominem.text.writing import write_folder, write_whole
 
@@ -97,7 +97,7 @@ class SplitReport:
 
     def remarks(self) -> list[str]:
         """What was left out, and what is in doubt."""
-        found = (
+        remarks = (
             (len(self.removed_duplicates), "copies of a text in a later part were taken out"),
             (self.documents_left_out_for_topic, "documents were left out to keep topics apart"),
             (
@@ -105,12 +105,12 @@ class SplitReport:
                 "texts stand in one part twice, under two names: their labels are in doubt",
             ),
         )
-        return [f"{count:,} {what}" for count, what in found if count]
+        return [f"{count:,} {what}" for count, what in remarks if count]
 
 
 @dataclass
 class _Survey:
-    """What the first reading finds out."""
+    """What the first reading of a corpus gathers: labels, lengths and hashes."""
 
     labels: LabelCollector = field(default_factory=LabelCollector)
     ids: list[str] = field(default_factory=list)
@@ -288,7 +288,7 @@ def _count_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> int:
 
 
 def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> PartCounts:
-    """The counts of some documents."""
+    """The authors, documents, words and pairs among these documents, and their hash."""
     pairs = draw_epoch(labels.select(documents), seed=seed, epoch=0)
     content = b"".join(sorted(survey.digests[index] for index in documents))
     return PartCounts(

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from adhominem.errors import OptionError
 from adhominem.records import parsed_json
-from adhominem.text.files import read_regular
-from adhominem.text.inputs import note_input
+from adhominem.text.files import note_input, open_regular
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -120,7 +119,8 @@ class VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
         note_input(path)
         try:
-            rows = parsed_json(read_regular(Path(path), _LARGEST))
+            with open_regular(Path(path), _LARGEST)[0] as file:
+                rows = parsed_json(file.read(_LARGEST))
             return cls(tuple((_number(start), words) for start, words in rows))
         except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:
             raise OptionError(

@@ -22,8 +22,7 @@ from threading import Lock, Thread, Timer
 from typing import IO
 
 from adhominem.errors import DamagedFileError, EmptyTextError, InputError, TooLargeError
-from adhominem.text.files import readable
-from adhominem.text.limits import most_bytes, reading_at_most
+from adhominem.text.files import most_bytes, readable, reading_at_most
 from adhominem.text.office import office_text
 
 MOST_MEMORY = 1 << 30
@@ -37,7 +36,7 @@ _is_bounded = False  # whether this process is one with bounds
 
 
 def bound(seconds: int, memory: int = MOST_MEMORY) -> None:
-    """No more time from now on, and no more memory, where the system can see to it."""
+    """Limit the time and memory of this process from now on, where the system can."""
     global _is_bounded
     _is_bounded = True
     if hasattr(signal, "alarm"):
@@ -61,7 +60,7 @@ def pdf_text(data: bytes, path: Path) -> str:
 
 
 class _Reader:
-    """The process that reads, for one file at a time."""
+    """The process that reads PDFs, one file at a time; it is started when first needed."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -106,7 +105,7 @@ class _Reader:
         return self._process
 
     def stop(self) -> None:
-        """End the process, if there is one."""
+        """End the process that reads PDFs, if there is one."""
         process, self._process = self._process, None
         if process is not None and self._owner == os.getpid():
             process.kill()
@@ -142,7 +141,7 @@ atexit.register(_reader.stop)
 
 
 def main() -> None:
-    """Read what is sent, one file after the other, until nobody sends any."""
+    """Read the PDFs that come on standard input, one after the other, until it ends."""
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks hears it, and ends us
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -163,7 +162,7 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Whoever was killed cannot end us, and nobody else would hear what we read."""
+    """End this process when its parent has ended, which may have been killed."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

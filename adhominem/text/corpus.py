@@ -24,11 +24,12 @@ import numpy.typing as npt
 
 from adhominem.errors import CorpusError
 from adhominem.records import parsed_json
-from adhominem.text.files import open_regular, read_regular
-from adhominem.text.inputs import note_input
-from adhominem.text.labels import LABELS, UNKNOWN_LABEL, Labels
+from adhominem.text.files import Document, note_input, open_regular
 
 FORMAT = 1
+LABELS = ("author", "topic", "work", "corpus")
+UNKNOWN_LABEL = -1  # a topic or a work that is not known
+Index = npt.NDArray[np.int32]
 TOKEN_DTYPE = np.dtype("<u4")
 
 # What a damaged or missing file raises while it is read.
@@ -50,6 +51,67 @@ _TABLES = {
     **{f"{name}.offsets": np.dtype("<i8") for name in _STRINGS},
 }
 Tables = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Author, topic, work and corpus of each document: an index into names, or `UNKNOWN_LABEL`."""
+
+    author_names: list[str]
+    topic_names: list[str]
+    work_names: list[str]
+    corpus_names: list[str]
+    author: Index  # (documents,)
+    topic: Index  # (documents,)
+    work: Index  # (documents,)
+    corpus: Index  # (documents,)
+
+    def __post_init__(self) -> None:
+        for label in LABELS:
+            index, names = getattr(self, label), getattr(self, f"{label}_names")
+            if index.shape != self.author.shape or index.max(initial=-1) >= len(names):
+                raise ValueError(
+                    f"the {label} labels do not fit: {index.shape}, {len(names)} names"
+                )
+
+    def __len__(self) -> int:
+        return len(self.author)
+
+    def select(self, documents: npt.NDArray[np.integer]) -> Labels:
+        """The labels of some documents, with all the names."""
+        return Labels(
+            self.author_names,
+            self.topic_names,
+            self.work_names,
+            self.corpus_names,
+            self.author[documents],
+            self.topic[documents],
+            self.work[documents],
+            self.corpus[documents],
+        )
+
+
+class LabelCollector:
+    """Gathers the labels of documents that stream by."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[str, int]] = {label: {} for label in LABELS}
+        self._indices: dict[str, list[int]] = {label: [] for label in LABELS}
+
+    def add(self, document: Document, corpus: str) -> None:
+        """Add the labels of the next document."""
+        values = (document.author, document.topic, document.work, corpus)
+        for label, value in zip(LABELS, values, strict=True):
+            names = self._names[label]
+            known = value or label in ("author", "corpus")
+            index = names.setdefault(value, len(names)) if known else UNKNOWN_LABEL
+            self._indices[label].append(index)
+
+    def labels(self) -> Labels:
+        """The labels of all documents so far."""
+        names = {f"{label}_names": list(self._names[label]) for label in LABELS}
+        indices = {label: np.array(self._indices[label], dtype=np.int32) for label in LABELS}
+        return Labels(**names, **indices)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -120,7 +182,7 @@ class PackedCorpus:
         return corpus
 
     def _check(self) -> None:
-        """A ValueError unless its files belong together, and all numbers are those of something."""
+        """Raise ValueError unless the files fit each other, and every number stands for a name."""
         documents, topics = len(self.ids), len(self.labels.topic_names)
         if not len(self) == documents == len(self.labels) == self.description["documents"]:
             raise ValueError("the number of documents differs between its files")
@@ -160,7 +222,7 @@ def _read_tables(path: Path) -> Tables:
 
 
 def _row(packed: ZipFile, name: str) -> npt.NDArray[Any]:
-    """One of the arrays; its size is checked before there is room made for it."""
+    """One array of the tables; its size is checked before memory is taken for it."""
     about = packed.getinfo(f"{name}.npy")
     if about.compress_type != ZIP_STORED or about.file_size != about.compress_size:
         raise ValueError(f"{name} is compressed; expected it as it is")
@@ -185,7 +247,7 @@ def _strings(tables: Tables, name: str) -> list[str]:
 
 
 def _are_offsets(ends: npt.NDArray[np.int64], count: int, length: int) -> bool:
-    """Whether so many parts lie one after the other, from 0 to this length."""
+    """Whether `ends` cuts 0 to `length` into `count` parts that follow each other."""
     return (
         len(ends) == count + 1
         and int(ends[0]) == 0
@@ -202,7 +264,8 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"Make one with: adhominem prepare TEXTS -o {folder}"
         )
     try:
-        description: dict[str, Any] = parsed_json(read_regular(path, _LARGEST_DESCRIPTION))
+        with open_regular(path, _LARGEST_DESCRIPTION)[0] as file:
+            description: dict[str, Any] = parsed_json(file.read(_LARGEST_DESCRIPTION))
         written_as = description["format"]
         _check_description(description)
     except _DAMAGE as error:
@@ -216,7 +279,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
 
 
 def _check_description(description: dict[str, Any]) -> None:
-    """A ValueError unless what is told of the corpus is of its label."""
+    """Raise ValueError unless the counts in corpus.json are numbers and the names strings."""
     rows = description.get("corpora", [])
     steps = description.get("normalisation", [])
     counts = [description.get("documents"), description.get("tokens")]

@@ -11,9 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
-from adhominem.text.document import Document
-from adhominem.text.files import readable, readable_name, take
-from adhominem.text.inputs import note_input
+from adhominem.text.files import Document, note_input, readable, readable_name, take
 from adhominem.text.readers import (
     READABLE_SUFFIXES,
     Layout,

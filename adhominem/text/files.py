@@ -1,4 +1,12 @@
-"""Files as text: compression, encodings, streaming lines."""
+"""From a file to its text: opened within limits, noted as an input, decoded.
+
+How large a text may be: no honest one is larger, and a few kB can unpack to anything.
+
+Whatever is opened for reading is noted, so that nothing is written onto it: a text is evidence,
+and may be the only copy. The writers ask here before a file gets its name. Files are told apart by
+what they are, not by how their paths are spelt: a link, another spelling or another name is the
+same file.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +16,31 @@ import stat
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import AnyStr, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from adhominem.errors import (
     BinaryFileError,
     DamagedFileError,
+    EmptyTextError,
     GuessedEncodingWarning,
     InputError,
+    MissingFieldError,
     NotFoundError,
+    OptionError,
     TextEncodingError,
     TooLargeError,
 )
-from adhominem.text.inputs import note_input
-from adhominem.text.limits import most_bytes, too_large
-from adhominem.text.unpacking import unpacked
+from adhominem.text.unpacking import COMPRESSIONS, unpacked
 
-COMPRESSIONS = (".gz", ".xz", ".zst")
+# The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
+DEFAULT_MOST_BYTES = 64 << 20
+FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
-_BYTE_ORDER_MARKS = (
+BYTE_ORDER_MARKS = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -37,6 +50,48 @@ _BYTE_ORDER_MARKS = (
 
 # Control characters that no text in cp1252 holds; tab, line ends and form feed may.
 _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
+
+OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read
+File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
+
+_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=DEFAULT_MOST_BYTES)
+_inputs: ContextVar[dict[File, str] | None] = ContextVar("inputs", default=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """A text with its author, topic, work and id; empty where unknown.
+
+    `topic` is the paper's fandom. `work` is the book, thread, case or item the
+    text was taken from: two documents of one work share more than their author.
+    """
+
+    text: str
+    author: str = ""
+    topic: str = ""
+    work: str = ""
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, str):
+                raise MissingFieldError(
+                    f"field '{field.name}' is {type(value).__name__}, expected a string"
+                )
+            try:
+                value.encode("utf-8")
+            except UnicodeEncodeError as error:  # half of a surrogate pair, a broken JSON escape
+                raise TextEncodingError(
+                    f"field '{field.name}' holds half a character "
+                    f"(U+{ord(value[error.start]):04X}) at position {error.start}; write the text "
+                    "again as UTF-8"
+                ) from None
+        if not self.text or self.text.isspace():
+            raise EmptyTextError("the text is empty; expected at least one visible character")
+
+
+# Names.
 
 
 def bare_suffix(path: Path) -> str:
@@ -61,36 +116,106 @@ def readable_name(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-class _CountingFile(io.FileIO):
-    """A file that reports how many of its (packed) bytes have been read."""
-
-    # FileIO's own go past `readinto`, and would not be counted.
-    read = io.RawIOBase.read  # type: ignore[assignment]
-    readall = io.RawIOBase.readall
-
-    def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
-        super().__init__(path, "rb")
-        self._path = path
-        self._on_bytes = on_bytes
-
-    def readinto(self, buffer: object) -> int | None:
-        with readable(self._path):
-            count = super().readinto(buffer)  # type: ignore[arg-type]
-        if count:
-            self._on_bytes(count)
-        return count
+# Limits.
 
 
-FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
+def most_bytes() -> int:
+    """The bytes that one text, or one line of a table, may have once it is unpacked."""
+    return _most_bytes.get()
+
+
+@contextmanager
+def reading_at_most(count: int) -> Iterator[None]:
+    """Let one text have so many bytes, unpacked, in all that is read meanwhile."""
+    if count < 1:
+        raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
+    token = _most_bytes.set(count)
+    try:
+        yield
+    finally:
+        _most_bytes.reset(token)
+
+
+def too_large(what: str, most: int | None = None) -> TooLargeError:
+    """The error for a text, a line or a file that is larger than what is read."""
+    return TooLargeError(
+        f"{what} has more than {most or most_bytes():,} bytes; if it really is one text, raise "
+        "the limit with --max-bytes"
+    )
+
+
+# Inputs, and what must not be written onto.
+
+
+@contextmanager
+def noting_inputs() -> Iterator[None]:
+    """Note what is read from here on; within a job that does so already, it goes on doing so."""
+    if _inputs.get() is not None:
+        yield
+        return
+    token = _inputs.set({})
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def note_input(path: str | Path | int) -> None:
+    """Note that a file is read: its path, or the number of an open file (standard input)."""
+    if (inputs := _inputs.get()) is not None:
+        name = "standard input" if isinstance(path, int) else os.fspath(path)
+        for file in _identities(path):
+            inputs.setdefault(file, name)
+
+
+def _identities(path: str | Path | int) -> list[File]:
+    """What a file is known by: its path free of links, and its number on its device.
+
+    An editor that saves a file puts a new one in its place, under the same path.
+    """
+    identities: list[File] = [] if isinstance(path, int) else [os.path.realpath(path)]
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):  # not there, or closed
+        return identities
+    return [*identities, (status.st_dev, status.st_ino)]
+
+
+def check_not_read(output: str | Path) -> None:
+    """Refuse to write where something was read."""
+    inputs = _inputs.get() or {}
+    given = next((inputs[file] for file in _identities(output) if file in inputs), None)
+    if given is not None:
+        raise OptionError(
+            f"{output} would be overwritten, but it was read as input"
+            f"{'' if str(output) == str(given) else f' (it is the same file as {given})'}; "
+            "choose another name for the output"
+        )
+
+
+def check_none_read_in(folder: Path) -> None:
+    """Refuse to work in a folder, and to remove it, if something in it was read."""
+    begin = os.path.join(os.path.realpath(folder), "")
+    for file, given in (_inputs.get() or {}).items():
+        if isinstance(file, str) and file.startswith(begin):
+            raise OptionError(
+                f"{folder} would be replaced, but it holds {given}, which was read as input; "
+                "choose another name for the output"
+            )
+
+
+# Opening and reading.
 
 
 @contextmanager
 def readable(path: str | Path) -> Iterator[None]:
-    """Whatever the system says against a file, or a folder, is an error of ours that names it."""
+    """Turn what the system says against a file, or a folder, into an InputError that names it."""
     try:
         yield
     except FileNotFoundError:
         raise NotFoundError("there is no such file", path) from None
+    except IsADirectoryError:
+        raise NotFoundError("this is a folder; expected a file", path) from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror or error})", path) from None
     except MemoryError:
@@ -99,40 +224,41 @@ def readable(path: str | Path) -> Iterator[None]:
         raise DamagedFileError("it is nested too deep to be read", path) from None
 
 
-@contextmanager
-def _packed(path: Path, on_bytes: Callable[[int], None] | None) -> Iterator[BinaryIO]:
-    """Open a file for reading, as it lies there."""
-    if os.path.isdir(path):
-        raise NotFoundError("this is a folder; expected a file", path)
+def open_input(path: Path) -> BinaryIO:
+    """Open somebody's file, or the pipe that a shell's <(command) is, and note it as an input."""
     try:
         with readable(path):
-            file = _CountingFile(path, on_bytes or (lambda count: None))
+            file = open(path, "rb", buffering=0)  # noqa: SIM115
     except ValueError as error:  # of a name with a NUL in it
         raise NotFoundError(f"there can be no such file ({error})", path) from None
     note_input(path)
-    with io.BufferedReader(file, 1 << 20) as raw:
-        yield cast(BinaryIO, raw)
+    return cast(BinaryIO, file)
 
 
-@contextmanager
-def open_bytes(path: Path, on_bytes: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
-    with _packed(path, on_bytes) as raw:
-        size = os.fstat(raw.fileno()).st_size
-        with unpacked(raw, path, size) as file:
-            yield file
+def read_bytes(path: Path, on_bytes: OnBytes | None = None, most: int | None = None) -> bytes:
+    """The bytes of a text's file as it lies there; it is noted as an input, and read just once."""
+    with open_input(path) as file, readable(path):
+        return take(file, path, most, on_bytes)
 
 
-def read_bytes(
-    path: Path, on_bytes: Callable[[int], None] | None = None, most: int | None = None
+def take(
+    file: BinaryIO, path: str | Path, most: int | None = None, on_bytes: OnBytes | None = None
 ) -> bytes:
-    """A file as it lies there, read once: whatever is made of it is made of these bytes."""
-    with _packed(path, on_bytes) as raw:
-        return take(raw, path, most)
+    """All that is left of an open file; more than `most` bytes, or than a text may have, raise."""
+    most = most or most_bytes()
+    blocks, size = [], 0
+    while block := file.read(1 << 20):
+        size += len(block)
+        if size > most:
+            raise too_large("it", most).at(path)
+        blocks.append(block)
+        if on_bytes is not None:
+            on_bytes(len(block))
+    return b"".join(blocks)
 
 
 def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
-    """An open file and its size in bytes; an OSError if it is no file, or larger than that.
+    """Open a file that is no text, and say its size; no file, or a larger one, is an OSError.
 
     A pipe would be waited on for ever, a device has no end. A link to a file is a file: caches of
     models are made of them.
@@ -151,13 +277,6 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
         raise
 
 
-def read_regular(path: Path, largest: int) -> bytes:
-    """All bytes of a file that has no more of them than that; else an OSError."""
-    file, size = open_regular(path, largest)
-    with file:
-        return file.read(size)
-
-
 def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OSError]:
     """Those of these files that are there, by names like `member/config.json`, in one go.
 
@@ -167,7 +286,8 @@ def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OS
     contents: dict[str, bytes | OSError] = {}
     for name, most in largest.items():
         try:
-            contents[name] = read_regular(folder / name, most)
+            with open_regular(folder / name, most)[0] as file:
+                contents[name] = file.read(most)  # it may grow
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
@@ -175,22 +295,23 @@ def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OS
     return contents
 
 
-def take(file: BinaryIO, path: str | Path, most: int | None = None) -> bytes:
-    """All that is left of an open file; more than `most` bytes, or than a text may have, raise."""
-    most = most or most_bytes()
-    blocks, size = [], 0
-    while block := file.read(1 << 20):
-        size += len(block)
-        if size > most:
-            raise too_large("it", most).at(path)
-        blocks.append(block)
-    return b"".join(blocks)
+# Decoding.
+
+
+def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
+    """The text of one file, whatever its compression and encoding."""
+    return text_in(read_bytes(path, on_bytes), path)
 
 
 def text_in(data: bytes, path: Path) -> str:
     """The text of a file of these bytes, by whatever compression and encoding its name has."""
-    with readable(path), unpacked(io.BytesIO(data), path, len(data)) as file:
-        return decode(take(file, path), path)
+    with readable(path):
+        if path.suffix.lower() in COMPRESSIONS:
+            with unpacked(io.BytesIO(data), path, len(data)) as file:
+                data = take(file, path)
+        elif len(data) > most_bytes():
+            raise too_large("it").at(path)
+        return decode(data, path)
 
 
 def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
@@ -198,7 +319,7 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
 
     Anything but UTF-8 gives a warning, since a wrong guess would change the text.
     """
-    for mark, encoding in _BYTE_ORDER_MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             try:
                 text = data.decode(encoding)
@@ -212,7 +333,7 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
             if "\0" in text:
                 raise _binary(path, line)
             if encoding != "utf-8-sig":
-                _warn_encoding(encoding, path, line)
+                warn_encoding(encoding, path, line)
             return text
     try:
         text = data.decode("utf-8")
@@ -244,7 +365,7 @@ def _decode_cp1252(data: bytes, broken_at: int, path: str | Path | None, line: i
             path,
             line,
         ) from None
-    _warn_encoding("cp1252", path, line)
+    warn_encoding("cp1252", path, line)
     return text
 
 
@@ -252,7 +373,7 @@ def _binary(path: str | Path | None, line: int | None) -> BinaryFileError:
     return BinaryFileError("this is binary data; expected plain text in UTF-8", path, line)
 
 
-def _warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
+def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
     place = "the text" if path is None else f"{path}" if line is None else f"{path}:{line}"
     warnings.warn(
         f"{place} is not UTF-8; read as {encoding.upper()}. "
@@ -260,69 +381,3 @@ def _warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> 
         GuessedEncodingWarning,
         stacklevel=2,
     )
-
-
-def read_text(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
-    """The text of one file, whatever its compression and encoding."""
-    return text_in(read_bytes(path, on_bytes), path)
-
-
-def read_lines(
-    path: Path, on_bytes: Callable[[int], None] | None = None
-) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of a file, as `lines_in`."""
-    with open_bytes(path, on_bytes) as file:
-        yield from lines_in(cast(io.BufferedReader, file), path)
-
-
-def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of an open file; one that cannot be read comes as its error.
-
-    Lines end at a line feed alone: the other separators of Unicode may stand in JSON strings.
-    """
-    head = file.peek(4)
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "")
-    if encoding in ("utf-16", "utf-32"):
-        yield from _wide_lines(file, encoding, path)
-        return
-    for number, data in enumerate(_cut(file.readline, b"\n"), start=1):
-        try:
-            if data is None:
-                raise too_large("the line")
-            with readable(path):
-                line = decode(data, path, number)
-        except InputError as error:
-            yield number, error.at(path, number)
-        else:
-            yield number, line
-
-
-def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | None]:
-    """Lines, and None in place of each that is longer than a text may be."""
-    most = most_bytes()
-    while line := readline(most + 1):
-        if len(line) <= most or line.endswith(end):
-            yield line
-            continue
-        while line and not line.endswith(end):  # pass over the rest of it
-            line = readline(1 << 20)
-        yield None
-
-
-def _wide_lines(
-    file: io.BufferedReader, encoding: str, path: Path
-) -> Iterator[tuple[int, str | InputError]]:
-    """UTF-16 and UTF-32 cannot be cut into lines before they are decoded.
-
-    They are decoded by the block: half a character passes here, or it would take the block's good
-    lines with it; `Document` refuses it.
-    """
-    _warn_encoding(encoding, path, None)
-    number = 0
-    try:
-        with io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n") as lines:
-            for number, text in enumerate(_cut(lines.readline, "\n"), start=1):
-                yield number, too_large("the line").at(path, number) if text is None else text
-    except UnicodeDecodeError:
-        broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"
-        yield number + 1, TextEncodingError(broken, path, number + 1)

@@ -69,7 +69,7 @@ def _nfc(text: str) -> Iterator[Edit]:
 
 
 def _is_composed(text: str) -> bool:
-    """Whether it can stay as it is. Python's own check is as slow as sorting where marks crowd."""
+    """Whether a text is NFC already. Python's check alone is slow where marks crowd."""
     return text.isascii() or (not _is_crowded(text) and unicodedata.is_normalized("NFC", text))
 
 
@@ -104,7 +104,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _joins_syllable(before: str, character: str) -> bool:
-    """Whether the two may be parts of one Hangul syllable."""
+    """Whether two characters may be parts of one Hangul syllable."""
     return "\u1160" <= character <= "\u11ff" and (
         "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
     )
@@ -240,15 +240,15 @@ class Normaliser(Options):
         return text
 
     def align(self, text: str) -> AlignedText:
-        """The normalised text and the way back. The same text as by calling, but slower."""
+        """The normalised text, and where each of its characters stood; slower than calling."""
         starts = np.arange(len(text), dtype=np.int64)
         ends = starts + 1
         for edits in self._passes():
-            found = list(edits(text))
-            if not found:
+            changes = list(edits(text))
+            if not changes:
                 continue
             begins, stops, lengths = np.array(
-                [(start, end, len(replacement)) for start, end, replacement in found]
+                [(start, end, len(replacement)) for start, end, replacement in changes]
             ).T  # (edits,) each
             more = stops - begins - 1  # characters that an edit covers, beside its first
             times = np.ones(len(text), dtype=np.int64)  # how often each begins a new one
@@ -257,6 +257,6 @@ class Normaliser(Options):
             stretch = np.zeros(len(text), dtype=np.int64)
             stretch[begins] = more
             kept = np.repeat(np.arange(len(text)), times)
-            text = _edited(text, found)
+            text = _edited(text, changes)
             starts, ends = starts[kept], ends[kept + stretch[kept]]
         return AlignedText(text, starts, ends)

@@ -1,5 +1,9 @@
 """Office files as text: what an author wrote in a .docx, .odt or .pdf, without the layout.
 
+The XML in them is read as a stream: what is not the author's text is passed over, never kept. A few
+kB of a zip can unpack to any amount of XML, so nothing is built but the text itself, and bytes,
+elements, names and letters are counted.
+
 The library for .pdf belongs to the extra `documents` and is imported when first needed.
 """
 
@@ -8,8 +12,11 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Protocol
+from xml.parsers import expat
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from adhominem.errors import (
     DamagedFileError,
@@ -18,11 +25,7 @@ from adhominem.errors import (
     MissingExtraError,
     TooLargeError,
 )
-from adhominem.text.files import FILLS_MEMORY, read_bytes
-from adhominem.text.limits import most_bytes, too_large
-from adhominem.text.office_xml import Paragraphs, blocks_of, collect, open_zip
-
-OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
+from adhominem.text.files import FILLS_MEMORY, most_bytes, too_large
 
 # Pictures and all. The text in it has a limit of its own.
 _MOST_BYTES = 512 << 20
@@ -76,14 +79,8 @@ _NO_HANDLER = logging.NullHandler()
 
 
 def most_office_bytes() -> int:
-    """How large an office file may be."""
+    """How many bytes an office file may have, pictures and all."""
     return max(_MOST_BYTES, _BYTES_PER_TEXT * most_bytes())
-
-
-def read_office(path: Path) -> str:
-    """As `office_text`, of a file."""
-    _reader_of(path)
-    return office_text(read_bytes(path, most=most_office_bytes()), path)
 
 
 def office_text(data: bytes, path: Path) -> str:
@@ -117,7 +114,7 @@ def office_text(data: bytes, path: Path) -> str:
 def _reader_of(path: Path) -> Callable[[bytes], str]:
     readers = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}
     if (suffix := path.suffix.lower()) not in readers:
-        raise InputError(f"expected a file ending in {', '.join(OFFICE_SUFFIXES)}", path)
+        raise InputError(f"expected a file ending in {', '.join(readers)}", path)
     return readers[suffix]
 
 
@@ -312,4 +309,130 @@ def _mend_typesetting(text: str) -> str:
     return _HYPHENATED.sub(
         lambda hyphen: "" if hyphen.string[hyphen.end()].islower() else hyphen[0],
         text.translate(_LIGATURES),
+    )
+
+
+# Word marks up so much that a novel of 3 MB may have 60 MB of XML.
+_MOST_XML = 256 << 20
+_XML_PER_TEXT = 4  # where the limit on a text is raised
+_MOST_ELEMENTS = 8_000_000  # every word of that novel in a run of its own has half of that
+_MOST_NAMES = 10_000  # of elements and attributes; the formats know some hundreds
+_LONGEST_NAMESPACE = 300  # letters: it is spelt out with each name
+_LONGEST_TAG = 16 << 20  # bytes, with all its attributes
+_BLOCK = 1 << 20
+
+# Files of the archive: a book with a picture on each page has a thousand, and ZipFile makes a list
+# of all before any is read.
+_MOST_PARTS = 100_000
+_PART_MARK = b"PK\1\2"
+
+# A .docx with a password is not a zip but this older container, as are the files of Word 97.
+_OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+class Collector(Protocol):
+    """What makes a text of elements and letters as they come; names are "NAMESPACE NAME"."""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None: ...
+    def end(self, name: str) -> None: ...
+    def letters(self, text: str) -> None: ...
+
+
+class Paragraphs:
+    """Paragraphs in the order in which they begin, and no more of them than a text may have."""
+
+    def __init__(self) -> None:
+        self._paragraphs: list[list[str]] = []
+        self._letters, self._most = 0, most_bytes()
+
+    def new(self) -> list[str]:
+        """Begin a new paragraph."""
+        self._paragraphs.append([])
+        return self._paragraphs[-1]
+
+    def add(self, paragraph: list[str], text: str) -> None:
+        """Add text to a paragraph."""
+        self._letters += len(text)
+        if self._letters > self._most:
+            raise too_large("the text")
+        paragraph.append(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return map("".join, self._paragraphs)
+
+
+def open_zip(data: bytes) -> ZipFile:
+    """The archive that an office file is."""
+    if data.startswith(_OLE_MARK):
+        raise InputError(
+            "the file is protected by a password, or of a Word before 2007; "
+            "save an unprotected copy as .docx and read that"
+        )
+    if data.count(_PART_MARK) > _MOST_PARTS:
+        raise DamagedFileError(
+            f"it has more than {_MOST_PARTS:,} parts; if it is no fake, save its text alone as a "
+            "new file"
+        )
+    return ZipFile(io.BytesIO(data))
+
+
+def blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
+    """A part of an office file, unpacked bit by bit."""
+    member = archive.getinfo(part)
+    # The other methods unpack a block to any size at once, and no office program uses them.
+    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise DamagedFileError("the file is packed by an odd method; save it anew")
+    most, size = max(_MOST_XML, _XML_PER_TEXT * most_bytes()), 0
+    with archive.open(member) as stream:
+        while block := stream.read(_BLOCK):
+            size += len(block)
+            if size > most:
+                raise too_large(f"unpacked, its {part}", most)
+            yield block
+
+
+def collect(archive: ZipFile, part: str, collector: Collector) -> None:
+    """Send the elements and letters of a part to a collector as they come."""
+    elements = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal elements
+        elements += 1
+        if elements > _MOST_ELEMENTS:
+            raise _odd(f"{_MOST_ELEMENTS:,} elements")
+        collector.start(name, attributes)
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True  # or each line of a text comes alone
+    parser.StartElementHandler = start
+    parser.EndElementHandler = collector.end
+    parser.CharacterDataHandler = collector.letters
+    parser.StartDoctypeDeclHandler = _refuse_document_type
+    parser.StartNamespaceDeclHandler = _check_namespace
+    fed = 0
+    for block in blocks_of(archive, part):
+        parser.Parse(block, False)
+        fed += len(block)
+        if fed - parser.CurrentByteIndex > _LONGEST_TAG:
+            raise _odd(f"{_LONGEST_TAG:,} bytes in one tag")
+        if len(parser.intern) > _MOST_NAMES:
+            raise _odd(f"{_MOST_NAMES:,} different names")
+    parser.Parse(b"", True)
+
+
+def _refuse_document_type(*details: object) -> None:
+    # Where entities are declared: they multiply, fetch other files, or leave gaps.
+    raise DamagedFileError(
+        "the file declares an XML document type, which no office program does; save it anew"
+    )
+
+
+def _check_namespace(prefix: str | None, address: str | None) -> None:
+    if address is not None and len(address) > _LONGEST_NAMESPACE:
+        raise _odd(f"{_LONGEST_NAMESPACE} letters in the name of a namespace")
+
+
+def _odd(what: str) -> DamagedFileError:
+    return DamagedFileError(
+        f"its XML has more than {what}; if it is no fake, save its text alone as a new file"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -16,22 +16,21 @@ from typing import Any, TypeVar
 
 from adhominem.errors import (
     BrokenLineError,
-    EmptyTextError,
     InputError,
     MissingFieldError,
     NotFoundError,
-    TooLargeError,
 )
-from adhominem.text.document import Document
 from adhominem.text.files import (
-    COMPRESSIONS,
+    Document,
+    OnBytes,
     bare_stem,
     bare_suffix,
-    read_lines,
     read_text,
     readable,
     readable_name,
 )
+from adhominem.text.streams import JsonRows, read_json_lines
+from adhominem.text.unpacking import COMPRESSIONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +44,8 @@ class Pair:
     place: tuple[Path, int] | None = field(default=None, compare=False, repr=False)  # and line
 
     def without_topics(self) -> Pair:
-        """The same texts, as if nobody knew what they are about."""
-        first, second = (replace(each, topic="") for each in (self.first, self.second))
+        """This pair with the topics of both documents left out."""
+        first, second = (replace(document, topic="") for document in (self.first, self.second))
         return replace(self, first=first, second=second)
 
 
@@ -60,8 +59,6 @@ class Problem:
     same_author: bool | None = None
 
 
-_MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
-JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
 Case = TypeVar("Case", bound=Pair | Problem)
 
 
@@ -87,50 +84,6 @@ def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputErr
             )
 
 
-def read_json_lines(path: Path, on_bytes: Callable[[int], None] | None = None) -> JsonRows:
-    """Stream the rows of a file, as `json_rows`."""
-    return json_rows(read_lines(path, on_bytes), path)
-
-
-def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> JsonRows:
-    """Stream (line number, JSON object); a bad line comes as its error. Blank lines are passed."""
-    number, empty = 0, True
-    try:
-        for number, line in lines:
-            if isinstance(line, InputError):
-                yield number, line
-            elif line.strip():
-                yield number, _json_object(line, path, number)
-            else:
-                continue
-            empty = False
-        if empty:
-            yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
-    except InputError as error:  # it cannot be opened, or breaks off: what came before still counts
-        yield number + 1, error.at(path, number + 1) if number else error
-
-
-def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
-    if len(line) > _MOST_PARTS and line.count("[") + line.count("{") > _MOST_PARTS:
-        problem = f"more than {_MOST_PARTS:,} lists and objects; expected one text"
-        return TooLargeError(problem, path, number)
-    try:
-        row = json.loads(line.rstrip())
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a mere ValueError
-        # What the JSON reader calls line 1 is our line `number`.
-        reason = str(error).replace("line 1 column", "column")
-        return BrokenLineError(
-            f"not a line of JSON ({reason}); expected one object a line", path, number
-        )
-    except MemoryError:
-        return TooLargeError("the line fills the memory; expected one text", path, number)
-    if not isinstance(row, dict):
-        return BrokenLineError(
-            f"a JSON {type(row).__name__}; expected an object like {{...}}", path, number
-        )
-    return row
-
-
 def find_file(folder: Path, stem: str) -> Path | None:
     """`stem` in a folder, as it is or compressed."""
     candidates = (folder / f"{stem}{compression}" for compression in ("", *COMPRESSIONS))
@@ -141,14 +94,14 @@ def find_truth(pairs: Path) -> Path | None:
     """The truth beside a file of pairs: `truth.jsonl`, or PAN's own `NAME-truth.jsonl`."""
     stem = bare_stem(pairs)
     names = (stem.replace("pairs", "truth"), f"{stem}-truth")
-    found = (find_file(pairs.parent, f"{name}.jsonl") for name in names if name != stem)
-    return next((path for path in found if path is not None), None)
+    truths = (find_file(pairs.parent, f"{name}.jsonl") for name in names if name != stem)
+    return next((path for path in truths if path is not None), None)
 
 
 def pair_rows(
     path: Path,
     truth: Path | None = None,
-    on_bytes: Callable[[int], None] | None = None,
+    on_bytes: OnBytes | None = None,
     *,
     labelled: bool = True,
 ) -> Iterator[Pair | InputError]:
@@ -251,7 +204,7 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
 
 
 def problem_rows(
-    folder: Path, on_bytes: Callable[[int], None] | None = None, *, labelled: bool = True
+    folder: Path, on_bytes: OnBytes | None = None, *, labelled: bool = True
 ) -> Iterator[Problem | InputError]:
     """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them.
 
@@ -316,9 +269,7 @@ def _problem_ids(folder: Path) -> list[str]:
     return problems
 
 
-def _problem(
-    folder: Path, same_author: bool | None, on_bytes: Callable[[int], None] | None
-) -> Problem:
+def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> Problem:
     if not os.path.isdir(folder):
         raise NotFoundError("contents.json names this problem, but there is no such folder", folder)
     known = problem_texts(folder, "known*")
@@ -340,7 +291,7 @@ def _problem(
     )
 
 
-def _problem_document(path: Path, author: str, on_bytes: Callable[[int], None] | None) -> Document:
+def _problem_document(path: Path, author: str, on_bytes: OnBytes | None) -> Document:
     id = readable_name(f"{path.parent.name}/{bare_stem(path)}")
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited on for ever
         raise InputError("a folder, a pipe or a device; expected a file", path)

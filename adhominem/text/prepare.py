@@ -28,12 +28,18 @@ from adhominem.errors import (
     OptionError,
 )
 from adhominem.processes import worker_pool
-from adhominem.text.corpus import FORMAT, TOKEN_DTYPE, PackedCorpus, pack_strings
-from adhominem.text.document import Document
-from adhominem.text.labels import LABELS, LabelCollector, Labels
+from adhominem.text.corpus import (
+    FORMAT,
+    LABELS,
+    TOKEN_DTYPE,
+    LabelCollector,
+    Labels,
+    PackedCorpus,
+    pack_strings,
+)
+from adhominem.text.files import Document
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.prefix import prefix_tokens
 from adhominem.text.readers import (
     Source,
     check_names,
@@ -42,6 +48,7 @@ from adhominem.text.readers import (
     stop_or_skip,
 )
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.vocabulary import prefix_tokens
 from adhominem.text.writing import write_folder
 
 _BATCH_CHARACTERS = 1 << 20

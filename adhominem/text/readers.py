@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
@@ -25,38 +25,34 @@ from adhominem.errors import (
     OptionError,
     StrayFilesWarning,
 )
-from adhominem.text.bounded import pdf_text
-from adhominem.text.document import Document
 from adhominem.text.files import (
+    Document,
+    OnBytes,
     bare_stem,
     bare_suffix,
-    lines_in,
     read_bytes,
     readable,
     readable_name,
     text_in,
 )
-from adhominem.text.office import OFFICE_SUFFIXES, most_office_bytes, office_text
 from adhominem.text.pan import (
-    JsonRows,
     Pair,
     Problem,
     each_id_once,
     find_file,
     find_truth,
     is_problem_folder,
-    json_rows,
     pair_rows,
     pairs_in,
     problem_rows,
     problem_texts,
-    read_json_lines,
 )
+from adhominem.text.streams import JsonRows, json_rows, lines_in, read_json_lines
 
 TEXT_SUFFIXES = (".txt", ".md")
+OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
 READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
-OnBytes = Callable[[int], None]
 Item = TypeVar("Item")
 
 
@@ -193,7 +189,7 @@ def find_sources(path: str | Path) -> list[Source]:
 
 
 def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
-    """Texts that the layout has no place for are not passed over in silence."""
+    """Warn of texts that a layout has no place for."""
     if strays:
         warnings.warn(
             f"{folder}: {len(strays)} text(s) beside {beside} are not read, "
@@ -204,7 +200,7 @@ def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
 
 
 def check_names(sources: Sequence[Source]) -> None:
-    """Corpora are told apart by their names."""
+    """Refuse corpora of one name: they are told apart by it."""
     names = [source.name for source in sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -228,7 +224,7 @@ def read_documents(
 def documents_in(
     data: bytes, path: Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[Document]:
-    """The documents of a .jsonl file of these bytes, by whomever; pairs are taken apart."""
+    """The documents of a .jsonl file with these bytes, with or without author; pairs are split."""
 
     def rows() -> JsonRows:
         return json_rows(lines_in(io.BufferedReader(io.BytesIO(data)), path), path)
@@ -263,16 +259,25 @@ def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
 
 def read_any_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
     """One file as it lies there, read once; `any_text` says what the text of these bytes is."""
-    office = path.suffix.lower() in OFFICE_SUFFIXES
-    return read_bytes(path, on_bytes, most_office_bytes() if office else None)
+    if path.suffix.lower() not in OFFICE_SUFFIXES:
+        return read_bytes(path, on_bytes)
+    from adhominem.text.office import most_office_bytes  # here, since most texts are plain
+
+    return read_bytes(path, on_bytes, most_office_bytes())
 
 
 def any_text(data: bytes, path: Path) -> str:
     """The text of a file with these bytes; its name says whether it is an office document."""
     suffix = path.suffix.lower()
+    if suffix not in OFFICE_SUFFIXES:
+        return text_in(data, path)
     if suffix == ".pdf":
+        from adhominem.text.bounded import pdf_text
+
         return pdf_text(data, path)
-    return office_text(data, path) if suffix in OFFICE_SUFFIXES else text_in(data, path)
+    from adhominem.text.office import office_text
+
+    return office_text(data, path)
 
 
 def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:
@@ -300,15 +305,15 @@ def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
             stacklevel=3,
         )
 
-    found: list[Path] = []
+    files_inside: list[Path] = []
     with readable(folder):
         for place, inside, names in os.walk(folder, onerror=cannot_be_read):
             inside[:] = [name for name in inside if not name.startswith((".", "~$"))]
             if not deep:
                 inside.clear()
             files = (os.path.join(place, name) for name in names if name[:1] != ".")
-            found += (Path(file) for file in files if os.path.isfile(file))
-    return sorted(file for file in found if not file.name.startswith("~$"))
+            files_inside += (Path(file) for file in files if os.path.isfile(file))
+    return sorted(file for file in files_inside if not file.name.startswith("~$"))
 
 
 def _file_source(path: Path) -> Source:
@@ -356,8 +361,8 @@ def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document 
 
 def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | InputError:
     if "text" not in row:
-        found = ", ".join(row) or "none"
-        return MissingFieldError(f"the field 'text' is missing; fields: {found}", path, number)
+        names = ", ".join(row) or "none"
+        return MissingFieldError(f"the field 'text' is missing; fields: {names}", path, number)
     known = {
         name: row[name] for name in ("author", "topic", "work", "id") if row.get(name) is not None
     }

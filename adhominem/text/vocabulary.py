@@ -1,8 +1,18 @@
-"""The vocabulary: the paper's topic masking.
+"""What the network sees of a text: ids of tokens and characters, in windows with a prefix.
 
-Only the most frequent token types keep an identity of their own; names and
-subject words become `<UNK>`. A rare token keeps its characters, so that its
+The vocabulary is the paper's topic masking. Only the most frequent token types keep an identity of
+their own; names and subject words become `<UNK>`. A rare token keeps its characters, so that its
 spelling can still tell something about its author.
+
+Sliding windows are sentence-like units without a sentence boundary detector. A window is
+`contextual prefix + hop + overlap` tokens; each begins `hop` tokens after the one before, so that
+neighbouring tokens stand together in one of them. Positions here count document tokens; the prefix
+comes in front.
+
+The contextual prefix, the first token of every window, says what the text is about. Its vector is
+the mean of the word vectors of the topic's tokens. A document without a topic gets a vector of its
+own, learnt in training; training hides some topics at random, so that one model serves texts with
+and without.
 """
 
 from __future__ import annotations
@@ -10,15 +20,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.records import Options, Size, Within
+from adhominem.errors import OptionError
+from adhominem.records import Options, Share, Size, Within
+from adhominem.text.corpus import UNKNOWN_LABEL
+
+if TYPE_CHECKING:  # training needs no tokenizer
+    from adhominem.text.tokenizer import Tokenizer
 
 PADDING, UNKNOWN = 0, 1  # the ids of <PAD> and <UNK>, for tokens and for characters alike
 SPECIAL = ("<PAD>", "<UNK>")
+NO_TOPIC = UNKNOWN_LABEL  # stands where a topic's index would
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +57,7 @@ class Vocabulary:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The token types, to look up."""
+        """The token types of the vocabulary, as a set."""
         return frozenset(self.token_types)
 
     @cached_property
@@ -94,9 +111,126 @@ class Vocabulary:
         ids = np.array([PADDING, *range(len(SPECIAL), len(SPECIAL) + len(known) - 1)], np.int32)
         order = np.argsort(known)
         place = np.searchsorted(known[order], codes).clip(max=len(known) - 1)
-        found = known[order][place] == codes
-        return np.where(found, ids[order][place], np.int32(UNKNOWN))
+        is_known = known[order][place] == codes
+        return np.where(is_known, ids[order][place], np.int32(UNKNOWN))
 
 
 def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:size])
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowOptions(Options):
+    """Sizes in tokens and windows. `random_crop` is the share of long documents cut at random."""
+
+    hop: Annotated[int, Within(1, 1_000)] = 25
+    overlap: Annotated[int, Within(0, 1_000)] = 4
+    max_windows: Annotated[int, Within(1, 10_000)] = 210
+    random_crop: Share = 0.5
+
+    @property
+    def width(self) -> int:
+        """Document tokens in a window, without the contextual prefix."""
+        return self.hop + self.overlap
+
+    @property
+    def max_tokens(self) -> int:
+        """Document tokens that `max_windows` neighbouring windows hold."""
+        return self.max_windows * self.hop + self.overlap
+
+
+def count_windows(tokens: npt.ArrayLike, options: WindowOptions) -> IntArray:
+    """How many windows cover documents of so many tokens, each adding at least one token.
+
+    The last window begins before `tokens - overlap`: from there on, all that is
+    left lies inside the window before it.
+    """
+    lengths = np.asarray(tokens, dtype=np.int64)
+    return np.maximum(1, -((options.overlap - lengths) // options.hop))
+
+
+def spread_starts(tokens: int, options: WindowOptions) -> IntArray:
+    """(windows,): where the windows begin; of too many, `max_windows` evenly spread ones."""
+    count = int(count_windows(tokens, options))
+    chosen = np.arange(count)
+    if count > options.max_windows:
+        chosen = np.linspace(0, count - 1, options.max_windows).round().astype(np.int64)
+    return chosen * options.hop
+
+
+def crop_starts(
+    tokens: npt.ArrayLike, options: WindowOptions, rng: np.random.Generator
+) -> IntArray:
+    """(documents,): where training begins to read each document.
+
+    A document that fits into `max_windows` is read from its beginning. Of a longer
+    one a stretch of full length is read: a random one, or by chance the first.
+    """
+    lengths = np.asarray(tokens, dtype=np.int64)
+    room = np.maximum(0, lengths - options.max_tokens)
+    cropped = rng.random(lengths.shape) < options.random_crop
+    return np.where(cropped, rng.integers(0, room + 1), 0)
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """Where the windows of some documents lie, all in a row."""
+
+    documents: IntArray  # (windows,): the document, counted within the batch
+    positions: IntArray  # (windows,): which window of its document
+    starts: IntArray  # (windows,): the first token, counted within the document
+    counts: IntArray  # (windows,): tokens
+
+    def token_places(self, lengths: IntArray, width: int) -> IntArray:
+        """(windows, width): each token's place among those of all documents in a row.
+
+        `lengths` are the documents'. Behind the end of a window stands its last token once more.
+        """
+        begins = (np.cumsum(lengths) - lengths)[self.documents] + self.starts  # (windows,)
+        return begins[:, None] + np.minimum(np.arange(width), self.counts[:, None] - 1)
+
+
+def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOptions) -> WindowTable:
+    """The windows for training: up to `max_windows` of each document, from `starts` on."""
+    remaining = lengths - starts
+    per_document = np.minimum(count_windows(remaining, options), options.max_windows)
+    documents = np.repeat(np.arange(len(lengths)), per_document)
+    begins = np.cumsum(per_document) - per_document
+    positions = np.arange(len(documents)) - begins[documents]
+    first = starts[documents] + positions * options.hop
+    counts = np.minimum(options.width, lengths[documents] - first)
+    return WindowTable(documents, positions, first, counts)
+
+
+def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
+    """The windows for inference: the whole document, or `max_windows` windows spread over it."""
+    starts_of = [spread_starts(int(length), options) for length in lengths]
+    documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in starts_of])
+    positions = np.concatenate([np.arange(len(starts)) for starts in starts_of])
+    first = np.concatenate(starts_of)
+    return WindowTable(
+        documents, positions, first, np.minimum(options.width, lengths[documents] - first)
+    )
+
+
+def cut_windows(
+    ids: npt.NDArray[np.generic], starts: IntArray, options: WindowOptions, padding: int = 0
+) -> npt.NDArray[np.generic]:
+    """(windows, width): the tokens of each window, padded behind the document's end."""
+    positions = starts[:, None] + np.arange(options.width)  # (windows, width)
+    inside = positions < len(ids)
+    return np.where(inside, ids[np.where(inside, positions, 0)], padding)
+
+
+def prefix_tokens(topic: str, tokenizer: Tokenizer) -> list[str]:
+    """The tokens of a topic without its non-ASCII characters; none for no topic."""
+    return tokenizer.tokens(topic.encode("ascii", "ignore").decode("ascii"))
+
+
+def hide_topics(
+    topics: npt.NDArray[np.int32], share: float, rng: np.random.Generator
+) -> npt.NDArray[np.int32]:
+    """(documents,): the topic indices, each with probability `share` replaced by `NO_TOPIC`."""
+    if not 0 <= share <= 1:
+        raise OptionError(f"the share of hidden topics is {share}; expected 0 to 1")
+    return np.where(rng.random(topics.shape) < share, np.int32(NO_TOPIC), topics)

@@ -1,7 +1,9 @@
-"""Checkpoints: a training run on disk, whole or not at all.
+"""Checkpoints and the journal: a training run on disk, whole or not at all.
 
     FOLDER/checkpoint-000012/   model, optimiser (two files) and best weights, as safetensors
     FOLDER/latest.json          which one counts, and where the run stood
+    FOLDER/log.jsonl            the course of the run, a line an epoch
+    FOLDER/tensorboard/         the same as curves
 
 The pointer is replaced in one move after all files of a checkpoint are written, so a kill at any
 moment leaves the checkpoint before it. No file holds more than one copy of the weights.
@@ -24,9 +26,10 @@ from torch import Tensor, nn
 
 from adhominem.errors import CheckpointError
 from adhominem.records import parsed_json
-from adhominem.text.files import open_regular, read_regular
+from adhominem.text.files import open_regular
 from adhominem.text.writing import write_through, write_whole
 
+Event = dict[str, Any]
 Weights = dict[str, Tensor]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _LARGEST_STATE, _LARGEST_WEIGHTS = 2**26, 2**40  # bytes
@@ -38,7 +41,7 @@ _DAMAGE = (
 
 @dataclass
 class Progress:
-    """Where a run stands."""
+    """Where a training run stands."""
 
     epoch: int = 0
     step: int = 0  # steps done of this epoch
@@ -64,7 +67,7 @@ class Progress:
             raise ValueError("losses and their steps do not fit")
 
     def count(self, losses: dict[str, float]) -> None:
-        """One more step is done."""
+        """Count one more step, with its losses."""
         self.step += 1
         for name, value in losses.items():
             self.loss_sums[name] = self.loss_sums.get(name, 0.0) + value
@@ -75,7 +78,7 @@ class Progress:
         return {name: value / self.loss_counts[name] for name, value in self.loss_sums.items()}
 
     def next_epoch(self) -> None:
-        """All steps of this epoch are done."""
+        """Go on to the next epoch, at its first step."""
         self.epoch, self.step = self.epoch + 1, 0
         self.loss_sums, self.loss_counts = {}, {}
 
@@ -104,7 +107,7 @@ def save_checkpoint(
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """Whether there is one to go on from."""
+    """Whether a folder holds a checkpoint to go on from."""
     return (folder / "latest.json").exists()
 
 
@@ -125,7 +128,7 @@ def load_checkpoint(
         shapes = {name: value.shape for name, value in model.state_dict().items()}
         if best and {name: value.shape for name, value in best.items()} != shapes:
             raise ValueError("best.safetensors is of another model")
-        for name, value in (item for each in moments.values() for item in each.items()):
+        for name, value in (item for weights in moments.values() for item in weights.items()):
             if value.shape != shapes[name]:
                 raise ValueError(f"a moment of {name} is {tuple(value.shape)}")
         for name, parameter in model.named_parameters():
@@ -151,7 +154,8 @@ def weights_of(model: nn.Module) -> Weights:
 
 def _read_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Progress, Path, int]:
     try:
-        state = parsed_json(read_regular(folder / "latest.json", _LARGEST_STATE))
+        with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
+            state = parsed_json(file.read(_LARGEST_STATE))
         name, adam_step = state.pop("folder"), int(state.pop("adam_step"))
         if not re.fullmatch(r"checkpoint-\d{1,12}", name):
             raise ValueError("it names no checkpoint of this folder")
@@ -196,3 +200,61 @@ def _read(path: Path) -> Weights:
         return load_file(path)
     except SafetensorError as error:
         raise ValueError(f"{path.name}: {error}") from None
+
+
+class Journal:
+    """The course of a run, an event an epoch, as log.jsonl and for TensorBoard.
+
+    It goes on behind the lines that a checkpoint knows of; what came after them is done again.
+    """
+
+    def __init__(self, folder: Path, lines: int) -> None:
+        self._path = folder / "log.jsonl"
+        written = self._path.read_text("utf-8").splitlines() if self._path.exists() else []
+        if len(written) < lines:
+            raise CheckpointError(
+                f"{self._path} has {len(written)} lines, expected {lines} or more; "
+                f"remove {folder} and train again"
+            )
+        self.events: list[Event] = [json.loads(line) for line in written[:lines]]
+        with write_whole(self._path) as text:
+            text.writelines(f"{json.dumps(event)}\n" for event in self.events)
+        self._board = _board(folder / "tensorboard")
+        for event in self.events:
+            self._draw(event)
+
+    def add(self, event: Event) -> None:
+        """Write down one more epoch."""
+        self.events.append(event)
+        with open(self._path, "a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(event)}\n")
+        self._draw(event)
+
+    def close(self) -> None:
+        """Close the files of the journal."""
+        if self._board is not None:
+            self._board.close()
+
+    def _draw(self, event: Event) -> None:
+        if self._board is None:
+            return
+        curves = {
+            **{f"loss/{name}": value for name, value in event["losses"].items()},
+            **{f"dev AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
+            "entropy in nats/between authors": event["between_author_entropy"],
+            "entropy in nats/within an author": event["within_author_entropy"],
+            "learning rate": event["learning_rate"],
+        }
+        for name, value in curves.items():
+            self._board.add_scalar(name.replace(" ", "_"), value, event["epoch"] + 1)
+        self._board.flush()
+
+
+def _board(folder: Path) -> Any:
+    """A writer of TensorBoard's files, or None where it is not installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    shutil.rmtree(folder, ignore_errors=True)  # drawn anew from the log: no epoch twice
+    return SummaryWriter(str(folder))

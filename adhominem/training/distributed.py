@@ -41,7 +41,7 @@ def together(device: torch.device) -> Iterator[None]:
 
 
 def rank() -> int:
-    """The number of this process."""
+    """The number of this process among those that share a batch."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
@@ -51,13 +51,13 @@ def world_size() -> int:
 
 
 def wait() -> None:
-    """Until all processes are here."""
+    """Wait until all processes are here."""
     if world_size() > 1:
         dist.barrier()
 
 
 def from_first(value: Value) -> Value:
-    """What the first process says."""
+    """The value that the first process has, in every process."""
     if world_size() == 1:
         return value
     box = [value]
@@ -73,12 +73,12 @@ def own_pairs(pairs: int) -> npt.NDArray[np.int64]:
     return np.arange(rank(), max(pairs, rank() + 1), world_size()) % pairs
 
 
-def share_levs(own: Tensor, pairs: int) -> Tensor:
+def share_levs(levs: Tensor, pairs: int) -> Tensor:
     """(2 * own pairs, lev_size) to (2 * pairs, lev_size): everybody's, in the joint order."""
     if world_size() == 1:
-        return own
+        return levs
     most = -(-pairs // world_size())
-    mine = own.view(2, -1, own.shape[1])  # (2, own pairs, lev_size)
+    mine = levs.view(2, -1, levs.shape[1])  # (2, own pairs, lev_size)
     padded = nn.functional.pad(mine, (0, 0, 0, most - mine.shape[1]))  # (2, most, lev_size)
     sent = padded.detach().contiguous()
     received = [torch.empty_like(sent) for _ in range(world_size())]

@@ -1,4 +1,4 @@
-"""Genres and two-covariance model as a trained encoder sees them: fitted to training texts."""
+"""What is fitted to training texts as a trained encoder sees them: genres, and what is typical."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.models.member import AnyModel
-from adhominem.scoring.styles import Styles
+from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
 
 IntArray = npt.NDArray[np.int64]
@@ -17,6 +17,7 @@ Levs = npt.NDArray[np.float32]
 _DOCUMENTS = 2_500  # of a corpus, that genres and two-covariance model are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
+_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
 
 
 def fit_styles(
@@ -38,10 +39,13 @@ def training_levs(
     documents = style_documents(corpus, encoder.lev_size)
     parts = []
     for at in range(0, len(documents), _AT_ONCE):
-        some = documents[at : at + _AT_ONCE]
-        tokens = [[corpus.types[number] for number in corpus.document(int(each))] for each in some]
-        parts.append(encoder.encode(tokens, [[] for _ in some]))
-        on_documents(len(some))
+        batch = documents[at : at + _AT_ONCE]
+        tokens = [
+            [corpus.types[number] for number in corpus.document(int(document))]
+            for document in batch
+        ]
+        parts.append(encoder.encode(tokens, [[] for _ in batch]))
+        on_documents(len(batch))
     return np.concatenate(parts), documents
 
 
@@ -49,7 +53,7 @@ def style_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
     """The training texts that genres and two-covariance model are fitted to, of each corpus."""
     genres = np.unique(corpus.labels.corpus)
     most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(genres)))
-    return np.concatenate([whole_authors(corpus, each, most) for each in genres])
+    return np.concatenate([whole_authors(corpus, genre, most) for genre in genres])
 
 
 def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) -> IntArray:
@@ -58,3 +62,16 @@ def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) ->
     documents = np.flatnonzero(labels.corpus == genre)
     order = np.random.default_rng(seed).permutation(len(labels.author_names))
     return documents[np.argsort(order[labels.author[documents]], kind="stable")][:most]
+
+
+def reference_documents(count: int) -> IntArray:
+    """The numbers of the training texts, of so many, that typicality is fitted to."""
+    return np.random.default_rng(0).permutation(count)[:_REFERENCE_DOCUMENTS]
+
+
+def fit_typicality(
+    corpus: PackedCorpus, documents: IntArray, levs: Levs, unknown: npt.NDArray[np.bool_]
+) -> Typicality:
+    """What the training texts are like, by some of them and by which types are `unknown`."""
+    shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]
+    return Typicality.of(levs.astype(np.float64), np.array(shares), corpus.lengths[documents])

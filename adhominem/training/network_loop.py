@@ -17,14 +17,12 @@ from torch import Tensor
 
 from adhominem.config import DataOptions, TrainingOptions
 from adhominem.encoders.network.network import Batch, Masks
-from adhominem.errors import DivergedError, OptionError
-from adhominem.pairs.epochs import batches, draw_epoch, why_no_pairs
-from adhominem.pairs.sampling import DrawnPairs
-from adhominem.text.prefix import hide_topics
-from adhominem.text.windows import WindowOptions, consecutive_windows, crop_starts
+from adhominem.errors import OptionError
+from adhominem.pairs.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
+from adhominem.text.vocabulary import WindowOptions, consecutive_windows, crop_starts, hide_topics
 from adhominem.training import distributed
-from adhominem.training.data import DeviceCorpus
-from adhominem.training.siamese import PairLabels, SiameseModel
+from adhominem.training.network_data import DeviceCorpus, diverged
+from adhominem.training.network_model import PairLabels, SiameseModel
 
 # cuDNN's LSTM computes in float16 under autocast, where the small gradients of single tokens
 # vanish; scaled up they do not. Where the largest overflow instead, the step is done again at the
@@ -113,8 +111,8 @@ class Trainer:
         prepared = self._prepare(self._draw(0)[: self.options.batch_pairs], 0, 0)
         self.model.train()
         with torch.no_grad():
-            own = self.model.encode(prepared.batch, prepared.masks)
-            self.model.start_two_covariance(distributed.share_levs(own, prepared.pairs))
+            levs = self.model.encode(prepared.batch, prepared.masks)
+            self.model.start_two_covariance(distributed.share_levs(levs, prepared.pairs))
 
     def _draw(self, epoch: int) -> DrawnPairs:
         drawn = draw_epoch(
@@ -145,18 +143,18 @@ class Trainer:
         )
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
         # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
-        own = distributed.own_pairs(len(pairs))
-        own = np.concatenate([own, len(pairs) + own])  # (2 * own pairs,)
-        windows = consecutive_windows(lengths[own], starts[own], self._windows)
+        mine = distributed.own_pairs(len(pairs))
+        mine = np.concatenate([mine, len(pairs) + mine])  # (2 * own pairs,)
+        windows = consecutive_windows(lengths[mine], starts[mine], self._windows)
         authors = torch.from_numpy(labels.author[documents].astype(np.int64))
         return _Prepared(
             self._corpus.batch(
-                documents[own], windows, topics[own], None if hidden is None else hidden[own]
+                documents[mine], windows, topics[mine], None if hidden is None else hidden[mine]
             ),
             PairLabels(
                 torch.from_numpy(pairs.same_author).to(self._device), authors.to(self._device)
             ),
-            Masks(torch.from_numpy(own).to(self._device) % masks, masks, generator),
+            Masks(torch.from_numpy(mine).to(self._device) % masks, masks, generator),
             Masks(torch.arange(2 * len(pairs), device=self._device) % masks, masks, generator),
             len(pairs),
         )
@@ -186,8 +184,8 @@ class Trainer:
     ) -> tuple[dict[str, float], float]:
         """The losses of the joint batch, and the norm of the longest gradient before clipping."""
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            own = self.model.encode(prepared.batch, prepared.masks)
-        levs = distributed.share_levs(own, prepared.pairs)
+            levs = self.model.encode(prepared.batch, prepared.masks)
+        levs = distributed.share_levs(levs, prepared.pairs)
         try:
             losses = self.model.losses(levs, prepared.labels, prepared.joint_masks)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # no inverse any more
@@ -207,11 +205,3 @@ class Trainer:
         scales = (self.options.clip_norm / (norms + 1e-12)).clamp(max=1.0) / scale
         torch._foreach_mul_(gradients, list(scales.unbind()))
         return norms.max()
-
-
-def diverged(what: str) -> DivergedError:
-    """The error, with a way out."""
-    return DivergedError(
-        f"training diverged ({what}). The last checkpoint is from before that: "
-        "go on with --resume and a lower training.learning_rate"
-    )

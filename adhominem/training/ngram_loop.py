@@ -12,7 +12,6 @@ of an author are of different works, and cut at random.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +22,10 @@ from torch.nn import functional
 from adhominem.config import NgramTrainingOptions
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.errors import OptionError
-from adhominem.text.corpus import PackedCorpus
-from adhominem.text.labels import UNKNOWN_LABEL
+from adhominem.evaluation.ranking import auc
+from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 
 IntArray = npt.NDArray[np.int64]
-Measure = Callable[[npt.ArrayLike, npt.ArrayLike], float]  # of scores and of who is the same author
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
@@ -43,12 +41,12 @@ class DeviceNgrams:
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
         known = [table.of_type(token_type) for token_type in corpus.types]
-        sizes = [len(each.characters) for each in known]
-        grams = [np.zeros(0, np.int64), *(each.characters for each in known)]
+        sizes = [len(grams_of.characters) for grams_of in known]
+        grams = [np.zeros(0, np.int64), *(grams_of.characters for grams_of in known)]
         self._ends = self._send(np.cumsum([0, *sizes]))  # (types + 1,)
         self._grams = self._send(np.concatenate(grams))
-        self._token = self._send(np.array([each.token for each in known]))
-        symbols = [[each.masked for each in known], [each.shaped for each in known]]
+        self._token = self._send(np.array([grams_of.token for grams_of in known]))
+        symbols = [[grams_of.masked for grams_of in known], [grams_of.shaped for grams_of in known]]
         self._bigrams = [
             (self._send(np.array(of_types)), symbols_used, self._send(columns), first)
             for of_types, (symbols_used, columns, first) in zip(
@@ -84,7 +82,7 @@ class DeviceNgrams:
         return table
 
     def whole(self, documents: IntArray, longest: int) -> Tensor:
-        """(documents, columns): of documents from their beginning, up to a number of tokens."""
+        """(documents, columns): how often each n-gram occurs in the first `longest` tokens."""
         lengths = np.minimum(self.lengths[documents], longest)
         return self.count(documents, np.zeros_like(documents), lengths)
 
@@ -93,23 +91,15 @@ class DeviceNgrams:
 
 
 def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:
-    """(documents, columns): sublinear, weighted, each channel of the same length, one in all."""
+    """(documents, columns): counts, sublinear and weighted; all channels are of one length."""
     values = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0) * weights
     parts = [functional.normalize(values[:, channel], dim=1) for channel in channels]
     joined: Tensor = torch.cat(parts, dim=1) / len(parts) ** 0.5
     return joined
 
 
-@dataclass(frozen=True)
-class DevNgrams:
-    """Dev pairs on the device: documents 2i and 2i + 1 are a pair."""
-
-    data: DeviceNgrams
-    same_author: npt.NDArray[np.bool_]
-
-
 class NgramTrainer:
-    """Learns the weights, then the projection."""
+    """Learns the weights of an n-gram encoder, then its projection."""
 
     def __init__(
         self,
@@ -118,22 +108,21 @@ class NgramTrainer:
         table: NgramTable,
         options: NgramTrainingOptions,
         device: torch.device,
-        auc: Measure,
         on_step: Callable[[str, int, float], None] = lambda stage, step, loss: None,
-        on_look: Callable[[str, int, dict[str, float]], None] = lambda stage, step, aucs: None,
+        on_dev: Callable[[str, int, dict[str, float]], None] = lambda stage, step, aucs: None,
     ) -> None:
-        self.options, self.device, self._auc = options, device, auc
+        self.options, self.device = options, device
         self.channels = table.channels
         self.data = DeviceNgrams(corpus, table, device)
-        self.dev = {
-            name: DevNgrams(DeviceNgrams(pairs, table, device), pairs.same_author)
+        self.dev = {  # documents 2i and 2i + 1 are a pair
+            name: (DeviceNgrams(pairs, table, device), pairs.same_author)
             for name, pairs in dev.items()
             if pairs.same_author is not None
         }
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
-        self._on_step, self._on_look = on_step, on_look
+        self._on_step, self._on_dev = on_step, on_dev
 
     def learn_weights(self) -> Tensor:
         """(columns,): how much each n-gram counts.
@@ -163,7 +152,7 @@ class NgramTrainer:
         return weights().detach()
 
     def learn_projection(self, weights: Tensor, size: int) -> Tensor:
-        """(columns, lev_size): to few dimensions."""
+        """(columns, lev_size): the projection of weighted n-grams to few dimensions."""
         torch.manual_seed(self.options.seed)  # the same after a stop before this stage
         projection = torch.nn.Parameter(self._start_projection(weights, size))
         dropout = self.options.dropout
@@ -192,18 +181,26 @@ class NgramTrainer:
         """
         options = self.options
         optimiser = torch.optim.Adam(
-            [{"params": [each], "start": rates[name]} for name, each in parameters.items()]
+            [
+                {"params": [parameter], "start": rates[name]}
+                for name, parameter in parameters.items()
+            ]
         )
-        scales = [each for name, each in parameters.items() if name.endswith("scale")]
+        scales = [parameter for name, parameter in parameters.items() if name.endswith("scale")]
         batches = self._batches(stage)
-        best, best_auc = {name: each.detach().clone() for name, each in parameters.items()}, -1.0
+        best, best_auc = (
+            {name: parameter.detach().clone() for name, parameter in parameters.items()},
+            -1.0,
+        )
         for step in range(steps + 1):
             if self.dev and (step % options.dev_every == 0 or step == steps):
                 aucs = self._aucs(weights(), levs)
-                self._on_look(stage, step, aucs)
+                self._on_dev(stage, step, aucs)
                 mean = float(np.mean(list(aucs.values())))
                 if mean > best_auc:
-                    best = {name: each.detach().clone() for name, each in parameters.items()}
+                    best = {
+                        name: parameter.detach().clone() for name, parameter in parameters.items()
+                    }
                     best_auc = mean
             if step == steps:
                 break
@@ -237,11 +234,13 @@ class NgramTrainer:
         options, labels, lengths = self.options, self._labels, self.data.lengths
         rng = np.random.default_rng([options.seed, len(stage)])
         authors = _authors_of_several_works(labels.author, self._work, labels.corpus)
-        share = np.array([len(each) for each in authors]) ** 0.5
+        share = np.array([len(corpus_authors) for corpus_authors in authors]) ** 0.5
         while True:
-            some = authors[rng.choice(len(authors), p=share / share.sum())]
-            chosen = rng.choice(len(some), min(options.batch_authors, len(some)), replace=False)
-            pairs = np.array([_two_works(some[at], self._work, rng) for at in chosen])
+            of_corpus = authors[rng.choice(len(authors), p=share / share.sum())]
+            chosen = rng.choice(
+                len(of_corpus), min(options.batch_authors, len(of_corpus)), replace=False
+            )
+            pairs = np.array([_two_works(of_corpus[at], self._work, rng) for at in chosen])
             documents = pairs.T.ravel()
             longest = np.minimum(lengths[documents], options.longest)
             shortest = np.minimum(longest, options.shortest)
@@ -294,11 +293,12 @@ class NgramTrainer:
         return vectors[:, :size].contiguous()
 
     def samples(self, most: int) -> list[IntArray]:
-        """Some documents of each corpus: or the largest would decide."""
+        """Up to `most` documents of each corpus, drawn at random, so that no large one decides."""
         rng = np.random.default_rng(self.options.seed)
         corpora = self._labels.corpus
         return [
-            rng.permutation(np.flatnonzero(corpora == each))[:most] for each in np.unique(corpora)
+            rng.permutation(np.flatnonzero(corpora == corpus))[:most]
+            for corpus in np.unique(corpora)
         ]
 
     @torch.no_grad()
@@ -309,27 +309,27 @@ class NgramTrainer:
 
     def _counted(self, data: DeviceNgrams, documents: IntArray) -> Iterator[Tensor]:
         for at in range(0, len(documents), _DOCUMENTS_AT_ONCE):
-            some = documents[at : at + _DOCUMENTS_AT_ONCE]
-            yield data.whole(some, self.options.longest)
+            batch = documents[at : at + _DOCUMENTS_AT_ONCE]
+            yield data.whole(batch, self.options.longest)
 
     @torch.no_grad()
     def _aucs(
         self, weights: Tensor, levs: Callable[[Tensor, bool], list[Tensor]]
     ) -> dict[str, float]:
-        """Of the cosine on each dev set, moved to the set's mean."""
-        found = {}
-        for name, pairs in self.dev.items():
-            everything = np.arange(len(pairs.data.lengths))
+        """The AUC of the cosine on each dev set, whose LEVs are moved to their mean."""
+        aucs = {}
+        for name, (data, same_author) in self.dev.items():
+            everything = np.arange(len(data.lengths))
             encoded = torch.cat(
                 [
                     levs(weigh(counts, weights, self.channels), False)[0]
-                    for counts in self._counted(pairs.data, everything)
+                    for counts in self._counted(data, everything)
                 ]
             )
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
-            found[name] = self._auc(cosine.cpu().numpy(), pairs.same_author)
-        return found
+            aucs[name] = auc(cosine.cpu().numpy(), same_author)
+        return aucs
 
     def _scale(self) -> torch.nn.Parameter:
         return torch.nn.Parameter(torch.tensor(np.log(_STARTING_SCALE), device=self.device).float())
@@ -339,17 +339,17 @@ def _authors_of_several_works(
     author: npt.NDArray[np.int32], work: IntArray, corpus: npt.NDArray[np.int32]
 ) -> list[list[IntArray]]:
     """For each corpus the documents of each author that has two works or more there."""
-    found = []
-    for each in sorted(set(corpus.tolist())):
-        documents = np.flatnonzero(corpus == each)
+    corpora = []
+    for number in sorted(set(corpus.tolist())):
+        documents = np.flatnonzero(corpus == number)
         documents = documents[np.argsort(author[documents], kind="stable")]
         ends = np.flatnonzero(np.diff(author[documents])) + 1
-        some = [part for part in np.split(documents, ends) if len(set(work[part].tolist())) > 1]
-        if len(some) > 1:
-            found.append(some)
-    if not found:
+        authors = [part for part in np.split(documents, ends) if len(set(work[part].tolist())) > 1]
+        if len(authors) > 1:
+            corpora.append(authors)
+    if not corpora:
         raise OptionError("no corpus has two authors with two works each; expected some")
-    return found
+    return corpora
 
 
 def _two_works(documents: IntArray, work: IntArray, rng: np.random.Generator) -> tuple[int, int]:

@@ -32,11 +32,12 @@ from adhominem.models.writing import (
 )
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.vocabulary import UNKNOWN, Vocabulary
-from adhominem.text.windows import spread_windows
+from adhominem.text.vocabulary import UNKNOWN, Vocabulary, spread_windows
 from adhominem.text.writing import write_folder
 from adhominem.training import distributed
 from adhominem.training.checkpoint import (
+    Event,
+    Journal,
     Progress,
     Weights,
     check_fingerprint,
@@ -45,14 +46,10 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.data import DeviceCorpus
-from adhominem.training.dev import DevSet, encode_documents
-from adhominem.training.fit_styles import style_documents
-from adhominem.training.journal import Event, Journal
-from adhominem.training.network_loop import Trainer, diverged
-from adhominem.training.siamese import SiameseModel
-
-_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
+from adhominem.training.fit_styles import fit_typicality, reference_documents, style_documents
+from adhominem.training.network_data import DeviceCorpus, DevSet, diverged, encode_documents
+from adhominem.training.network_loop import Trainer
+from adhominem.training.network_model import SiameseModel
 
 # What may be changed when a run is resumed; all else would make it another run.
 _FREE_SETTINGS = {
@@ -68,7 +65,7 @@ _FREE_SETTINGS = {
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be trained, on what, and where the work lies meanwhile."""
+    """A training run: its data, its settings, and the folder that its checkpoints lie in."""
 
     corpus: PackedCorpus
     dev: Mapping[str, PackedCorpus]
@@ -79,7 +76,7 @@ class Task:
     on_event: Callable[[Event], None]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Tells this run from runs of another thing."""
+        """Hashes of settings and data, by which this run is told from others."""
         settings = self.config.to_json()
         for name in _FREE_SETTINGS:
             del settings["training"][name]
@@ -188,7 +185,7 @@ class _Run:
         self._report(event)
 
     def _epoch_event(self, rate: float) -> Event:
-        """What the epoch came to; its weights are kept if they are the best so far."""
+        """The losses and dev scores of an epoch; its weights are kept if none were better."""
         progress = self.progress
         scores = {name: summarise(pairs.score(self.model)) for name, pairs in self.dev.items()}
         scores = distributed.from_first(scores)
@@ -213,7 +210,7 @@ class _Run:
         }
 
     def _entropies(self) -> tuple[float, float]:
-        """Of the two Gaussians, in nats."""
+        """The entropies of the between- and the within-author Gaussian, in nats."""
         layer = self.model.two_covariance
         constant = 0.5 * layer.author_mean.numel() * math.log(2 * math.pi * math.e)
         with torch.no_grad():
@@ -288,13 +285,11 @@ class _Run:
 
     def _typicality(self) -> Typicality:
         """What the training texts are like, by some of them."""
-        corpus = self.task.corpus
-        some = np.random.default_rng(0).permutation(len(corpus))[:_REFERENCE_DOCUMENTS]
+        corpus, documents = self.task.corpus, reference_documents(len(self.task.corpus))
         knows_topics = self.task.config.data.knows_topics
-        levs = encode_documents(self.model, self._data(), some, with_topics=knows_topics)
+        levs = encode_documents(self.model, self._data(), documents, with_topics=knows_topics)
         unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
-        shares = [float(unknown[corpus.document(int(at))].mean()) for at in some]
-        return Typicality.of(levs.double().cpu().numpy(), np.array(shares), corpus.lengths[some])
+        return fit_typicality(corpus, documents, levs.cpu().numpy(), unknown)
 
     def _example(self) -> Batch:
         """A batch of a few documents, to show the exporter what flows through the network."""
@@ -306,7 +301,7 @@ class _Run:
 
 
 def digest_of(corpus: PackedCorpus) -> str:
-    """Of the tokens and all labels that training uses."""
+    """The SHA-256 of a corpus: its tokens and all labels that training uses."""
     labels = corpus.labels
     digest = sha256(str(corpus.description.get("tokens_sha256", len(corpus.tokens))).encode())
     for array in (corpus.offsets, labels.author, labels.topic, labels.work, labels.corpus):

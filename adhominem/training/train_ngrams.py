@@ -16,7 +16,6 @@ from adhominem.config import NgramConfig
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
 from adhominem.errors import CheckpointError
-from adhominem.evaluation.ranking import auc
 from adhominem.models.card import ngram_card
 from adhominem.models.files import Arrays
 from adhominem.models.member import NgramModel
@@ -26,15 +25,13 @@ from adhominem.models.writing import (
     write_training_authors,
     write_typicality,
 )
-from adhominem.scoring.styles import Styles, Typicality
+from adhominem.scoring.styles import Styles
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import replaced_file, write_folder, write_whole
-from adhominem.training.fit_styles import training_levs
-from adhominem.training.journal import Event
+from adhominem.training.checkpoint import Event
+from adhominem.training.fit_styles import fit_typicality, reference_documents, training_levs
 from adhominem.training.ngram_loop import NgramTrainer
 from adhominem.training.train_network import digest_of
-
-_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
 
 Array = npt.NDArray[np.float32]
 FloatArray = npt.NDArray[np.float64]
@@ -83,11 +80,11 @@ class _Run:
         self._log.touch()  # without dev there are no evaluations
         self._on_event = on_event
         self.trainer = NgramTrainer(
-            corpus, dev, self.table, config.training, device, auc, self._step, self._look
+            corpus, dev, self.table, config.training, device, self._step, self._dev
         )
 
-    def _forget_looks(self, stage: str) -> None:
-        """Of a stage that was stopped and begins again; a crash may have left half a line."""
+    def _forget_evaluations(self, stage: str) -> None:
+        """Take a stage that begins again out of the log; a crash may have left half a line."""
         lines = self._log.read_text("utf-8").splitlines(keepends=True)
         kept = [
             line for line in lines if line.endswith("\n") and json.loads(line)["stage"] != stage
@@ -102,7 +99,7 @@ class _Run:
             {"event": "step", "stage": stage, "step": step, "steps": steps, "loss": loss}
         )
 
-    def _look(self, stage: str, step: int, aucs: dict[str, float]) -> None:
+    def _dev(self, stage: str, step: int, aucs: dict[str, float]) -> None:
         event = {
             "event": "dev",
             "stage": stage,
@@ -115,7 +112,7 @@ class _Run:
         self._on_event(event)
 
     def learn(self) -> Arrays:
-        """The arrays of the model."""
+        """Learn the arrays of the model, stage by stage."""
         weights = self._stage("weights", self.trainer.learn_weights)
         if self.config.form == "profile":
             importance = self._importance(torch.from_numpy(weights).to(self.device))
@@ -132,13 +129,13 @@ class _Run:
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
     def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array:
-        """What a stage gives, kept on disk: after a stop it need not be done again."""
+        """The result of a stage, kept on disk: after a stop it need not be done again."""
         path = self.folder / f"{name}.npy"
         if not path.exists():
-            self._forget_looks(name)
-            found = learn().float().cpu().numpy()
+            self._forget_evaluations(name)
+            learnt = learn().float().cpu().numpy()
             with replaced_file(path) as partial, open(partial, "wb") as file:
-                np.save(file, found)
+                np.save(file, learnt)
         return np.asarray(np.load(path))
 
     def _importance(self, weights: torch.Tensor) -> FloatArray:
@@ -150,7 +147,7 @@ class _Run:
         return total.double().cpu().numpy()
 
     def write(self, folder: Path, weights: Arrays) -> None:
-        """The model's folder."""
+        """Write the model into an existing folder."""
         labels, corpus = self.corpus.labels, self.corpus
         evaluations = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
         last = (
@@ -175,23 +172,16 @@ class _Run:
         write_styles(folder, Styles.fit(levs, authors, genres, labels.corpus_names))
         write_training_authors(folder, labels.author_names)
         if self.config.form == "projection":
-            write_typicality(folder, self._typicality(levs, documents))
+            known = set(self.table.tokens)
+            unknown = np.array([token_type not in known for token_type in corpus.types])
+            chosen = reference_documents(len(levs))
+            typicality = fit_typicality(corpus, documents[chosen], levs[chosen], unknown)
+            write_typicality(folder, typicality)
         shutil.copy(self._log, folder / "training.jsonl")
-
-    def _typicality(self, levs: Array, documents: IntArray) -> Typicality:
-        some = np.random.default_rng(0).permutation(len(levs))[:_REFERENCE_DOCUMENTS]
-        known = set(self.table.tokens)
-        unknown = np.array([token_type not in known for token_type in self.corpus.types])
-        shares = [float(unknown[self.corpus.document(int(at))].mean()) for at in documents[some]]
-        return Typicality.of(
-            levs[some].astype(np.float64),
-            np.array(shares),
-            self.corpus.lengths[documents[some]],
-        )
 
 
 def _check_settings(path: Path, settings: str) -> None:
-    """Whether what lies there is of this very run."""
+    """Raise CheckpointError if a run with other data or settings lies there; note these."""
     if path.exists() and path.read_text("utf-8") != settings:
         raise CheckpointError(
             f"{path.parent} holds an unfinished run with other data or settings; go on with the "

@@ -18,10 +18,10 @@ from adhominem.models.member import Member
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors, Scorer
 from adhominem.scoring.styles import Centre
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer, Tokens
-from adhominem.text.windows import WindowOptions, spread_starts
+from adhominem.text.vocabulary import WindowOptions, spread_starts
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -21,8 +21,8 @@ from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer, check_numbers
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.verify.cautions import cautions_of

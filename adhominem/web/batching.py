@@ -23,7 +23,7 @@ import numpy as np
 
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, Lev, encoder
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.verify.verifier import Levs, TokensBy, Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
 from adhominem.web.limits import Limits, client_asking

@@ -18,8 +18,8 @@ from adhominem.errors import AdHominemError
 from adhominem.explain.explanation import Explanation
 from adhominem.report.html import report_page
 from adhominem.report.report import Report
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web.access import LINES, Access
 from adhominem.web.batching import Progress

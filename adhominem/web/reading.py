@@ -19,9 +19,8 @@ from typing import Any, BinaryIO
 
 from adhominem.errors import InputError, MissingExtraError, TooLargeError
 from adhominem.text.bounded import bound
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit, exhibit_of
-from adhominem.text.files import FILLS_MEMORY
+from adhominem.text.files import FILLS_MEMORY, Document
 from adhominem.text.readers import documents_in
 
 TABLE_SUFFIX = ".jsonl"

@@ -15,8 +15,8 @@ from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.report.report import Report, make_report
 from adhominem.scoring.population import Population
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Levs, Verifier, load
 from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost, no_progress

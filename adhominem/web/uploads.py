@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from adhominem.text.document import Document
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.text.readers import READABLE_SUFFIXES
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import FairQueue, Limits, client_asking

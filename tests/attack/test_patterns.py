@@ -20,7 +20,7 @@ import pytest
 import adhominem
 from adhominem import Verifier
 from adhominem.errors import TokenizerError
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 
 COMMON = ["the", "a", "of", "and", "to", "in", "is", "it", "that", "was", "he", "for", "on", "as"]

@@ -20,7 +20,7 @@ from adhominem.explain.texts import explain_texts
 from adhominem.models.folder import read_models
 from adhominem.models.member import Model
 from adhominem.scoring.scale import Scale, Scales
-from adhominem.text.windows import spread_starts
+from adhominem.text.vocabulary import spread_starts
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]
 ODD = (

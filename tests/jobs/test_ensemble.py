@@ -20,8 +20,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.models import folder as shipped
 from adhominem.models.folder import member_folders
 from adhominem.models.member import read_styles
-from adhominem.text.corpus import PackedCorpus
-from adhominem.text.labels import Labels
+from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.fit_styles import whole_authors
 from adhominem.verify.verifier import Verifier
 

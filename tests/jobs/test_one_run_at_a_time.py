@@ -18,7 +18,7 @@ from adhominem.cli import main
 
 HOLD = """
 import sys
-from adhominem.text.locks import locked
+from adhominem.text.writing import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     input()

@@ -21,7 +21,7 @@ from adhominem.errors import ModelError
 from adhominem.models.card import ensemble_card
 from adhominem.models.folder import read_models, read_scores
 from adhominem.models.writing import write_ensemble
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_model import SiameseModel
 
 
 @pytest.fixture

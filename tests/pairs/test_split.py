@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.split import NO_PART, PARTS, SplitOptions, assign_parts, split
-from adhominem.text.document import Document
-from adhominem.text.labels import LabelCollector, Labels
+from adhominem.text.corpus import LabelCollector, Labels
+from adhominem.text.files import Document
 from adhominem.text.readers import Source, find_sources
 
 Row = dict[str, str]

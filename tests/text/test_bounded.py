@@ -16,7 +16,7 @@ from test_office import pdf, protected_pdf
 from adhominem.errors import DamagedFileError, EmptyTextError, InputError, TooLargeError
 from adhominem.text import bounded
 from adhominem.text.bounded import pdf_text
-from adhominem.text.limits import reading_at_most
+from adhominem.text.files import reading_at_most
 
 PATH = Path("a.pdf")
 

@@ -23,7 +23,7 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.limits import reading_at_most
+from adhominem.text.files import reading_at_most
 from adhominem.text.readers import read_any_text
 
 WORDS = "My dear Sir, I have the honour to enclose the papers."

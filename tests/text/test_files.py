@@ -12,23 +12,47 @@ import struct
 import tracemalloc
 import warnings
 import zlib
+from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 
 import pytest
 import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from rich_texts import rich_texts
 
 from adhominem.errors import (
+    AdHominemError,
     BinaryFileError,
     DamagedFileError,
+    EmptyTextError,
     GuessedEncodingWarning,
     InputError,
+    MissingFieldError,
     NotFoundError,
+    OptionError,
     TextEncodingError,
+    TooLargeError,
 )
 from adhominem.text import unpacking
-from adhominem.text.files import bare_stem, bare_suffix, decode, open_bytes, read_lines, read_text
+from adhominem.text.files import (
+    DEFAULT_MOST_BYTES,
+    Document,
+    bare_stem,
+    bare_suffix,
+    check_none_read_in,
+    check_not_read,
+    decode,
+    most_bytes,
+    note_input,
+    noting_inputs,
+    open_regular,
+    read_bytes,
+    read_text,
+    reading_at_most,
+)
+from adhominem.text.streams import open_bytes, read_lines
+from adhominem.text.writing import replaced_file, write_whole
 
 PACKED = (".gz", ".xz", ".zst")
 SUFFIXES = ("", *PACKED)
@@ -75,9 +99,7 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    new_frame = unpacking._new_frame(suffix, len(data))
-    assert new_frame is not None
-    file = unpacking._Frames(Drip(data, most_in), new_frame)
+    file = unpacking._Blocks(unpacking._unpack(Drip(data, most_in), suffix, 1 << 27))
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):
@@ -468,3 +490,320 @@ def test_an_empty_file_has_no_text_and_no_lines(tmp_path: Path, suffix: str) -> 
         path.write_bytes(data)
         assert read_text(path) == ""
         assert list(read_lines(path)) == []
+
+
+# A document checks itself when it is made.
+
+
+FIELDS = [field.name for field in fields(Document)]
+
+
+def test_all_but_the_text_is_empty_where_unknown() -> None:
+    document = Document(text="Hello.")
+    assert [getattr(document, name) for name in FIELDS] == ["Hello.", "", "", "", ""]
+
+
+def test_a_document_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Document(text="Hello.").author = "Ann"  # type: ignore[misc]
+
+
+@given(rich_texts.filter(lambda text: text.strip() and "\0" not in text))
+def test_a_text_is_kept_as_it_was_given(text: str) -> None:
+    assert Document(text=text).text == text
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t\r\n", "\u00a0\u2003\u3000", "\x1c\x85"])
+def test_a_text_without_a_visible_character_is_refused(text: str) -> None:
+    with pytest.raises(EmptyTextError, match="expected at least one visible character"):
+        Document(text=text)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("value", [None, 7, b"bytes", ["text"]])
+def test_a_field_that_is_no_string_is_named(name: str, value: object) -> None:
+    with pytest.raises(MissingFieldError, match=f"'{name}' is {type(value).__name__}"):
+        Document(**{"text": "Hello.", name: value})
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_half_a_character_is_refused_with_its_place(name: str) -> None:
+    with pytest.raises(TextEncodingError, match=rf"'{name}'.*U\+D83D.*position 3"):
+        Document(**{"text": "Hello.", name: "abc\ud83d"})
+
+
+def test_a_whole_pair_of_escapes_is_one_character() -> None:
+    assert Document(text="\U0001f600", author="Zoë").author == "Zoë"
+
+
+def test_a_copy_with_another_field_is_checked_too() -> None:
+    with pytest.raises(EmptyTextError):
+        replace(Document(text="Hello."), text=" ")
+
+
+def test_every_refusal_can_be_caught_as_one_and_told_its_place() -> None:
+    with pytest.raises(AdHominemError) as caught:
+        Document(text="")
+    error = caught.value
+    assert isinstance(error, InputError)
+    placed = error.at("novels.jsonl", 12)
+    assert type(placed) is EmptyTextError
+    assert (placed.path, placed.line) == ("novels.jsonl", 12)
+    assert str(placed) == f"novels.jsonl:12: {error}"
+
+
+# What was read is known by whatever name, as long as a job runs.
+
+
+def test_what_is_opened_is_noted_and_forgotten_when_the_job_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("evidence", "utf-8")
+    with noting_inputs():
+        check_not_read(path)
+        with noting_inputs():
+            read_text(path)
+        with pytest.raises(OptionError, match="would be overwritten, but it was read as input"):
+            check_not_read(path)
+    read_text(path)
+    check_not_read(path)
+    with noting_inputs():
+        check_not_read(path)
+
+
+def test_a_file_that_was_saved_anew_since_it_was_read_is_the_same(tmp_path: Path) -> None:
+    path, new = tmp_path / "a.txt", tmp_path / "new"
+    path.write_text("evidence", "utf-8")
+    new.write_text("a better version", "utf-8")
+    with noting_inputs():
+        read_text(path)
+        os.replace(new, path)
+        with pytest.raises(OptionError, match="would be overwritten"):
+            check_not_read(path)
+        path.unlink()
+        with pytest.raises(OptionError, match="would be overwritten"):
+            check_not_read(path)
+
+
+@pytest.mark.parametrize("writer", [write_whole, replaced_file])
+def test_the_writers_ask_before_they_begin_and_when_they_are_done(
+    writer: type, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("evidence", "utf-8")
+    for read_before in (True, False):
+        with noting_inputs():
+            if read_before:
+                read_text(path)
+            with (  # noqa: PT012
+                pytest.raises(OptionError, match="would be overwritten"),
+                writer(path),
+            ):
+                assert not read_before
+                read_text(path)
+        assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+        assert path.read_text("utf-8") == "evidence"
+
+
+def test_a_folder_in_which_something_was_read_is_told_from_its_neighbours(tmp_path: Path) -> None:
+    inside = tmp_path / "work" / "deep" / "a.txt"
+    inside.parent.mkdir(parents=True)
+    inside.write_text("evidence", "utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "work")
+    with noting_inputs():
+        note_input(tmp_path / "link" / "deep" / "a.txt")
+        for folder in (tmp_path / "work", tmp_path / "link", tmp_path):
+            with pytest.raises(OptionError, match="would be replaced, but it holds"):
+                check_none_read_in(folder)
+        check_none_read_in(tmp_path / "wor")
+        check_none_read_in(tmp_path / "work" / "other")
+
+
+# Only files are read, and only as much as was said.
+
+
+def read_regular(path: Path, largest: int) -> bytes:
+    file, size = open_regular(path, largest)
+    with file:
+        return file.read(size)
+
+
+def test_a_file_is_read_as_it_is_through_a_link_too(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    (tmp_path / "link").symlink_to(path)
+    assert read_regular(path, 3) == read_regular(tmp_path / "link", 100) == b"abc"
+    file, size = open_regular(path, 3)
+    with file:
+        assert (file.read(), size) == (b"abc", 3)
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(2**40)  # takes no room on the disk
+    with pytest.raises(OSError, match=r"large has 1,099,511,627,776 bytes; expected 10 at most"):
+        read_regular(tmp_path / "large", 10)
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # nobody will ever write to it
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("pipe", "folder", "device"):
+        with pytest.raises(OSError, match=f"{name} is no file"):
+            read_regular(tmp_path / name, 100)
+    with pytest.raises(FileNotFoundError):
+        read_regular(tmp_path / "nothing", 100)
+
+
+def test_no_file_stays_open(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        with pytest.raises(OSError, match="is no file"):
+            read_regular(tmp_path / "folder", 1)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_files_are_read_in_one_go_and_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "member").mkdir()
+    (tmp_path / "a.json").write_bytes(b"whole")
+    (tmp_path / "member" / "a.json").write_bytes(b"member")
+    (tmp_path / "large.json").write_bytes(b"12345678910")
+    os.mkfifo(tmp_path / "pipe.json")  # nobody will ever write to it
+    (tmp_path / "link.json").symlink_to(tmp_path / "a.json")
+    names = ("a.json", "member/a.json", "large.json", "pipe.json", "link.json", "none", "a.json/b")
+
+    contents = read_files(tmp_path, dict.fromkeys(names, 10))
+
+    problems = {name: str(error) for name, error in contents.items() if isinstance(error, OSError)}
+    assert {name: data for name, data in contents.items() if name not in problems} == {
+        "a.json": b"whole",
+        "member/a.json": b"member",
+        "link.json": b"whole",
+    }
+    assert list(problems) == ["large.json", "pipe.json"]
+    assert "has 11 bytes; expected 10 at most" in problems["large.json"]
+    assert "is no file" in problems["pipe.json"]
+
+
+def test_the_limit_holds_inside_and_is_what_it_was_outside() -> None:
+    assert most_bytes() == DEFAULT_MOST_BYTES > 10 * 4_500_000  # ten Bibles
+    with reading_at_most(10):
+        with reading_at_most(20):
+            assert most_bytes() == 20
+        assert most_bytes() == 10
+    assert most_bytes() == DEFAULT_MOST_BYTES
+    with pytest.raises(OptionError, match="expected 1 or more"), reading_at_most(0):
+        pass
+
+
+@pytest.mark.parametrize("suffix", ["", *PACKED])
+def test_a_text_of_the_limit_is_read_and_one_letter_more_is_not(
+    tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    with reading_at_most(1000):
+        path.write_bytes(pack(b"a" * 1000, suffix))
+        assert read_text(path) == "a" * 1000
+        path.write_bytes(pack(b"a" * 1001, suffix))
+        with pytest.raises(TooLargeError) as caught:
+            read_text(path)
+    assert str(caught.value) == (
+        f"{path}: it has more than 1,000 bytes; if it really is one text, raise the limit with "
+        "--max-bytes"
+    )
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_bomb_is_given_up_before_it_goes_off(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(pack(bytes(300 * MEGABYTE), suffix))
+    tracemalloc.start()
+    with reading_at_most(MEGABYTE), pytest.raises(TooLargeError):
+        read_text(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30 * MEGABYTE
+
+
+@pytest.mark.parametrize("suffix", ["", *PACKED])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_a_line_without_an_end_is_an_error_and_the_next_is_read(
+    tmp_path: Path, suffix: str, encoding: str
+) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    lengths = ("x" * 5_000_000, "three", "y" * 1001, "z" * 1000, "w" * 9999)
+    text = "\n".join(("one", *lengths))
+    path.write_bytes(pack(text.encode(encoding), suffix))
+    with reading_at_most(1000), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lines = list(read_lines(path))
+    good = [(number, line.strip("\ufeff")) for number, line in lines if isinstance(line, str)]
+    assert good == [(1, "one\n"), (3, "three\n"), (5, "z" * 1000 + "\n")]
+    bad = [(number, str(line)) for number, line in lines if isinstance(line, InputError)]
+    told = (
+        "the line has more than 1,000 bytes; if it really is one text, raise the limit with "
+        "--max-bytes"
+    )
+    assert bad == [(number, f"{path}:{number}: {told}") for number in (2, 4, 6)]
+
+
+def zstd_with_window(log: int, data: bytes) -> bytes:
+    """A frame that asks for a window of 2 ** log bytes, with the data in it as they are."""
+    header = struct.pack("<IBB", 0xFD2FB528, 0, (log - 10) << 3)
+    return header + struct.pack("<I", len(data) << 3 | 1)[:3] + data
+
+
+def test_a_zst_that_asks_for_much_memory_is_refused_unless_it_is_large_itself(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt.zst"
+    path.write_bytes(zstd_with_window(27, b"Some words."))
+    assert read_text(path) == "Some words."
+    path.write_bytes(zstd_with_window(31, b"Some words."))
+    with pytest.raises(TooLargeError, match=r"more than 128 MiB of memory; unpack it with `zstd"):
+        read_text(path)
+    # As `zstd --long=31` packs a dump of many gigabytes: here the size is of frames to skip.
+    skipped = struct.pack("<II", 0x184D2A50, 40 * MEGABYTE) + bytes(40 * MEGABYTE)
+    path.write_bytes(zstd_with_window(31, b"Some words.\n") + skipped)
+    assert [line for _, line in read_lines(path)] == ["Some words.\n"]
+
+
+def test_an_xz_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.xz"
+    path.write_bytes(lzma.compress(b"Some words.", preset=9 | lzma.PRESET_EXTREME))
+    assert read_text(path) == "Some words."
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 24}]
+    data = bytearray(lzma.compress(b"Some words.", filters=filters))
+    at = data.index(b"\x21\x01\x18", 12)  # LZMA2, and its dictionary as a byte: 16 MiB
+    data[at + 2] = 37  # 1.5 GiB
+    end = 12 + (data[12] + 1) * 4 - 4
+    data[end : end + 4] = struct.pack("<I", zlib.crc32(data[12:end]))
+    path.write_bytes(data)
+    with pytest.raises(TooLargeError, match=r"more than 256 MiB of memory; unpack it with `xz -d`"):
+        read_text(path)
+
+
+def test_many_members_are_unpacked_one_after_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"a", mtime=0) * 2000)
+    assert read_text(path) == "a" * 2000
+    with reading_at_most(1999), pytest.raises(TooLargeError):
+        read_bytes(path)
+
+
+def test_memory_that_runs_out_is_an_error_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*details: object) -> str:
+        raise MemoryError
+
+    path = tmp_path / "a.txt"
+    path.write_text("Some words.\n")
+    monkeypatch.setattr("adhominem.text.files.decode", fail)
+    monkeypatch.setattr("adhominem.text.streams.decode", fail)
+    with pytest.raises(TooLargeError, match=r"a\.txt: it fills the memory"):
+        read_text(path)
+    ((number, error),) = read_lines(path)
+    assert isinstance(error, TooLargeError)
+    assert (number, error.path, error.line) == (1, str(path), 1)

@@ -30,9 +30,10 @@ from adhominem.errors import (
     NotFoundError,
     TooLargeError,
 )
-from adhominem.text import office_xml
-from adhominem.text.limits import reading_at_most
-from adhominem.text.office import OFFICE_SUFFIXES, read_office
+from adhominem.text import office as office_module
+from adhominem.text.files import read_bytes, reading_at_most
+from adhominem.text.office import most_office_bytes, office_text
+from adhominem.text.readers import OFFICE_SUFFIXES
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT_WORD = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -44,6 +45,11 @@ NAMESPACES = (
     'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 )
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def read_office(path: Path) -> str:
+    """The text of an office file, read in this process."""
+    return office_text(read_bytes(path, most=most_office_bytes()), path)
 
 
 def repack(path: Path, changes: dict[str, bytes | None]) -> Path:
@@ -545,8 +551,8 @@ def test_what_pypdf_mends_is_not_printed_where_there_is_no_log(tmp_path: Path) -
     path = tmp_path / "a.pdf"
     path.write_bytes(pdf(b"Some words.")[:-2])
     program = (
-        "import pathlib, sys; from adhominem.text.office import read_office; "
-        "print(read_office(pathlib.Path(sys.argv[1])))"
+        "import pathlib, sys; from adhominem.text.office import office_text; "
+        "path = pathlib.Path(sys.argv[1]); print(office_text(path.read_bytes(), path))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
@@ -752,10 +758,10 @@ def test_xml_that_unpacks_to_more_than_the_limit_is_refused_and_pictures_do_not_
     odd = {"picture.png": bytes(1_000_000), "META-INF/manifest.xml": None}
     path = repack(write_any(tmp_path / f"a{suffix}"), odd)
     size = len(member(path, part))
-    monkeypatch.setattr(office_xml, "_XML_PER_TEXT", 0)
-    monkeypatch.setattr(office_xml, "_MOST_XML", size)
+    monkeypatch.setattr(office_module, "_XML_PER_TEXT", 0)
+    monkeypatch.setattr(office_module, "_MOST_XML", size)
     assert read_office(path) == "Some words."
-    monkeypatch.setattr(office_xml, "_MOST_XML", size - 1)
+    monkeypatch.setattr(office_module, "_MOST_XML", size - 1)
     with pytest.raises(TooLargeError, match=f"unpacked, its {part} has more than") as caught:
         read_office(path)
     assert caught.value.path == str(path)
@@ -793,7 +799,7 @@ def test_xml_that_no_office_program_writes_is_refused(
     xml: str,
 ) -> None:
     path = repack(write_any(tmp_path / f"a{suffix}"), {part: f"<x>{xml}</x>".encode()})
-    monkeypatch.setattr(office_xml, name, value)
+    monkeypatch.setattr(office_module, name, value)
     with pytest.raises(DamagedFileError, match="its XML has more than") as caught:
         read_office(path)
     assert caught.value.path == str(path)
@@ -818,7 +824,7 @@ def test_a_zip_of_more_parts_than_any_office_file_has_is_refused_before_they_are
 ) -> None:
     path = write_any(tmp_path / "a.docx")
     path.write_bytes(path.read_bytes() + 100_001 * b"PK\1\2")
-    monkeypatch.setattr(office_xml, "ZipFile", lambda *details: pytest.fail("listed"))
+    monkeypatch.setattr(office_module, "ZipFile", lambda *details: pytest.fail("listed"))
     with pytest.raises(DamagedFileError, match="more than 100,000 parts"):
         read_office(path)
 

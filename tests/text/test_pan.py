@@ -33,8 +33,8 @@ from adhominem.text.pan import (
     is_problem_folder,
     pair_rows,
     problem_rows,
-    read_json_lines,
 )
+from adhominem.text.streams import read_json_lines
 
 PAIR = {"id": "p1", "fandoms": ["Tea", "Sea"], "pair": ["One text.", "Another text."]}
 TRUTH = {"id": "p1", "same": False, "authors": ["ann", "bob"]}

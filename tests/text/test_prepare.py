@@ -26,11 +26,10 @@ from adhominem.errors import (
 from adhominem.text import prepare as preparing
 from adhominem.text.corpus import FORMAT, PackedCorpus, is_packed
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.prefix import NO_TOPIC, prefix_tokens
 from adhominem.text.prepare import prepare, prepare_pairs
 from adhominem.text.readers import find_sources
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.text.vocabulary import Vocabulary
+from adhominem.text.vocabulary import NO_TOPIC, Vocabulary, prefix_tokens
 
 LONG = "http://example.org/" + "very/" * 20
 ROWS = [
@@ -421,9 +420,8 @@ import sys
 for library in ("tokenizers", "click", "zstandard", "rich", "torch"):
     sys.modules[library] = None  # importing it raises
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.prefix import hide_topics
 from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import spread_starts
+from adhominem.text.vocabulary import hide_topics, spread_starts
 corpus = PackedCorpus.open({str(folder)!r})
 vocabulary = Vocabulary.build(corpus.types, corpus.count_types(range(len(corpus))))
 print(len(corpus), vocabulary.token_types[0])

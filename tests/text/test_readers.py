@@ -32,7 +32,7 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.text.readers import (
     Layout,
     documents_in,
@@ -663,14 +663,13 @@ def test_one_file_that_cannot_be_read_is_skipped_whatever_the_system_says(
 ) -> None:
     for author in ("ann", "bob"):
         write(tmp_path / author / "letter.txt", "Dear Sir,")
-    genuine = files._CountingFile
 
-    def open_or_fail(path: Path, on_bytes: Any) -> Any:
+    def open_or_fail(path: Path, *details: Any, **options: Any) -> Any:
         if path.parent.name == "ann":
             raise OSError(errno.EIO, "Input/output error")
-        return genuine(path, on_bytes)
+        return open(path, *details, **options)
 
-    monkeypatch.setattr(files, "_CountingFile", open_or_fail)
+    monkeypatch.setattr(files, "open", open_or_fail, raising=False)
     skipped: list[InputError] = []
     (document,) = read_documents(tmp_path, skipped=skipped)
     assert document.author == "bob"

@@ -15,8 +15,7 @@ from tokenizers.pre_tokenizers import Split
 
 from adhominem.errors import TokenizerError
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.token_pattern import TOKEN_PATTERN
-from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.tokenizer import TOKEN_PATTERN, Tokenizer
 
 tokenizer = Tokenizer()
 verbatim = Tokenizer(Normaliser(()))

@@ -22,7 +22,7 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_model import SiameseModel
 
 RUN = {"config": "abc"}
 

@@ -68,7 +68,7 @@ def test_a_run_leaves_a_model_folder_and_nothing_else(ngram_run: NgramRun) -> No
 def test_the_log_has_the_looks_and_the_scores_are_those_of_the_best(ngram_run: NgramRun) -> None:
     lines = (ngram_run.folder / "training.jsonl").read_text().splitlines()
     looks = [json.loads(line) for line in lines]
-    assert looks == [event for event in ngram_run.events if event["event"] == "attend"]
+    assert looks == [event for event in ngram_run.events if event["event"] == "dev"]
     assert [(look["stage"], look["step"]) for look in looks] == [
         (stage, step) for stage in ("weights", "projection") for step in (0, 10, 20)
     ]
@@ -193,14 +193,14 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
     learnt: list[set[str]] = []
     for moment in [
         ("step", "weights", 12),
-        ("attend", "projection", 0),  # between the stages
+        ("dev", "projection", 0),  # between the stages
         ("step", "projection", 15),
     ]:
         with pytest.raises(KeyboardInterrupt):
             again(ngram_run, output, resume=True, on_event=stop_at(*moment))
         learnt.append({path.stem for path in work.glob("*.npy")})
         with open(work / "log.jsonl", "a") as file:  # as a machine that crashed would leave it
-            file.write('{"event": "attend", "stage": "wei')
+            file.write('{"event": "dev", "stage": "wei')
     assert learnt == [set(), {"weights"}, {"weights"}]
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_styles", stop_writing)
@@ -223,7 +223,7 @@ def test_a_run_with_other_settings_or_data_is_not_resumed(
 ) -> None:
     output = tmp_path / "model"
     with pytest.raises(KeyboardInterrupt):
-        again(ngram_run, output, on_event=stop_at("attend", "projection", 0))
+        again(ngram_run, output, on_event=stop_at("dev", "projection", 0))
     work = tmp_path / "model.training"
     copytree(work, tmp_path / "before")
     other: NgramConfig = ngram_run.config.with_setting("training.seed=1")

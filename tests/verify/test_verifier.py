@@ -22,8 +22,8 @@ from adhominem.encoders.protocol import Encoder
 from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
-from adhominem.training.dev import DevSet
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_data import DevSet
+from adhominem.training.network_model import SiameseModel
 
 TEXTS = ["It was he ; it was the a of", "he ! and for , for the in", "of of of of of of of of of"]
 

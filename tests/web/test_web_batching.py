@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, open_service, running
 
 from adhominem.errors import EmptyTextError
-from adhominem.text.document import Document
+from adhominem.text.files import Document
 from adhominem.verify.verifier import Levs, Verifier
 from adhominem.web import batching
 from adhominem.web.app import create_app

@@ -14,8 +14,7 @@ from adhominem.encoders.network.network import Batch, Network
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.protocol import spliced
-from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import WindowOptions, spread_windows
+from adhominem.text.vocabulary import Vocabulary, WindowOptions, spread_windows
 
 Array = npt.NDArray[np.float32]
 
@@ -24,7 +23,7 @@ _VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
 class DeviceRuntime:
-    """The same as `encoders.runtime.Runtime`, on a device of torch's."""
+    """An encoder like `encoders.network.runtime.Runtime`, on a device of torch's."""
 
     def __init__(
         self,
@@ -48,9 +47,9 @@ class DeviceRuntime:
         levs = np.zeros((len(documents), self._network.options.lev_size), dtype=np.float32)
         order = np.argsort(-lengths, kind="stable")  # like lengths together
         for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
-            some = order[at : at + _DOCUMENTS_AT_ONCE]
-            batch = self._batch([documents[n] for n in some], [topics[n] for n in some])
-            levs[some] = self._network(batch).levs.cpu().numpy()
+            batch_rows = order[at : at + _DOCUMENTS_AT_ONCE]
+            batch = self._batch([documents[n] for n in batch_rows], [topics[n] for n in batch_rows])
+            levs[batch_rows] = self._network(batch).levs.cpu().numpy()
         return levs
 
     @torch.no_grad()
@@ -74,22 +73,22 @@ class DeviceRuntime:
             vectors = torch.from_numpy(attention.window_vectors).to(self._device)
         levs = []
         for at in range(0, len(times), _VARIANTS_AT_ONCE):
-            some = times[at : at + _VARIANTS_AT_ONCE]
-            lengths = some.sum(axis=1)
-            rows = np.concatenate([np.repeat(np.arange(len(starts)), each) for each in some])
-            owners = np.repeat(np.arange(len(some)), lengths)
+            repeats = times[at : at + _VARIANTS_AT_ONCE]
+            lengths = repeats.sum(axis=1)
+            rows = np.concatenate([np.repeat(np.arange(len(starts)), row) for row in repeats])
+            owners = np.repeat(np.arange(len(repeats)), lengths)
             positions = np.arange(len(rows)) - (np.cumsum(lengths) - lengths)[owners]
             varied = replace(
                 batch,
                 window_documents=torch.from_numpy(owners).to(self._device),
                 window_positions=torch.from_numpy(positions).to(self._device),
                 max_windows=int(lengths.max()),
-                documents=len(some),
+                documents=len(repeats),
             )
-            found, _ = network.document_vectors(
+            varied_levs, _ = network.document_vectors(
                 vectors[torch.from_numpy(rows).to(self._device)], varied, None
             )
-            levs.append(found.cpu().numpy())
+            levs.append(varied_levs.cpu().numpy())
         return np.concatenate(levs)
 
     @torch.no_grad()

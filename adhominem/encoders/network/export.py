@@ -38,33 +38,11 @@ class _Graph(nn.Module):
         super().__init__()
         self.network = network
 
-    def forward(
-        self,
-        type_words: Tensor,
-        type_characters: Tensor,
-        tokens: Tensor,
-        token_counts: Tensor,
-        window_documents: Tensor,
-        window_positions: Tensor,
-        topic_words: Tensor,
-        topic_documents: Tensor,
-        grid: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        *named, grid = tensors
         documents, max_windows = grid.shape
-        encoded = self.network(
-            Batch(
-                type_words,
-                type_characters,
-                tokens,
-                token_counts,
-                window_documents,
-                window_positions,
-                max_windows,
-                topic_words,
-                topic_documents,
-                documents,
-            )
-        )
+        batch = dict(zip(INPUTS, named, strict=False))  # the last input is the grid
+        encoded = self.network(Batch(**batch, max_windows=max_windows, documents=documents))
         return encoded.levs, encoded.token_attention, encoded.window_attention
 
 

@@ -88,11 +88,13 @@ class CharacterCNN(nn.Module):
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
         embedded = self.embedding(characters).transpose(1, 2)  # (types, size, characters)
-        found = torch.tanh(self.convolution(embedded))  # (types, filters, characters + width - 1)
+        convolved = torch.tanh(
+            self.convolution(embedded)
+        )  # (types, filters, characters + width - 1)
         count = (characters != PADDING).sum(1, keepdim=True)  # (types, 1)
-        place = torch.arange(found.shape[2], device=found.device)
+        place = torch.arange(convolved.shape[2], device=convolved.device)
         beyond = place >= count + self.width - 1  # (types, places): sees padding alone
-        return found.masked_fill(beyond[:, None, :], -2.0).amax(2)  # tanh is above -1
+        return convolved.masked_fill(beyond[:, None, :], -2.0).amax(2)  # tanh is above -1
 
 
 class MaskedBiLSTM(nn.Module):
@@ -172,9 +174,9 @@ class Network(nn.Module):
 
     def start_with(self, vectors: WordVectors) -> None:
         """Take over word vectors where there are any, at the scale of the random ones."""
-        rows = torch.from_numpy(vectors.vectors[vectors.found])
+        rows = torch.from_numpy(vectors.vectors[vectors.known])
         with torch.no_grad():
-            self.word_vectors.weight[torch.from_numpy(vectors.found)] = rows * (
+            self.word_vectors.weight[torch.from_numpy(vectors.known)] = rows * (
                 _SPREAD / rows.std()
             )
 

@@ -20,8 +20,13 @@ import numpy.typing as npt
 
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.protocol import Encoder, spliced
-from adhominem.text.vocabulary import PADDING, Vocabulary
-from adhominem.text.windows import WindowOptions, WindowTable, spread_windows
+from adhominem.text.vocabulary import (
+    PADDING,
+    Vocabulary,
+    WindowOptions,
+    WindowTable,
+    spread_windows,
+)
 
 Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]

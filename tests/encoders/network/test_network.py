@@ -26,7 +26,7 @@ from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.word_vectors import WordVectors
 from adhominem.errors import OptionError
 from adhominem.text.vocabulary import PADDING, SPECIAL
-from adhominem.training.siamese import SiameseModel
+from adhominem.training.network_model import SiameseModel
 
 SMALL = EncoderOptions(
     character_size=4,

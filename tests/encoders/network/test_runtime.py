@@ -18,8 +18,13 @@ from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.encoders.network.network import Batch, Encoded, Network
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Runtime
-from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.windows import WindowOptions, WindowTable, spread_starts, spread_windows
+from adhominem.text.vocabulary import (
+    Vocabulary,
+    WindowOptions,
+    WindowTable,
+    spread_starts,
+    spread_windows,
+)
 
 WINDOWS = WindowOptions(hop=5, overlap=2, max_windows=6)
 OPTIONS = EncoderOptions(

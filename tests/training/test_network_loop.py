@@ -18,11 +18,11 @@ from adhominem import Config, Vocabulary, draw_epoch, train
 from adhominem.config import TrainingOptions
 from adhominem.encoders.network.network import Batch
 from adhominem.errors import DivergedError, OptionError
-from adhominem.pairs.epochs import PairOptions, batches
+from adhominem.pairs.sampling import PairOptions, batches
 from adhominem.text.vocabulary import PADDING, UNKNOWN
-from adhominem.training.data import DeviceCorpus
+from adhominem.training.network_data import DeviceCorpus
 from adhominem.training.network_loop import Trainer
-from adhominem.training.siamese import PairLabels, SiameseModel
+from adhominem.training.network_model import PairLabels, SiameseModel
 
 CPU = torch.device("cpu")
 

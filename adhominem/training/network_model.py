@@ -1,0 +1,268 @@
+"""What is trained of a network: the encoder, the two-covariance layer behind it, and the losses.
+
+The losses are on the distance of two LEVs and on their Bayes factor. The two-covariance layer is
+the torch twin of `scoring.TwoCovariance`. It holds the lower Cholesky factors of the two precisions
+with exponentiated diagonals, so that both stay positive definite whatever a step does to them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from adhominem.config import LossOptions
+from adhominem.encoders.network.network import Batch, Masks, Network
+from adhominem.encoders.network.options import EncoderOptions
+
+_STARTING_SCALE = 15.0  # of a cosine, in the softmax
+
+
+@dataclass(frozen=True)
+class PairLabels:
+    """What the losses know of a batch of pairs."""
+
+    same_author: Tensor  # (pairs,), bool
+    author: Tensor  # (2 * pairs,): who wrote the first documents, then the second ones
+
+
+class SiameseModel(nn.Module):
+    """One network for both documents of a pair, with its two-covariance layer and its losses."""
+
+    def __init__(
+        self, token_types: int, characters: int, encoder: EncoderOptions, loss: LossOptions
+    ) -> None:
+        super().__init__()
+        self.options = loss
+        self.network = Network(token_types, characters, encoder)
+        size = loss.projection_size or encoder.lev_size
+        self.projection = nn.Linear(encoder.lev_size, size) if loss.projection_size else None
+        self.two_covariance = TwoCovarianceLayer(size)
+        self.kernel = KernelSimilarity() if loss.distance == "kernel" else None
+        self.cosine = CosineSoftmax() if loss.by_cosine else None
+
+    def encode(self, batch: Batch, masks: Masks | None = None) -> Tensor:
+        """(documents, lev_size): the LEVs of a batch; with masks, as in training."""
+        return self.network(batch, masks).levs  # type: ignore[no-any-return]
+
+    def project(self, levs: Tensor, masks: Masks | None = None) -> Tensor:
+        """What the two-covariance layer sees of the LEVs."""
+        if self.projection is None:
+            return levs
+        projected = torch.relu(self.projection(levs))
+        if masks is not None:
+            projected = projected * masks.draw(projected.shape[1], self.options.projection_dropout)
+        return projected
+
+    def losses(
+        self, levs: Tensor, labels: PairLabels, masks: Masks | None = None
+    ) -> dict[str, Tensor]:
+        """Each loss as a mean over its pairs. LEVs: (2 * pairs, lev_size), the first ones first."""
+        options = self.options
+        pairs = len(levs) // 2
+        losses: dict[str, Tensor] = {}
+        distance = squared_distance(levs[:pairs], levs[pairs:])  # (pairs,)
+        if self.kernel is not None:
+            thresholds = (options.kernel_same_threshold, options.kernel_different_threshold)
+            similarity = self.kernel(distance)
+            losses["distance"] = kernel_loss(similarity, labels.same_author, *thresholds).mean()
+        elif options.distance:
+            thresholds = (options.same_threshold, options.different_threshold)
+            losses["distance"] = contrastive_loss(distance, labels.same_author, *thresholds).mean()
+        styles = self.project(levs.detach() if options.stop_gradient_at_lev else levs, masks)
+        first, second = styles[:pairs], styles[pairs:]
+        scores = self.two_covariance(first, second)
+        losses["bayes_factor"] = bayes_factor_loss(scores, labels.same_author).mean()
+        same = labels.same_author.nonzero().squeeze(1)
+        if options.in_batch_negatives and len(same):
+            if self.cosine is not None:
+                loss = self.cosine(levs, labels.author, labels.same_author)
+            else:
+                matrix = self.two_covariance.matrix(first[same], second[same])
+                loss = in_batch_loss(matrix, labels.author[:pairs][same], options.in_batch_form)
+            losses["in_batch"] = options.in_batch_negatives * loss
+        return losses
+
+    def start_two_covariance(self, levs: Tensor) -> None:
+        """Begin with a tenth of the LEVs' variance between authors, the rest within, evenly.
+
+        From the unit matrices it would take epochs to reach the scale of the LEVs. A fit to the
+        untrained network's LEVs would be too sure of itself: they say nothing of authors yet. They
+        may also lie so close together that the first steps leave their range; so the variance is
+        at least that of LEVs whose distances lie at the paper's tau, where the loss brings them.
+        """
+        with torch.no_grad():
+            styles = self.project(levs)
+            self.two_covariance.author_mean.copy_(styles.mean(0))
+            aim = self.options.decision_threshold / (2 * styles.shape[1])
+            variance = max(aim, float(styles.var(0).mean()))
+            for factor, share in (
+                (self.two_covariance.between_author_factor, 0.1),
+                (self.two_covariance.within_author_factor, 0.9),
+            ):
+                factor.zero_().fill_diagonal_(-0.5 * math.log(share * variance))
+
+
+def squared_distance(first: Tensor, second: Tensor) -> Tensor:
+    """(pairs, lev_size) twice to (pairs,): the paper's d."""
+    return (first - second).square().sum(1)
+
+
+def contrastive_loss(
+    distance: Tensor, same_author: Tensor, same_threshold: float, different_threshold: float
+) -> Tensor:
+    """The paper's loss with two thresholds on the squared distance; all are (pairs,)."""
+    too_far = (distance - same_threshold).clamp(min=0).square()
+    too_near = (different_threshold - distance).clamp(min=0).square()
+    return torch.where(same_author, too_far, too_near)
+
+
+class KernelSimilarity(nn.Module):
+    """exp(-alpha (d^2)^beta): the squared distance as a similarity between 0 and 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log_alpha = nn.Parameter(torch.tensor(0.09).log())
+        self.log_beta = nn.Parameter(torch.tensor(1.5).log())
+
+    def forward(self, distance: Tensor) -> Tensor:
+        """Squared distances (pairs,) to similarities (pairs,)."""
+        power = distance.clamp(min=1e-12) ** self.log_beta.exp()
+        return torch.exp(-self.log_alpha.exp() * power)
+
+
+def kernel_loss(
+    similarity: Tensor, same_author: Tensor, same_threshold: float, different_threshold: float
+) -> Tensor:
+    """The contrastive loss on the similarity: above one threshold, or below the other."""
+    too_low = (same_threshold - similarity).clamp(min=0).square()
+    too_high = (similarity - different_threshold).clamp(min=0).square()
+    return torch.where(same_author, too_low, too_high)
+
+
+def bayes_factor_loss(log_bayes_factor: Tensor, same_author: Tensor) -> Tensor:
+    """(pairs,): the cross entropy of the probability under even priors."""
+    return nn.functional.binary_cross_entropy_with_logits(
+        log_bayes_factor, same_author.to(log_bayes_factor.dtype), reduction="none"
+    )
+
+
+def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor, form: str) -> Tensor:
+    """Each first document of the same-author pairs against each second one; a scalar.
+
+    `log_bayes_factors` is (pairs, pairs), `authors` (pairs,) names who wrote the first documents.
+    "cross_entropy": is this pair by one author? Both answers count half, so that the Bayes factor
+    stays what it is under even priors. "softmax": which second document is by this author?
+    """
+    right = torch.eye(len(authors), dtype=torch.bool, device=authors.device)
+    others = authors[:, None] != authors[None, :]
+    if form == "softmax":
+        scores = log_bayes_factors.masked_fill(~(right | others), -torch.inf)
+        return -torch.log_softmax(scores, dim=1).diagonal().mean()
+    misses = nn.functional.softplus(-log_bayes_factors.diagonal()).mean()
+    alarms = (nn.functional.softplus(log_bayes_factors) * others).sum() / others.sum().clamp(min=1)
+    return 0.5 * (misses + alarms)
+
+
+class CosineSoftmax(nn.Module):
+    """A loss: which other document of a batch is by the same author, by the cosine of LEVs?
+
+    The LEVs are moved to the mean of the batch, as a relevant population would do: where a batch
+    holds one corpus, what tells genres apart earns nothing. A scale is learnt.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.tensor(_STARTING_SCALE).log())
+
+    def forward(self, levs: Tensor, authors: Tensor, same_author: Tensor) -> Tensor:
+        """A scalar, of LEVs (2 * pairs, lev_size), the first documents first.
+
+        `authors` (2 * pairs,) wrote them, `same_author` is (pairs,). Each document of a same-author
+        pair is asked for; all documents of other authors are wrong answers.
+        """
+        pairs = len(same_author)
+        units = nn.functional.normalize(levs - levs.mean(0), dim=1)
+        scores = units @ units.T * self.log_scale.exp()  # (2 * pairs, 2 * pairs)
+        place = torch.arange(2 * pairs, device=levs.device)
+        partner = (place + pairs) % (2 * pairs)
+        others = authors[:, None] != authors[None, :]
+        right = place[None, :] == partner[:, None]
+        scores = scores.masked_fill(~(right | others), -torch.inf)
+        asked = torch.cat([same_author, same_author]).nonzero().squeeze(1)
+        return nn.functional.cross_entropy(scores[asked], partner[asked])
+
+
+class TwoCovarianceLayer(nn.Module):
+    """log Bayes factors of pairs of LEVs, differentiable in all its parameters.
+
+    The small matrices are worked on in float64: with float32, the two log determinants of a
+    hundred dimensions cancel to nothing.
+    """
+
+    def __init__(self, lev_size: int) -> None:
+        super().__init__()
+        self.author_mean = nn.Parameter(torch.zeros(lev_size))
+        self.between_author_factor = nn.Parameter(torch.zeros(lev_size, lev_size))
+        self.within_author_factor = nn.Parameter(torch.zeros(lev_size, lev_size))
+
+    def factors(self) -> tuple[Tensor, Tensor]:
+        """The Cholesky factors of B and W, each (lev_size, lev_size), in float64."""
+        return _factor(self.between_author_factor), _factor(self.within_author_factor)
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """(pairs, lev_size) twice to (pairs,): the log Bayes factor of each pair."""
+        form = self._quadratic_form()
+        y1, y2 = self._centred(first), self._centred(second)  # (pairs, lev_size)
+        alone = form.alone(y1) + form.alone(y2)  # (pairs,)
+        return (alone + 2 * (y1 @ form.cross * y2).sum(1) + form.constant).to(first.dtype)
+
+    def matrix(self, first: Tensor, second: Tensor) -> Tensor:
+        """(n, lev_size) and (m, lev_size) to (n, m): the log Bayes factor of each with each."""
+        form = self._quadratic_form()
+        y1, y2 = self._centred(first), self._centred(second)
+        alone = form.alone(y1)[:, None] + form.alone(y2)[None, :]  # (n, m)
+        return (alone + 2 * y1 @ form.cross @ y2.T + form.constant).to(first.dtype)
+
+    def _centred(self, levs: Tensor) -> Tensor:
+        """A shift of all LEVs and the mean changes nothing; without a mean, rho vanishes."""
+        return levs.double() - self.author_mean.double()
+
+    def _quadratic_form(self) -> _QuadraticForm:
+        """The paper's Lambda, Gamma and kappa for a mean of zero (kappa as corrected).
+
+        Only differences of covariances enter, each taken in the coordinates where W is the
+        identity: W(B + nW)^-1 W = C (F + n)^-1 C' with W = CC' and F = C^-1 B C^-T.
+        """
+        between, within = self.factors()
+        root = torch.linalg.solve_triangular(within, between, upper=False)
+        ratio = root @ root.T  # F: (lev_size, lev_size), positive definite
+        identity = torch.eye(len(ratio), dtype=ratio.dtype, device=ratio.device)
+        one, two = (torch.linalg.cholesky(ratio + n * identity) for n in (1, 2))
+        tilde_gamma, tilde_lambda = torch.cholesky_inverse(one), torch.cholesky_inverse(two)
+        log_ratio, log_one, log_two = (
+            2 * factor.diagonal().abs().log().sum() for factor in (root, one, two)
+        )
+        return _QuadraticForm(
+            0.5 * within @ tilde_lambda @ within.T,
+            0.5 * within @ (tilde_lambda - tilde_gamma) @ within.T,
+            0.5 * (2 * log_one - log_ratio - log_two),
+        )
+
+
+class _QuadraticForm:
+    def __init__(self, cross: Tensor, square: Tensor, constant: Tensor) -> None:
+        self.cross = cross  # Lambda
+        self.square = square  # Gamma
+        self.constant = constant  # kappa
+
+    def alone(self, levs: Tensor) -> Tensor:
+        """(n,): what each LEV adds by itself."""
+        return (levs @ self.square * levs).sum(1)
+
+
+def _factor(raw: Tensor) -> Tensor:
+    raw = raw.double()
+    return torch.tril(raw, -1) + torch.diag(raw.diagonal().exp())
