@@ -57,6 +57,9 @@ class WithLevs(Verifier):
         return np.array([self._known[text] for text in documents])
 
 
+Finish = Callable[[WithLevs, Progress], Result]
+
+
 def no_progress(share: float) -> None:
     """Tell nobody how much of the work is done."""
 
@@ -71,7 +74,7 @@ class Job(Generic[Result]):
     """The texts of a request, and what to do once they are encoded."""
 
     documents: Sequence[Document]
-    finish: Callable[[WithLevs, Progress], Result]
+    finish: Finish[Result]
     on_progress: Progress = no_progress
     work: int = 0  # characters that are worked through at the end
     client: str = ""
@@ -164,7 +167,7 @@ class Worker:
     def submit(
         self,
         documents: Sequence[Document],
-        finish: Callable[[WithLevs, Progress], Result],
+        finish: Finish[Result],
         on_progress: Progress = no_progress,
         work: int = 0,
     ) -> Future[Result]:

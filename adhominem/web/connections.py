@@ -8,7 +8,6 @@ that has waited longest without a request makes it. What is refused here looks l
 from __future__ import annotations
 
 import asyncio
-import itertools
 import sys
 import time
 from collections.abc import Iterable
@@ -28,30 +27,28 @@ _KEPT_FILES = 100  # file descriptors that are not for connections
 
 
 class Connections:
-    """All connections that are open, by client."""
+    """All connections that are open."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._most = min(limits.connections, max(16, _open_files(limits) - _KEPT_FILES))
-        self._open: dict[str, set[Connection]] = {}
+        self._open: set[Connection] = set()
 
     def add(self, connection: Connection) -> bool:
         """Take a connection in; whether there is room for it, be it made."""
-        of_client = self._open.get(connection.from_client, set())
+        client = connection.from_client
+        of_client = [other for other in self._open if other.from_client == client]
         room = True
         if len(of_client) >= self.limits.connections_of_client:
             room = _make_room(of_client)
-        elif sum(map(len, self._open.values())) >= self._most:
-            room = _make_room(itertools.chain.from_iterable(self._open.values()))
-        self._open.setdefault(connection.from_client, set()).add(connection)
+        elif len(self._open) >= self._most:
+            room = _make_room(self._open)
+        self._open.add(connection)
         return room
 
     def discard(self, connection: Connection) -> None:
         """Forget a connection that has ended."""
-        of_client = self._open.get(connection.from_client, set())
-        of_client.discard(connection)
-        if not of_client:
-            self._open.pop(connection.from_client, None)
+        self._open.discard(connection)
 
 
 class Connection(H11Protocol):

@@ -26,7 +26,7 @@ from adhominem.web.batching import Progress
 from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
 from adhominem.web.form_fields import NO_PRIOR, FormFields, parse_form, read_fields
 from adhominem.web.pages import explained, form_page, verdict
-from adhominem.web.service import Case, Heading, Service
+from adhominem.web.service import Case, Service
 from adhominem.web.uploads import FileReader
 
 Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or came out
@@ -138,7 +138,12 @@ class Comparer:
     ) -> Report:
         # What the form begins with is nobody's prior, and a report has no probability by it.
         prior = None if fields.prior == NO_PRIOR else case.prior_same_author
-        heading = Heading(fields.case, fields.examiner, population_source, prior)
+        heading = {
+            "case": fields.case,
+            "examiner": fields.examiner,
+            "population_source": population_source,
+            "prior_same_author": prior,
+        }
         return await self._service.report(case, heading, on_progress)
 
     async def _prepare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,11 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Levs, Verifier, load
-from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost, no_progress
+from adhominem.web.batching import LONG_TEXT, Finish, Progress, Worker, cost, no_progress
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
-Finish = Callable[[WithLevs, Progress], Result]
 _FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
 _TIMES_READ = 20  # that an explanation goes through its texts, about
 
@@ -52,16 +51,6 @@ class Case:
             "prior_same_author": self.prior_same_author,
             "delta": self.delta,
         }
-
-
-@dataclass(frozen=True)
-class Heading:
-    """What a report says in the user's words, and by the user's prior."""
-
-    case: str = ""
-    examiner: str = ""
-    population_source: str = ""
-    prior_same_author: float | None = None  # None: nobody stated one
 
 
 class Service:
@@ -135,30 +124,14 @@ class Service:
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
         """What `explain_texts` says of a case."""
-
-        def finish(verifier: WithLevs, on_progress: Progress) -> Explanation:
-            sides = case.first, case.second
-            return explain_texts(verifier, *sides, **case.settings, on_progress=on_progress)
-
-        return await self._explained(case, finish, on_progress)
+        return await self._explained(case, explain_texts, on_progress, **case.settings)
 
     async def report(
-        self, case: Case, heading: Heading, on_progress: Progress = no_progress
+        self, case: Case, heading: Mapping[str, Any], on_progress: Progress = no_progress
     ) -> Report:
-        """What `make_report` makes of a case."""
-
-        def finish(verifier: WithLevs, on_progress: Progress) -> Report:
-            return make_report(
-                verifier,
-                case.first,
-                case.second,
-                population=case.population,
-                **vars(heading),
-                model=self._model,
-                on_progress=on_progress,
-            )
-
-        return await self._explained(case, finish, on_progress)
+        """What `make_report` makes of a case; `heading` is what it takes beside the texts."""
+        settings = {"population": case.population, "model": self._model, **heading}
+        return await self._explained(case, make_report, on_progress, **settings)
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """(documents, lev_size): the LEVs of texts."""
@@ -206,12 +179,20 @@ class Service:
         worker = self._slow if longest > LONG_TEXT else self._quick
         return await _answer(worker, documents, finish, on_progress)
 
-    async def _explained(self, case: Case, finish: Finish[Result], on_progress: Progress) -> Result:
-        """What `finish` makes of a case, going through its texts many times."""
+    async def _explained(
+        self, case: Case, explain: Callable[..., Result], on_progress: Progress, **settings: Any
+    ) -> Result:
+        """What `explain` makes of a case, going through its texts many times."""
         self._check(case.documents, self.limits.explained_characters, "texts to explain")
-        # Without texts to encode before: the progress is that of the explanation alone.
-        work = _TIMES_READ * sum(map(cost, case.documents))
-        return await _answer(self._slow, [], finish, on_progress, work)
+        return await _answer(
+            self._slow,
+            [],  # without texts to encode before: the progress is that of the explanation alone
+            lambda verifier, tell: explain(
+                verifier, case.first, case.second, **settings, on_progress=tell
+            ),
+            on_progress,
+            work=_TIMES_READ * sum(map(cost, case.documents)),
+        )
 
     def _check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
         if len(texts) > most:
