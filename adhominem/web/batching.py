@@ -24,7 +24,7 @@ import numpy as np
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, Lev, encoder
 from adhominem.text.files import Document
-from adhominem.verify.verifier import Levs, TokensBy, Verifier
+from adhominem.verify.verifier import Levs, Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
 from adhominem.web.limits import Limits, client_asking
 
@@ -44,16 +44,10 @@ class WithLevs(Verifier):
         vars(self).update(vars(verifier))
         self._known = known
 
-    def encode(
-        self,
-        documents: Sequence[str | Document],
-        *,
-        tokens: Sequence[TokensBy] | None = None,
-        on_documents: Callable[[int], None] = lambda count: None,
-    ) -> Levs:
+    def encode(self, documents: Sequence[str | Document], **options: Any) -> Levs:
         """(documents, lev_size): the LEVs that are known, or all of them encoded anew."""
         if not documents or not all(text in self._known for text in documents):
-            return super().encode(documents, tokens=tokens, on_documents=on_documents)
+            return super().encode(documents, **options)
         return np.array([self._known[text] for text in documents])
 
 
@@ -76,8 +70,8 @@ class Job(Generic[Result]):
     documents: Sequence[Document]
     finish: Finish[Result]
     on_progress: Progress = no_progress
-    work: int = 0  # characters that are worked through at the end
-    client: str = ""
+    work: int = 0  # characters that `finish` goes through
+    client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
     levs: dict[str | Document, Lev] = field(default_factory=dict)
     encoded: int = 0
@@ -164,25 +158,15 @@ class Worker:
             self._revive()
             return not self._stopping
 
-    def submit(
-        self,
-        documents: Sequence[Document],
-        finish: Finish[Result],
-        on_progress: Progress = no_progress,
-        work: int = 0,
-    ) -> Future[Result]:
-        """The answer to come to a job; cancel it to give up. Where too many wait, one is refused.
-
-        `work` is that of `finish`, in characters that it goes through.
-        """
-        job = Job(documents, finish, on_progress, work, client_asking.get())
+    def submit(self, job: Job[Result]) -> Future[Result]:
+        """The answer to come to a job; cancel it to give up. If too many wait, one is refused."""
         with self._changed:
             self._revive()
             if self._stopping:
                 raise busy()
             waiting = [other for other in self._jobs if not other.answer.done()]
             of_client = [other for other in waiting if job.client and other.client == job.client]
-            if len(of_client) >= self._limits.waiting_of_client:
+            if len(of_client) >= max(1, self._limits.waiting * 3 // 4):
                 waiting.remove(_refuse_last([job, *of_client]))
             elif len(waiting) >= self._limits.waiting:
                 waiting.remove(_refuse_last([job, *waiting]))

@@ -23,6 +23,7 @@ from adhominem.web.limits import Limits, Pace, client_of, too_slowly_sent
 _AT_ONCE = 1 << 14  # bytes that are parsed in one go: h11 takes its time with tiny chunks
 _MOST_PARSING = 1.0  # seconds of one request's headers and chunks; 16 MiB as they come take 0.1
 _MOST_HEARD = 5  # times the limit of a request, of a body that was refused
+_PER_REQUEST = 4  # connections, in all and of a client: those that wait can always make room
 _KEPT_FILES = 100  # file descriptors that are not for connections
 
 
@@ -31,7 +32,8 @@ class Connections:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._most = min(limits.connections, max(16, _open_files(limits) - _KEPT_FILES))
+        most = _PER_REQUEST * limits.requests
+        self._most = min(most, max(16, _open_files(most + _KEPT_FILES) - _KEPT_FILES))
         self._open: set[Connection] = set()
 
     def add(self, connection: Connection) -> bool:
@@ -39,7 +41,7 @@ class Connections:
         client = connection.from_client
         of_client = [other for other in self._open if other.from_client == client]
         room = True
-        if len(of_client) >= self.limits.connections_of_client:
+        if len(of_client) >= _PER_REQUEST * self.limits.per_client:
             room = _make_room(of_client)
         elif len(self._open) >= self._most:
             room = _make_room(self._open)
@@ -205,14 +207,13 @@ def _make_room(among: Iterable[Connection]) -> bool:
     return bool(waiting)
 
 
-def _open_files(limits: Limits) -> int:
-    """How many files this process may have open; the limit is raised first, if it can be."""
+def _open_files(wanted: int) -> int:
+    """How many files this process may have open; the limit is raised to `wanted`, if it can be."""
     try:
         import resource
     except ImportError:
         return sys.maxsize
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.connections + _KEPT_FILES
     if now != resource.RLIM_INFINITY and now < wanted:
         allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))

@@ -21,10 +21,10 @@ from adhominem.report.report import Report
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
-from adhominem.web.access import LINES, Access
 from adhominem.web.batching import Progress
 from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
 from adhominem.web.form_fields import NO_PRIOR, FormFields, parse_form, read_fields
+from adhominem.web.guard import LINES, Access
 from adhominem.web.pages import explained, form_page, verdict
 from adhominem.web.service import Case, Service
 from adhominem.web.uploads import FileReader
@@ -155,23 +155,21 @@ class Comparer:
         sides: dict[str, list[Exhibit]] = {}
         notes: list[str] = []
         for side, topic in fields.topics.items():
-            read = await self._reader.read(fields.files[side])
-            notes += read.notes
-            sides[side] = await asyncio.to_thread(
-                _side, side, fields.pasted[side], read.texts, topic
-            )
+            files, odd = await self._reader.read(fields.files[side])
+            notes += odd
+            sides[side] = await asyncio.to_thread(_side, side, fields.pasted[side], files, topic)
         case = Case(first=sides["first"], second=sides["second"], prior_same_author=prior)
         self._service.check_case(case)
         if not fields.population:
             population = self._service.population if fields.server_population else None
             source = "the server’s own" if population else ""
             return replace(case, population=population), source, notes
-        read = await self._reader.read(fields.population, tables=True)
+        files, odd = await self._reader.read(fields.population, tables=True)
         population = await self._service.find_population(
-            [text.document for text in read.texts], _progress(tell, "Reading the population")
+            [text.document for text in files], _progress(tell, "Reading the population")
         )
         source = ", ".join(file.name for file in fields.population)
-        return replace(case, population=population), source, [*notes, *read.notes]
+        return replace(case, population=population), source, [*notes, *odd]
 
 
 def _side(name: str, pasted: list[str], files: list[Exhibit], topic: str) -> list[Exhibit]:

@@ -78,14 +78,6 @@ class Part:
     filename: str | None  # None: a field
     data: bytes
 
-    @property
-    def text(self) -> str:
-        """The value of a field."""
-        try:
-            return self.data.decode("utf-8")
-        except UnicodeDecodeError:
-            raise _unreadable("expected UTF-8") from None
-
 
 def read_fields(parts: Sequence[Part]) -> FormFields:
     """What the fields of the form hold; one that is not known is refused: it may be evidence."""
@@ -99,7 +91,10 @@ def read_fields(parts: Sequence[Part]) -> FormFields:
             raise _wrong(f"the field '{part.name}' comes twice")
 
     def strings(name: str) -> list[str]:
-        return [part.text for part in parts if part.name == name]
+        try:
+            return [part.data.decode("utf-8") for part in parts if part.name == name]
+        except UnicodeDecodeError:
+            raise _unreadable("expected UTF-8") from None
 
     def line(name: str) -> str:
         return "".join(strings(name)).strip()

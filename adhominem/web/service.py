@@ -19,7 +19,7 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Levs, Verifier, load
-from adhominem.web.batching import LONG_TEXT, Finish, Progress, Worker, cost, no_progress
+from adhominem.web.batching import LONG_TEXT, Finish, Job, Progress, Worker, cost, no_progress
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
@@ -177,22 +177,20 @@ class Service:
         # A single text that fills a round, and more, does not hold up the short ones.
         longest = max((len(document.text) for document in documents), default=0)
         worker = self._slow if longest > LONG_TEXT else self._quick
-        return await _answer(worker, documents, finish, on_progress)
+        return await _answer(worker, Job(documents, finish, on_progress))
 
     async def _explained(
         self, case: Case, explain: Callable[..., Result], on_progress: Progress, **settings: Any
     ) -> Result:
         """What `explain` makes of a case, going through its texts many times."""
         self._check(case.documents, self.limits.explained_characters, "texts to explain")
-        return await _answer(
-            self._slow,
-            [],  # without texts to encode before: the progress is that of the explanation alone
-            lambda verifier, tell: explain(
-                verifier, case.first, case.second, **settings, on_progress=tell
-            ),
-            on_progress,
-            work=_TIMES_READ * sum(map(cost, case.documents)),
-        )
+        work = _TIMES_READ * sum(map(cost, case.documents))
+
+        def finish(verifier: Verifier, tell: Progress) -> Result:
+            return explain(verifier, case.first, case.second, **settings, on_progress=tell)
+
+        # Without texts to encode before: the progress is that of the explanation alone.
+        return await _answer(self._slow, Job([], finish, on_progress, work))
 
     def _check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
         if len(texts) > most:
@@ -209,16 +207,10 @@ class Service:
         self.check_labels(*(label for text in texts for label in (text.id, text.topic)))
 
 
-async def _answer(
-    worker: Worker,
-    documents: Sequence[Document],
-    finish: Finish[Result],
-    on_progress: Progress = no_progress,
-    work: int = 0,
-) -> Result:
+async def _answer(worker: Worker, job: Job[Result]) -> Result:
     """Wait for a thread's answer; whoever stops waiting gives it up."""
     loop = asyncio.get_running_loop()
-    told = 0.0
+    on_progress, told = job.on_progress, 0.0
 
     def tell(share: float) -> None:
         nonlocal told
@@ -227,4 +219,5 @@ async def _answer(
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(on_progress, share)
 
-    return await asyncio.wrap_future(worker.submit(documents, finish, tell, work))
+    job.on_progress = tell
+    return await asyncio.wrap_future(worker.submit(job))
