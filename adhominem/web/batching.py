@@ -140,16 +140,14 @@ class Job(Generic[Result]):
 class Worker:
     """A thread that alone uses a verifier, and a bounded queue before it."""
 
-    def __init__(
-        self, verifier: Verifier, limits: Limits, name: str, jobs_at_once: int | None = None
-    ) -> None:
+    def __init__(self, verifier: Verifier, limits: Limits, name: str) -> None:
         self._verifier, self._limits, self._name = verifier, limits, name
-        self._jobs_at_once = jobs_at_once or limits.jobs_at_once
         self._jobs: list[Job[Any]] = []  # those that are being worked on, too
         self._round_of: list[Job[Any]] = []  # these
         self._changed = Condition()
         self._stopping = False
-        self._start()
+        self._thread = Thread()
+        self._revive()
 
     @property
     def alive(self) -> bool:
@@ -183,16 +181,13 @@ class Worker:
             self._changed.notify()
         self._thread.join()
 
-    def _start(self) -> None:
-        self._thread = Thread(target=self._run, name=f"adhominem-{self._name}", daemon=True)
-        self._thread.start()
-
     def _revive(self) -> None:
-        """Start a thread anew that has ended all the same, without what ended it."""
+        """Start the thread; should it have ended all the same, anew, without what ended it."""
         if not self._thread.is_alive() and not self._stopping:
             for job in self._round_of:
                 job.fail(BrokenOffError(RuntimeError()))
-            self._start()
+            self._thread = Thread(target=self._run, name=f"adhominem-{self._name}", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         with encoder("", self._verifier, jobs=1) as encode:
@@ -222,11 +217,11 @@ class Worker:
             if self._stopping:
                 return []
             ordered = sorted(self._jobs, key=lambda job: job.due)
-            if self._jobs_at_once == 1:
+            if self._limits.jobs_at_once == 1:
                 return ordered[:1]
             long = [job for job in ordered if job.is_long][:1]
             short = [job for job in ordered if not job.is_long]
-            return [*short[: self._jobs_at_once - len(long)], *long]
+            return [*short[: self._limits.jobs_at_once - len(long)], *long]
 
     def _round(self, jobs: Sequence[Job[Any]], encode: Encode) -> None:
         taken: list[Sequence[Document]] = []

@@ -55,7 +55,8 @@ class Comparer:
         fields = await asyncio.to_thread(read_fields, parts)
         as_lines = LINES in request.headers.get("accept", "")
         try:
-            self._service.check_labels(*fields.labels)
+            typed = (*fields.topics.values(), fields.prior, fields.case, fields.examiner)
+            self._service.check_labels(*typed)
             prior = fields.prior_same_author
             if as_lines:
                 return StreamingResponse(self._lines(fields, prior), media_type=LINES)

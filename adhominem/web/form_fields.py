@@ -52,11 +52,6 @@ class FormFields:
     examiner: str = ""
 
     @property
-    def labels(self) -> list[str]:
-        """All that is typed and is not a text."""
-        return [*self.topics.values(), self.prior, self.case, self.examiner]
-
-    @property
     def prior_same_author(self) -> float:
         """The prior as a number; an error if it is none."""
         try:
@@ -126,7 +121,12 @@ def read_fields(parts: Sequence[Part]) -> FormFields:
 
 def parse_form(body: bytes, content_type: str, most_parts: int) -> list[Part]:
     """The parts of a form, in order."""
-    boundary = _boundary_of(content_type)
+    if not content_type.lower().startswith("multipart/form-data"):
+        raise RequestError(415, "WrongForm", "expected a form as multipart/form-data")
+    match = _BOUNDARY.search(content_type)
+    boundary = (match[1] or match[2] or "").encode("latin-1") if match else b""
+    if not 0 < len(boundary) <= _LONGEST_BOUNDARY:
+        raise _unreadable(f"expected a boundary of 1 to {_LONGEST_BOUNDARY} characters")
     # The first boundary has no line before it, which is made up here.
     pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, most_parts + 2)
     if len(pieces) > most_parts + 2:
@@ -137,17 +137,6 @@ def parse_form(body: bytes, content_type: str, most_parts: int) -> list[Part]:
             return parts
         parts.append(_part(piece))
     raise _unreadable("it has no end")
-
-
-def _boundary_of(content_type: str) -> bytes:
-    """What stands between the parts of a body."""
-    if not content_type.lower().startswith("multipart/form-data"):
-        raise RequestError(415, "WrongForm", "expected a form as multipart/form-data")
-    match = _BOUNDARY.search(content_type)
-    boundary = (match[1] or match[2] or "") if match else ""
-    if not 0 < len(boundary) <= _LONGEST_BOUNDARY:
-        raise _unreadable(f"expected a boundary of 1 to {_LONGEST_BOUNDARY} characters")
-    return boundary.encode("latin-1")
 
 
 def _part(piece: bytes) -> Part:

@@ -18,7 +18,6 @@ from hmac import compare_digest
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
-from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -101,7 +100,10 @@ class Access:
             )
         sent_by, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if sent_by is not None:
-            foreign = sent_by not in ("same-origin", "none") and not _opens(headers, method)
+            # Whoever only links to a page does not see the answer.
+            fetched = method, headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+            is_link = fetched == ("GET", "navigate", "document")
+            foreign = sent_by not in ("same-origin", "none") and not is_link
         else:  # of plain HTTP, browsers tell only the origin
             foreign = origin is not None and _host_name(origin.partition("://")[2]) != name
         if foreign:
@@ -150,12 +152,6 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _opens(headers: Headers, method: str) -> bool:
-    """Whether a browser only opens a page: whoever linked to it does not see the answer."""
-    by = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
-    return method == "GET" and by == ("navigate", "document")
-
-
 def _host_name(host: str) -> str:
     """A host without its port; "" if it is not a name and port alone, as browsers send it."""
     if not _HOST.fullmatch(host):
@@ -196,7 +192,11 @@ class Guard:
             if not isinstance(error, RequestError):
                 logger.error("%s", place_of(error))
             if not status:
-                await _refuse(as_request_error(error), scope, receive, answer)
+                for_people = scope["path"] == "/" and _PAGE in Headers(scope=scope).get(
+                    "accept", ""
+                )
+                refuse = error_page if for_people else error_response
+                await refuse(as_request_error(error))(scope, receive, answer)
         finally:
             # The route, not the path: people type all sorts of things after a slash.
             route = getattr(scope.get("route"), "path", "-")
@@ -217,7 +217,8 @@ class Guard:
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RequestError(415, "WrongEncoding", "the body is packed; send it as it is")
         client = client_of(scope)
-        said_size = _said_size(headers)
+        said = headers.get("content-length", "0")
+        said_size = int(said) if said.isdecimal() and len(said) <= 20 else 0
         if not said_size and "transfer-encoding" not in headers:
             with self._places.work(client):
                 await self._app(scope, _replay(b"", receive), send)
@@ -265,11 +266,6 @@ def _in_origin_form(scope: Scope) -> Scope:
     return {**scope, "path": path, "raw_path": raw_path, "headers": [(b"host", host), *headers]}
 
 
-def _said_size(headers: Headers) -> int:
-    said = headers.get("content-length", "0")
-    return int(said) if said.isdecimal() and len(said) <= 20 else 0
-
-
 def _replay(body: bytes, receive: Receive) -> Receive:
     """A `receive` of the body that was read already, and then of what else comes: the end."""
     sent = False
@@ -285,10 +281,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-async def _refuse(error: RequestError, scope: Scope, receive: Receive, send: Send) -> None:
-    response: Response = error_response(error)
-    if scope["path"] == "/" and "text/html" in Headers(scope=scope).get("accept", ""):
-        response = error_page(error)
-    await response(scope, receive, send)

@@ -121,16 +121,15 @@ def _validation_error(error: RequestValidationError) -> RequestError:
         return RequestError(400, "BrokenJson", "the body is not JSON")
     told = []
     for problem in problems[:_MOST_PROBLEMS]:
-        place = ".".join(_short(str(part)) for part in problem["loc"] if part != "body")
+        names = [str(part) for part in problem["loc"] if part != "body"]
+        # The name of an unknown field may be a text that was put there: its beginning will do.
+        place = ".".join(
+            name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…" for name in names
+        )
         told.append(f"{place or 'the body'}: {problem['msg']}")
     if more := len(problems) - len(told):
         told.append(f"and {more} more")
     return RequestError(422, "WrongRequest", "; ".join(told))
-
-
-def _short(name: str) -> str:
-    """The beginning of a field's name: of an unknown field, it may be a text put there."""
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 class _Terse(logging.Formatter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,7 +70,7 @@ class Service:
         self.limits = limits or Limits()
         self.verifier, self.population = verifier, population
         self._quick = Worker(verifier, self.limits, "verify")
-        self._slow = Worker(explainer, self.limits, "explain", jobs_at_once=1)
+        self._slow = Worker(explainer, replace(self.limits, jobs_at_once=1), "explain")
 
     @classmethod
     def open(
@@ -124,14 +124,14 @@ class Service:
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
         """What `explain_texts` says of a case."""
-        return await self._explained(case, explain_texts, on_progress, **case.settings)
+        return await self._explained(case, explain_texts, case.settings, on_progress)
 
     async def report(
         self, case: Case, heading: Mapping[str, Any], on_progress: Progress = no_progress
     ) -> Report:
         """What `make_report` makes of a case; `heading` is what it takes beside the texts."""
         settings = {"population": case.population, "model": self._model, **heading}
-        return await self._explained(case, make_report, on_progress, **settings)
+        return await self._explained(case, make_report, settings, on_progress)
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """(documents, lev_size): the LEVs of texts."""
@@ -180,7 +180,11 @@ class Service:
         return await _answer(worker, Job(documents, finish, on_progress))
 
     async def _explained(
-        self, case: Case, explain: Callable[..., Result], on_progress: Progress, **settings: Any
+        self,
+        case: Case,
+        explain: Callable[..., Result],
+        settings: Mapping[str, Any],
+        on_progress: Progress,
     ) -> Result:
         """What `explain` makes of a case, going through its texts many times."""
         self._check(case.documents, self.limits.explained_characters, "texts to explain")

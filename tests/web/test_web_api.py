@@ -866,7 +866,7 @@ class TestSecrecy:
     def test_the_place_of_an_error_is_a_line_of_ours(self) -> None:
         with pytest.raises(RequestError) as raised:
             Access(token="a").check_token(Headers({"authorization": "Bearer b"}))
-        assert re.fullmatch(r"RequestError at access.py:\d+", place_of(raised.value))
+        assert re.fullmatch(r"RequestError at guard.py:\d+", place_of(raised.value))
         assert place_of(KeyError("x")) == "KeyError"
 
     def test_errors_as_answers(self) -> None:
