@@ -129,11 +129,6 @@ class Comparison(_Strict):
             delta=self.delta,
         )
 
-    def population_documents(self) -> list[Document]:
-        """The texts of the request's own population; none if it has none."""
-        texts = _exhibits(self.population, "population") if self.population else []
-        return [exhibit.document for exhibit in texts]
-
 
 class Texts(_Strict):
     """Texts to encode."""
@@ -141,10 +136,6 @@ class Texts(_Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [{"texts": [_FIRST, _SECOND]}]})
 
     texts: Annotated[list[Text], WithJsonSchema({**_TEXTS, "minItems": 1})]
-
-    def exhibits(self) -> list[Exhibit]:
-        """The texts with their hashes."""
-        return _exhibits(self.texts, "text")
 
 
 class EncodedText(BaseModel):
@@ -225,10 +216,11 @@ def api_router(service: Service) -> APIRouter:
     async def answer(comparison: Comparison, ask: Callable[[Case], Awaitable[Any]]) -> bytes:
         case = await asyncio.to_thread(comparison.case)
         service.check_case(case)
-        population = service.population  # unless the request has one; an empty list is none
-        if comparison.population is not None:
-            texts = await asyncio.to_thread(comparison.population_documents)
-            population = await service.find_population(texts) if texts else None
+        # The server's, unless the request has one; an empty list is none.
+        population = service.population if comparison.population is None else None
+        if comparison.population:
+            texts = await asyncio.to_thread(_exhibits, comparison.population, "population")
+            population = await service.find_population([text.document for text in texts])
         result = await ask(replace(case, population=population))
         return await asyncio.to_thread(lambda: json_bytes(result.to_json()))
 
@@ -256,7 +248,7 @@ def api_router(service: Service) -> APIRouter:
     @router.post("/api/encode", responses=_responses(Encoded), summary="Texts to vectors")
     async def encode(request: Request, texts: Texts) -> Response:
         """The linguistic embedding vector (LEV) of each text."""
-        exhibits = await asyncio.to_thread(texts.exhibits)
+        exhibits = await asyncio.to_thread(_exhibits, texts.texts, "text")
         documents = [exhibit.document for exhibit in exhibits]
         levs = await _awaited(service, request, service.encode(documents))
         verifier = service.verifier

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from urllib.parse import unquote
 
 from adhominem.web.failures import RequestError, too_large
@@ -58,7 +57,7 @@ class FormFields:
             prior = float(self.prior.replace(",", "."))
         except ValueError:
             prior = 0.0
-        if not (isfinite(prior) and 0 < prior < 1):
+        if not 0 < prior < 1:
             raise RequestError(
                 422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
             )

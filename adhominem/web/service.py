@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +37,7 @@ class Case:
     population: Population | None = None
     prior_same_author: float = 0.5
     delta: float = 0.125
+    heading: Mapping[str, Any] = field(default_factory=dict)  # what `make_report` takes beside it
 
     @property
     def documents(self) -> list[Document]:
@@ -126,11 +127,9 @@ class Service:
         """What `explain_texts` says of a case."""
         return await self._explained(case, explain_texts, case.settings, on_progress)
 
-    async def report(
-        self, case: Case, heading: Mapping[str, Any], on_progress: Progress = no_progress
-    ) -> Report:
-        """What `make_report` makes of a case; `heading` is what it takes beside the texts."""
-        settings = {"population": case.population, "model": self._model, **heading}
+    async def report(self, case: Case, on_progress: Progress = no_progress) -> Report:
+        """What `make_report` makes of a case."""
+        settings = {"population": case.population, "model": self._model, **case.heading}
         return await self._explained(case, make_report, settings, on_progress)
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
@@ -150,13 +149,9 @@ class Service:
         )
 
     def check_case(self, case: Case) -> None:
-        """Refuse a side without a text, or with too many."""
-        for name, side in (("first", case.first), ("second", case.second)):
-            if not side:
-                raise RequestError(
-                    422, "MissingText", f"there is no {name} text; expected at least one"
-                )
-            self._check_number(side, self.limits.texts, f"the {name} side")
+        """Refuse a side with too many texts."""
+        self._check_number(case.first, self.limits.texts, "the first side")
+        self._check_number(case.second, self.limits.texts, "the second side")
 
     def check_labels(self, *labels: str) -> None:
         """Refuse a name, a topic or a heading that is as long as a text."""
