@@ -67,7 +67,7 @@ def main() -> None:
 
     years = [row["year"] for row in population]
     print(
-        "\nTexts of one kind and time are alike, whoever wrote them. A population shows the model"
+        "\nTexts of one genre and time are alike, whoever wrote them. A population shows the model"
     )
     print(f"in what: here {len(population)} addresses of {min(years)} to {max(years)} by others.")
     run(f"adhominem verify {last} {first} --population others")

@@ -46,7 +46,7 @@ def module_name(path: Path) -> str:
 
 def imports(tree: ast.AST) -> set[str]:
     """The modules of this package that a tree imports anywhere, without the package's name."""
-    found = set()
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: an import with dots is not counted here"
@@ -57,8 +57,8 @@ def imports(tree: ast.AST) -> set[str]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        found |= {name.partition(".")[2] for name in names if name.split(".")[0] == "adhominem"}
-    return found - {""}
+        imported |= {name.partition(".")[2] for name in names if name.split(".")[0] == "adhominem"}
+    return imported - {""}
 
 
 def test_every_public_name_resolves_to_what_its_home_calls_by_it() -> None:

@@ -1,4 +1,4 @@
-"""The REST interface.
+"""The REST interface: what it takes and gives, as OpenAPI shows it, and its routes.
 
 Bodies of JSON are read in a thread, and not before they are seen to have few entries. A parser
 written in C lets nobody else run before it has ended, thread or not, and a body of five million
@@ -13,22 +13,26 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response, StreamingResponse
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 import adhominem
 from adhominem.explain.explanation import Explanation
 from adhominem.jobs.workers import Lev
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
-from adhominem.verify.verifier import Levs
+from adhominem.verify.verifier import Levs, exhibits_of
 from adhominem.web.failures import RequestError, json_bytes, json_response
-from adhominem.web.schemas import Comparison, Encoded, Failure, Health, Models, Texts
 from adhominem.web.service import Case, Service
 
+_FIRST = "I have not yet had an answer to my last, and so I write again; the roads are poor."
+_SECOND = "No answer from you yet. I'm writing again anyway. Roads are bad here, really bad."
+_PROBLEM: Any = {"type": "EmptyTextError", "message": "first: the text has no word in it"}
 Result = TypeVar("Result")
 _MOST_ENTRIES = 10_000  # of all lists and objects; how many texts there may be, the limits say
 _MOST_BETWEEN = 1_000_000  # bytes that are not in strings: indentation, and numbers
@@ -46,6 +50,158 @@ _FAILURES = {
 }
 
 
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class TextIn(_Strict):
+    """A text, and what is known of it."""
+
+    model_config = ConfigDict(title="A text with its name and topic")
+
+    text: str
+    name: str = Field("", description="Shown in the answer.")
+    topic: str = Field("", description="What it is about; used if the model knows topics.")
+
+
+# A text may come alone, and a side as one text: validated as a TextIn and as a list of them.
+_ONE_TEXT: list[dict[str, Any]] = [
+    {"type": "string", "title": "The text alone"},
+    TextIn.model_json_schema(),
+]
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"anyOf": _ONE_TEXT}}
+Text = Annotated[
+    TextIn,
+    BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": _ONE_TEXT}),
+]
+Side = Annotated[
+    list[Text],
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    WithJsonSchema({"anyOf": [*_ONE_TEXT, {**_TEXTS, "minItems": 1}]}),
+]
+
+
+class Comparison(_Strict):
+    """Two sides, each one text, or several by one author."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"first": _FIRST, "second": _SECOND},
+                {
+                    "first": {"text": _FIRST, "name": "disputed letter"},
+                    "second": [
+                        {"text": _SECOND, "name": "known letter 1"},
+                        {"text": "Got here late. Will call you tomorrow.", "name": "note"},
+                    ],
+                    "prior_same_author": 0.1,
+                    "delta": 0.125,
+                    "population": [f"Text {number} of the same genre." for number in range(1, 6)],
+                },
+            ]
+        }
+    )
+
+    first: Side
+    second: Side
+    prior_same_author: float = Field(
+        0.5,
+        gt=0,
+        lt=1,
+        description="How probable one author is before the texts are read: yours to state.",
+    )
+    delta: float = Field(
+        0.125, ge=0, lt=0.5, description="Undecided if the probability is within 0.5 ± delta."
+    )
+    population: Annotated[list[Text] | None, WithJsonSchema(_TEXTS)] = Field(
+        None,
+        description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
+        "out: the server's, if it has one. An empty list: none.",
+    )
+
+    def case(self) -> Case:
+        """The comparison as the service takes it, without a population."""
+        return Case(
+            first=_exhibits(self.first, "first"),
+            second=_exhibits(self.second, "second"),
+            prior_same_author=self.prior_same_author,
+            delta=self.delta,
+        )
+
+
+class Texts(_Strict):
+    """Texts to encode."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"texts": [_FIRST, _SECOND]}]})
+
+    texts: Annotated[list[Text], WithJsonSchema({**_TEXTS, "minItems": 1})]
+
+
+class EncodedText(BaseModel):
+    """A text's LEV."""
+
+    name: str
+    sha256: str
+    lev: list[float]
+
+
+class Encoded(BaseModel):
+    """The LEVs of texts, and the model they are of."""
+
+    model: str
+    model_sha256: str
+    version: str
+    lev_size: int
+    texts: list[EncodedText]
+
+
+class ServedModel(BaseModel):
+    """The model that answers."""
+
+    name: str
+    sha256: str
+    lev_size: int
+    members: list[str]
+    genres: list[str] = Field(description="The genres that it was trained on, if known.")
+    knows_topics: bool
+    calibrated: bool
+    population_texts: int | None = Field(description="Of the server's own population, if any.")
+
+
+class Models(BaseModel):
+    """What is served."""
+
+    version: str
+    models: list[ServedModel]
+
+
+class Health(BaseModel):
+    """Whether the server works."""
+
+    status: str
+
+
+class Problem(BaseModel):
+    """What went wrong, and what to do."""
+
+    type: str
+    message: str
+
+
+class Failure(BaseModel):
+    """The one form of all errors."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"error": _PROBLEM}]})
+
+    error: Problem
+
+
+def _exhibits(texts: list[TextIn], name: str) -> list[Exhibit]:
+    documents = [Document(text=text.text, id=text.name, topic=text.topic) for text in texts]
+    return exhibits_of(documents, name)
+
+
 def _responses(model: Any) -> dict[int | str, dict[str, Any]]:
     responses: dict[int | str, dict[str, Any]] = {200: {"model": model}}
     for status, description in _FAILURES.items():
@@ -60,10 +216,11 @@ def api_router(service: Service) -> APIRouter:
     async def answer(comparison: Comparison, ask: Callable[[Case], Awaitable[Any]]) -> bytes:
         case = await asyncio.to_thread(comparison.case)
         service.check_case(case)
-        population = service.population  # unless the request has one; an empty list is none
-        if comparison.population is not None:
-            texts = await asyncio.to_thread(comparison.population_documents)
-            population = await service.find_population(texts) if texts else None
+        # The server's, unless the request has one; an empty list is none.
+        population = service.population if comparison.population is None else None
+        if comparison.population:
+            texts = await asyncio.to_thread(_exhibits, comparison.population, "population")
+            population = await service.find_population([text.document for text in texts])
         result = await ask(replace(case, population=population))
         return await asyncio.to_thread(lambda: json_bytes(result.to_json()))
 
@@ -91,7 +248,7 @@ def api_router(service: Service) -> APIRouter:
     @router.post("/api/encode", responses=_responses(Encoded), summary="Texts to vectors")
     async def encode(request: Request, texts: Texts) -> Response:
         """The linguistic embedding vector (LEV) of each text."""
-        exhibits = await asyncio.to_thread(texts.exhibits)
+        exhibits = await asyncio.to_thread(_exhibits, texts.texts, "text")
         documents = [exhibit.document for exhibit in exhibits]
         levs = await _awaited(service, request, service.encode(documents))
         verifier = service.verifier

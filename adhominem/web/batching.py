@@ -24,7 +24,7 @@ import numpy as np
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, Lev, encoder
 from adhominem.text.files import Document
-from adhominem.verify.verifier import Levs, TokensBy, Verifier
+from adhominem.verify.verifier import Levs, Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
 from adhominem.web.limits import Limits, client_asking
 
@@ -44,17 +44,14 @@ class WithLevs(Verifier):
         vars(self).update(vars(verifier))
         self._known = known
 
-    def encode(
-        self,
-        documents: Sequence[str | Document],
-        *,
-        tokens: Sequence[TokensBy] | None = None,
-        on_documents: Callable[[int], None] = lambda count: None,
-    ) -> Levs:
+    def encode(self, documents: Sequence[str | Document], **options: Any) -> Levs:
         """(documents, lev_size): the LEVs that are known, or all of them encoded anew."""
         if not documents or not all(text in self._known for text in documents):
-            return super().encode(documents, tokens=tokens, on_documents=on_documents)
+            return super().encode(documents, **options)
         return np.array([self._known[text] for text in documents])
+
+
+Finish = Callable[[WithLevs, Progress], Result]
 
 
 def no_progress(share: float) -> None:
@@ -71,10 +68,10 @@ class Job(Generic[Result]):
     """The texts of a request, and what to do once they are encoded."""
 
     documents: Sequence[Document]
-    finish: Callable[[WithLevs, Progress], Result]
+    finish: Finish[Result]
     on_progress: Progress = no_progress
-    work: int = 0  # characters that are worked through at the end
-    client: str = ""
+    work: int = 0  # characters that `finish` goes through
+    client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
     levs: dict[str | Document, Lev] = field(default_factory=dict)
     encoded: int = 0
@@ -143,16 +140,14 @@ class Job(Generic[Result]):
 class Worker:
     """A thread that alone uses a verifier, and a bounded queue before it."""
 
-    def __init__(
-        self, verifier: Verifier, limits: Limits, name: str, jobs_at_once: int | None = None
-    ) -> None:
+    def __init__(self, verifier: Verifier, limits: Limits, name: str) -> None:
         self._verifier, self._limits, self._name = verifier, limits, name
-        self._jobs_at_once = jobs_at_once or limits.jobs_at_once
         self._jobs: list[Job[Any]] = []  # those that are being worked on, too
         self._round_of: list[Job[Any]] = []  # these
         self._changed = Condition()
         self._stopping = False
-        self._start()
+        self._thread = Thread()
+        self._revive()
 
     @property
     def alive(self) -> bool:
@@ -161,25 +156,15 @@ class Worker:
             self._revive()
             return not self._stopping
 
-    def submit(
-        self,
-        documents: Sequence[Document],
-        finish: Callable[[WithLevs, Progress], Result],
-        on_progress: Progress = no_progress,
-        work: int = 0,
-    ) -> Future[Result]:
-        """The answer to come to a job; cancel it to give up. Where too many wait, one is refused.
-
-        `work` is that of `finish`, in characters that it goes through.
-        """
-        job = Job(documents, finish, on_progress, work, client_asking.get())
+    def submit(self, job: Job[Result]) -> Future[Result]:
+        """The answer to come to a job; cancel it to give up. If too many wait, one is refused."""
         with self._changed:
             self._revive()
             if self._stopping:
                 raise busy()
             waiting = [other for other in self._jobs if not other.answer.done()]
             of_client = [other for other in waiting if job.client and other.client == job.client]
-            if len(of_client) >= self._limits.waiting_of_client:
+            if len(of_client) >= max(1, self._limits.waiting * 3 // 4):
                 waiting.remove(_refuse_last([job, *of_client]))
             elif len(waiting) >= self._limits.waiting:
                 waiting.remove(_refuse_last([job, *waiting]))
@@ -196,16 +181,13 @@ class Worker:
             self._changed.notify()
         self._thread.join()
 
-    def _start(self) -> None:
-        self._thread = Thread(target=self._run, name=f"adhominem-{self._name}", daemon=True)
-        self._thread.start()
-
     def _revive(self) -> None:
-        """Start a thread anew that has ended all the same, without what ended it."""
+        """Start the thread; should it have ended all the same, anew, without what ended it."""
         if not self._thread.is_alive() and not self._stopping:
             for job in self._round_of:
                 job.fail(BrokenOffError(RuntimeError()))
-            self._start()
+            self._thread = Thread(target=self._run, name=f"adhominem-{self._name}", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         with encoder("", self._verifier, jobs=1) as encode:
@@ -235,11 +217,11 @@ class Worker:
             if self._stopping:
                 return []
             ordered = sorted(self._jobs, key=lambda job: job.due)
-            if self._jobs_at_once == 1:
+            if self._limits.jobs_at_once == 1:
                 return ordered[:1]
             long = [job for job in ordered if job.is_long][:1]
             short = [job for job in ordered if not job.is_long]
-            return [*short[: self._jobs_at_once - len(long)], *long]
+            return [*short[: self._limits.jobs_at_once - len(long)], *long]
 
     def _round(self, jobs: Sequence[Job[Any]], encode: Encode) -> None:
         taken: list[Sequence[Document]] = []

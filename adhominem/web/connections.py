@@ -8,7 +8,6 @@ that has waited longest without a request makes it. What is refused here looks l
 from __future__ import annotations
 
 import asyncio
-import itertools
 import sys
 import time
 from collections.abc import Iterable
@@ -24,34 +23,34 @@ from adhominem.web.limits import Limits, Pace, client_of, too_slowly_sent
 _AT_ONCE = 1 << 14  # bytes that are parsed in one go: h11 takes its time with tiny chunks
 _MOST_PARSING = 1.0  # seconds of one request's headers and chunks; 16 MiB as they come take 0.1
 _MOST_HEARD = 5  # times the limit of a request, of a body that was refused
+_PER_REQUEST = 4  # connections, in all and of a client: those that wait can always make room
 _KEPT_FILES = 100  # file descriptors that are not for connections
 
 
 class Connections:
-    """All connections that are open, by client."""
+    """All connections that are open."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._most = min(limits.connections, max(16, _open_files(limits) - _KEPT_FILES))
-        self._open: dict[str, set[Connection]] = {}
+        most = _PER_REQUEST * limits.requests
+        self._most = min(most, max(16, _open_files(most + _KEPT_FILES) - _KEPT_FILES))
+        self._open: set[Connection] = set()
 
     def add(self, connection: Connection) -> bool:
         """Take a connection in; whether there is room for it, be it made."""
-        of_client = self._open.get(connection.from_client, set())
+        client = connection.from_client
+        of_client = [other for other in self._open if other.from_client == client]
         room = True
-        if len(of_client) >= self.limits.connections_of_client:
+        if len(of_client) >= _PER_REQUEST * self.limits.per_client:
             room = _make_room(of_client)
-        elif sum(map(len, self._open.values())) >= self._most:
-            room = _make_room(itertools.chain.from_iterable(self._open.values()))
-        self._open.setdefault(connection.from_client, set()).add(connection)
+        elif len(self._open) >= self._most:
+            room = _make_room(self._open)
+        self._open.add(connection)
         return room
 
     def discard(self, connection: Connection) -> None:
         """Forget a connection that has ended."""
-        of_client = self._open.get(connection.from_client, set())
-        of_client.discard(connection)
-        if not of_client:
-            self._open.pop(connection.from_client, None)
+        self._open.discard(connection)
 
 
 class Connection(H11Protocol):
@@ -208,14 +207,13 @@ def _make_room(among: Iterable[Connection]) -> bool:
     return bool(waiting)
 
 
-def _open_files(limits: Limits) -> int:
-    """How many files this process may have open; the limit is raised first, if it can be."""
+def _open_files(wanted: int) -> int:
+    """How many files this process may have open; the limit is raised to `wanted`, if it can be."""
     try:
         import resource
     except ImportError:
         return sys.maxsize
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.connections + _KEPT_FILES
     if now != resource.RLIM_INFINITY and now < wanted:
         allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))

@@ -17,16 +17,15 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from adhominem.errors import AdHominemError
 from adhominem.explain.explanation import Explanation
 from adhominem.report.html import report_page
-from adhominem.report.report import Report
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
-from adhominem.web.access import LINES, Access
 from adhominem.web.batching import Progress
 from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
 from adhominem.web.form_fields import NO_PRIOR, FormFields, parse_form, read_fields
+from adhominem.web.guard import LINES, Access
 from adhominem.web.pages import explained, form_page, verdict
-from adhominem.web.service import Case, Heading, Service
+from adhominem.web.service import Case, Service
 from adhominem.web.uploads import FileReader
 
 Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or came out
@@ -55,7 +54,8 @@ class Comparer:
         fields = await asyncio.to_thread(read_fields, parts)
         as_lines = LINES in request.headers.get("accept", "")
         try:
-            self._service.check_labels(*fields.labels)
+            typed = (*fields.topics.values(), fields.prior, fields.case, fields.examiner)
+            self._service.check_labels(*typed)
             prior = fields.prior_same_author
             if as_lines:
                 return StreamingResponse(self._lines(fields, prior), media_type=LINES)
@@ -104,7 +104,7 @@ class Comparer:
         """
         service = self._service
         async with service.in_time():
-            case, source, notes = await self._prepare(fields, prior, tell)
+            case, notes = await self._prepare(fields, prior, tell)
             verification = await service.verify(case, _progress(tell, "Reading the texts"))
         tell({"verdict": verdict(verification, notes), "verification": verification.to_json()})
         if not fields.explain:
@@ -114,7 +114,7 @@ class Comparer:
         try:
             async with service.in_time():
                 if with_report:
-                    report = await self._report(fields, case, source, doing)
+                    report = await service.report(case, doing)
                     explanation = report.explanation
                     tell({"report": await asyncio.to_thread(report_page, report)})
                 else:
@@ -128,51 +128,47 @@ class Comparer:
 
     async def _write_report(self, fields: FormFields, prior: float, tell: Tell) -> None:
         async with self._service.in_time():
-            case, source, _ = await self._prepare(fields, prior, tell)
-            doing = _progress(tell, "Writing the report")
-            report = await self._report(fields, case, source, doing)
+            case, _ = await self._prepare(fields, prior, tell)
+            report = await self._service.report(case, _progress(tell, "Writing the report"))
         tell({"report": await asyncio.to_thread(report_page, report)})
-
-    async def _report(
-        self, fields: FormFields, case: Case, population_source: str, on_progress: Progress
-    ) -> Report:
-        # What the form begins with is nobody's prior, and a report has no probability by it.
-        prior = None if fields.prior == NO_PRIOR else case.prior_same_author
-        heading = Heading(fields.case, fields.examiner, population_source, prior)
-        return await self._service.report(case, heading, on_progress)
 
     async def _prepare(
         self, fields: FormFields, prior: float, tell: Tell
-    ) -> tuple[Case, str, list[str]]:
-        """The case of a form, where its population comes from, and what was odd about the files."""
+    ) -> tuple[Case, list[str]]:
+        """The case of a form, and what was odd about the files."""
         if any(fields.files.values()) or fields.population:
             _progress(tell, "Reading the files")
         sides: dict[str, list[Exhibit]] = {}
         notes: list[str] = []
         for side, topic in fields.topics.items():
-            read = await self._reader.read(fields.files[side])
-            notes += read.notes
-            sides[side] = await asyncio.to_thread(
-                _side, side, fields.pasted[side], read.texts, topic
-            )
+            files, odd = await self._reader.read(fields.files[side])
+            notes += odd
+            sides[side] = await asyncio.to_thread(_side, side, fields.pasted[side], files, topic)
         case = Case(first=sides["first"], second=sides["second"], prior_same_author=prior)
         self._service.check_case(case)
-        if not fields.population:
-            population = self._service.population if fields.server_population else None
-            source = "the server’s own" if population else ""
-            return replace(case, population=population), source, notes
-        read = await self._reader.read(fields.population, tables=True)
-        population = await self._service.find_population(
-            [text.document for text in read.texts], _progress(tell, "Reading the population")
-        )
-        source = ", ".join(file.name for file in fields.population)
-        return replace(case, population=population), source, [*notes, *read.notes]
+        population = self._service.population if fields.server_population else None
+        source = "the server’s own" if population else ""
+        if fields.population:
+            files, odd = await self._reader.read(fields.population, tables=True)
+            notes += odd
+            population = await self._service.find_population(
+                [text.document for text in files], _progress(tell, "Reading the population")
+            )
+            source = ", ".join(file.name for file in fields.population)
+        heading = {
+            "case": fields.case,
+            "examiner": fields.examiner,
+            "population_source": source,
+            # What the form begins with is nobody's prior, and a report has no probability by it.
+            "prior_same_author": None if fields.prior == NO_PRIOR else prior,
+        }
+        return replace(case, population=population, heading=heading), notes
 
 
 def _side(name: str, pasted: list[str], files: list[Exhibit], topic: str) -> list[Exhibit]:
     texts: list[Document | Exhibit] = [Document(text=text, topic=topic) for text in pasted]
     texts += [replace(file, document=replace(file.document, topic=topic)) for file in files]
-    return exhibits_of(texts, name) if texts else []
+    return exhibits_of(texts, name)
 
 
 def _progress(tell: Tell, doing: str) -> Progress:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from urllib.parse import unquote
 
 from adhominem.web.failures import RequestError, too_large
@@ -52,18 +51,13 @@ class FormFields:
     examiner: str = ""
 
     @property
-    def labels(self) -> list[str]:
-        """All that is typed and is not a text."""
-        return [*self.topics.values(), self.prior, self.case, self.examiner]
-
-    @property
     def prior_same_author(self) -> float:
         """The prior as a number; an error if it is none."""
         try:
             prior = float(self.prior.replace(",", "."))
         except ValueError:
             prior = 0.0
-        if not (isfinite(prior) and 0 < prior < 1):
+        if not 0 < prior < 1:
             raise RequestError(
                 422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
             )
@@ -78,14 +72,6 @@ class Part:
     filename: str | None  # None: a field
     data: bytes
 
-    @property
-    def text(self) -> str:
-        """The value of a field."""
-        try:
-            return self.data.decode("utf-8")
-        except UnicodeDecodeError:
-            raise _unreadable("expected UTF-8") from None
-
 
 def read_fields(parts: Sequence[Part]) -> FormFields:
     """What the fields of the form hold; one that is not known is refused: it may be evidence."""
@@ -99,7 +85,10 @@ def read_fields(parts: Sequence[Part]) -> FormFields:
             raise _wrong(f"the field '{part.name}' comes twice")
 
     def strings(name: str) -> list[str]:
-        return [part.text for part in parts if part.name == name]
+        try:
+            return [part.data.decode("utf-8") for part in parts if part.name == name]
+        except UnicodeDecodeError:
+            raise _unreadable("expected UTF-8") from None
 
     def line(name: str) -> str:
         return "".join(strings(name)).strip()
@@ -131,7 +120,12 @@ def read_fields(parts: Sequence[Part]) -> FormFields:
 
 def parse_form(body: bytes, content_type: str, most_parts: int) -> list[Part]:
     """The parts of a form, in order."""
-    boundary = _boundary_of(content_type)
+    if not content_type.lower().startswith("multipart/form-data"):
+        raise RequestError(415, "WrongForm", "expected a form as multipart/form-data")
+    match = _BOUNDARY.search(content_type)
+    boundary = (match[1] or match[2] or "").encode("latin-1") if match else b""
+    if not 0 < len(boundary) <= _LONGEST_BOUNDARY:
+        raise _unreadable(f"expected a boundary of 1 to {_LONGEST_BOUNDARY} characters")
     # The first boundary has no line before it, which is made up here.
     pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, most_parts + 2)
     if len(pieces) > most_parts + 2:
@@ -142,17 +136,6 @@ def parse_form(body: bytes, content_type: str, most_parts: int) -> list[Part]:
             return parts
         parts.append(_part(piece))
     raise _unreadable("it has no end")
-
-
-def _boundary_of(content_type: str) -> bytes:
-    """What stands between the parts of a body."""
-    if not content_type.lower().startswith("multipart/form-data"):
-        raise RequestError(415, "WrongForm", "expected a form as multipart/form-data")
-    match = _BOUNDARY.search(content_type)
-    boundary = (match[1] or match[2] or "") if match else ""
-    if not 0 < len(boundary) <= _LONGEST_BOUNDARY:
-        raise _unreadable(f"expected a boundary of 1 to {_LONGEST_BOUNDARY} characters")
-    return boundary.encode("latin-1")
 
 
 def _part(piece: bytes) -> Part:

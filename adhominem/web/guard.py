@@ -1,22 +1,28 @@
 """Before every request and after every answer: who may ask, how much, and what a browser may do.
 
-What the headers tell is decided before a body is read. Nothing of a text is ever logged: not the
-body, not the query, not the path, not an error's message.
+What the headers tell is decided before a body is read: by the name of the server, the site that
+asks, and the token. Nothing of a text is ever logged: not the body, not the query, not the path,
+not an error's message.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import re
 import time
-from urllib.parse import unquote
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit
 
-from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adhominem.web.access import Access
+from adhominem.errors import OptionError
 from adhominem.web.failures import (
     RequestError,
     as_request_error,
@@ -26,7 +32,14 @@ from adhominem.web.failures import (
     too_large,
 )
 from adhominem.web.limits import Limits, Places, client_of
+from adhominem.web.pages import error_page
 
+LINES = "application/x-ndjson"  # what the page's script accepts
+_PAGE = "text/html"  # what a browser accepts
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+_HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
+_FOR_PROGRAMS = "Bearer"
+_FOR_BROWSERS = 'Basic realm="AdHominem", charset="UTF-8"'  # they ask their user for a password
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -44,6 +57,109 @@ SECURITY_HEADERS = {
 }
 HEALTH = "/health"
 _ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Who may ask. All of it is decided by the headers, before a body is read."""
+
+    token: str = ""  # empty: anybody who can reach the server
+    hosts: frozenset[str] = frozenset()  # names that a browser may know it by; empty: any
+
+    @classmethod
+    def of(cls, host: str, token: str = "", names: Sequence[str] = ()) -> Access:
+        """The rules of a server that listens on `host`; `names` are further names of it.
+
+        On loopback, only pages of this machine may ask: any page in the user's browser could send
+        requests here under a name of its own, which it has made to lead to this machine.
+        """
+        if token != token.strip() or not token.isprintable():
+            raise OptionError(
+                "the token begins or ends with a space, or holds what is no character; no request "
+                "could send it: choose another"
+            )
+        chosen = {name.lower() for name in names}
+        if is_loopback(host):
+            chosen |= {host.lower(), *_LOOPBACK_NAMES}
+        return cls(token=token, hosts=frozenset(chosen))
+
+    def check(self, headers: Headers, method: str, path: str) -> None:
+        """Refuse whom the headers do not let in; pages without texts in them are for everybody."""
+        self.check_host(headers, method)
+        if path.startswith("/api/") or method not in ("GET", "HEAD"):
+            self.check_token(headers)
+
+    def check_host(self, headers: Headers, method: str) -> None:
+        """Refuse a name that is not ours, and what other sites send here; links may lead here."""
+        name = _host_name(headers.get("host", ""))
+        if self.hosts and name not in self.hosts:
+            raise RequestError(
+                403,
+                "WrongHost",
+                "the server is not known by this name; start it with --allow-host NAME, if it is",
+            )
+        sent_by, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if sent_by is not None:
+            # Whoever only links to a page does not see the answer.
+            fetched = method, headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+            is_link = fetched == ("GET", "navigate", "document")
+            foreign = sent_by not in ("same-origin", "none") and not is_link
+        else:  # of plain HTTP, browsers tell only the origin
+            foreign = origin is not None and _host_name(origin.partition("://")[2]) != name
+        if foreign:
+            raise RequestError(403, "OtherSite", "pages of other sites may not ask this server")
+
+    def check_token(self, headers: Headers) -> None:
+        """Refuse a wrong token, in the same time however much of it is right."""
+        if not self.token or compare_digest(token_of(headers).encode(), self.token.encode()):
+            return
+        # The script has a field for the token; without it, the browser asks for a password.
+        accepted = headers.get("accept", "")
+        message = (
+            "the server wants a token: send it as 'Authorization: Bearer TOKEN', or as the "
+            "password of Basic authentication, with any name"
+        )
+        if LINES in accepted:
+            message = "this is not the token of this server; whoever runs it can tell you the token"
+        elif _PAGE in accepted:
+            message = (
+                "the server wants a token, which whoever runs it can tell you; go back, send the "
+                "form again, and enter the token as the password, with any name"
+            )
+        challenge = _FOR_BROWSERS if _PAGE in accepted else _FOR_PROGRAMS
+        raise RequestError(401, "WrongToken", message, {"WWW-Authenticate": challenge})
+
+
+def token_of(headers: Headers) -> str:
+    """The token of a request: a bearer's, or the password that a browser asked for."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    sent = given.strip().encode("latin-1")  # the bytes as they came
+    if scheme.lower() == "basic":
+        try:
+            sent = base64.b64decode(sent, validate=True).partition(b":")[2]
+        except binascii.Error:
+            return ""
+    elif scheme.lower() != "bearer":
+        return ""
+    return sent.decode("utf-8", "replace")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _host_name(host: str) -> str:
+    """A host without its port; "" if it is not a name and port alone, as browsers send it."""
+    if not _HOST.fullmatch(host):
+        return ""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
 
 
 class Guard:
@@ -76,7 +192,11 @@ class Guard:
             if not isinstance(error, RequestError):
                 logger.error("%s", place_of(error))
             if not status:
-                await _refuse(as_request_error(error), scope, receive, answer)
+                for_people = scope["path"] == "/" and _PAGE in Headers(scope=scope).get(
+                    "accept", ""
+                )
+                refuse = error_page if for_people else error_response
+                await refuse(as_request_error(error))(scope, receive, answer)
         finally:
             # The route, not the path: people type all sorts of things after a slash.
             route = getattr(scope.get("route"), "path", "-")
@@ -97,7 +217,8 @@ class Guard:
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RequestError(415, "WrongEncoding", "the body is packed; send it as it is")
         client = client_of(scope)
-        said_size = _said_size(headers)
+        said = headers.get("content-length", "0")
+        said_size = int(said) if said.isdecimal() and len(said) <= 20 else 0
         if not said_size and "transfer-encoding" not in headers:
             with self._places.work(client):
                 await self._app(scope, _replay(b"", receive), send)
@@ -145,11 +266,6 @@ def _in_origin_form(scope: Scope) -> Scope:
     return {**scope, "path": path, "raw_path": raw_path, "headers": [(b"host", host), *headers]}
 
 
-def _said_size(headers: Headers) -> int:
-    said = headers.get("content-length", "0")
-    return int(said) if said.isdecimal() and len(said) <= 20 else 0
-
-
 def _replay(body: bytes, receive: Receive) -> Receive:
     """A `receive` of the body that was read already, and then of what else comes: the end."""
     sent = False
@@ -165,12 +281,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-async def _refuse(error: RequestError, scope: Scope, receive: Receive, send: Send) -> None:
-    response: Response = error_response(error)
-    if scope["path"] == "/" and "text/html" in Headers(scope=scope).get("accept", ""):
-        from adhominem.web.pages import error_page
-
-        response = error_page(error)
-    await response(scope, receive, send)

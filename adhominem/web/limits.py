@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
+from typing import NamedTuple
 
 from starlette.types import Scope
 
@@ -23,6 +24,7 @@ from adhominem.web.failures import RequestError, busy
 
 client_asking: ContextVar[str] = ContextVar("client_asking", default="")  # whose request it is
 
+_HELD = 8  # times the bytes of one request, of all that are being answered
 _SMALL = 1 << 16  # bytes of a request that are not counted: there is always room for them
 
 
@@ -50,26 +52,6 @@ class Limits:
         for name, value in vars(self).items():
             if not value > 0:
                 raise OptionError(f"the limit '{name}' is {value}; expected more than 0")
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes of all requests that are being answered."""
-        return 8 * self.bytes
-
-    @property
-    def waiting_of_client(self) -> int:
-        """Places in a queue that one address may take."""
-        return max(1, self.waiting * 3 // 4)
-
-    @property
-    def connections(self) -> int:
-        """Open connections. More than requests: those that wait can always make room."""
-        return 4 * self.requests
-
-    @property
-    def connections_of_client(self) -> int:
-        """Open connections of one address."""
-        return 4 * self.per_client
 
 
 def too_slowly_sent(limits: Limits) -> RequestError:
@@ -160,7 +142,7 @@ class Places:
         now = asyncio.get_running_loop().time()
         receiving.pace.hear(size, now)
         receiving.timeout.reschedule(receiving.pace.deadline)
-        most, client = self._limits.held_bytes, receiving.client
+        most, client = _HELD * self._limits.bytes, receiving.client
         counted = receiving.counted + size
         while counted > _SMALL:
             if self._held[client] + size > most // 2:  # the other half is for other clients
@@ -210,6 +192,12 @@ class Places:
         return slowest
 
 
+class _Waiting(NamedTuple):
+    client: str
+    since: float
+    place: asyncio.Future[None]
+
+
 class FairQueue:
     """A queue for few places in which clients take turns, however much each of them asks for.
 
@@ -220,13 +208,8 @@ class FairQueue:
 
     def __init__(self, at_once: int, waiting: int, patience: float = math.inf) -> None:
         self._free, self._most, self._patience = at_once, waiting, patience
-        # Since when each waits, and what it waits for, by client in the order of their turns.
-        self._waiting: dict[str, deque[tuple[float, asyncio.Future[None]]]] = {}
-        self._wanted = asyncio.Event()
-
-    async def wanted(self) -> None:
-        """Return once somebody waits for a place."""
-        await self._wanted.wait()
+        self._waiting: list[_Waiting] = []  # the first is of the client whose turn is next
+        self.wanted = asyncio.Event()  # whether somebody waits for a place
 
     @asynccontextmanager
     async def turn(self, client: str) -> AsyncIterator[None]:
@@ -241,46 +224,34 @@ class FairQueue:
             self._pass_on()
 
     async def _wait(self, client: str) -> None:
-        of_client = self._waiting.get(client, deque())
-        in_all = sum(map(len, self._waiting.values()))
-        if len(of_client) >= self._most // 2 or in_all >= self._most:
+        of_client = [other for other in self._waiting if other.client == client]
+        if len(of_client) >= self._most // 2 or len(self._waiting) >= self._most:
             raise busy()
         loop = asyncio.get_running_loop()
-        place = loop.create_future()
-        self._waiting.setdefault(client, of_client).append((loop.time(), place))
-        self._wanted.set()
+        waiting = _Waiting(client, loop.time(), loop.create_future())
+        self._set([*self._waiting, waiting])
         try:
-            await place
+            await waiting.place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it came at the last moment
+            if waiting.place.cancelled():
+                self._set([other for other in self._waiting if other is not waiting])
+            else:  # it came at the last moment
                 self._pass_on()
-            else:
-                self._forget(client, place)
             raise
 
     def _pass_on(self) -> None:
         """A place has become free: it goes to the client whose turn was longest ago."""
-        given = False
-        while self._waiting and not given:
-            client = next(iter(self._waiting))
-            places = self._waiting.pop(client)
-            waited = asyncio.get_running_loop().time() - places[0][0]
-            _, place = places.popleft() if waited <= self._patience else places.pop()
-            if places:
-                self._waiting[client] = places  # now the last in turn
-            if given := not place.done():  # or it was given up in this very moment
-                place.set_result(None)
-        self._free += not given
-        self._note()
+        now = asyncio.get_running_loop().time()
+        while self._waiting:
+            client = self._waiting[0].client
+            of_client = [waiting for waiting in self._waiting if waiting.client == client]
+            chosen = of_client.pop(0 if now - of_client[0].since <= self._patience else -1)
+            others = [waiting for waiting in self._waiting if waiting.client != client]
+            self._set([*others, *of_client])  # the client is now the last in turn
+            if not chosen.place.done():  # or it was given up in this very moment
+                return chosen.place.set_result(None)
+        self._free += 1
 
-    def _forget(self, client: str, place: asyncio.Future[None]) -> None:
-        left = deque(entry for entry in self._waiting.get(client, ()) if entry[1] is not place)
-        if left:
-            self._waiting[client] = left
-        else:
-            self._waiting.pop(client, None)
-        self._note()
-
-    def _note(self) -> None:
-        if not self._waiting:
-            self._wanted.clear()
+    def _set(self, waiting: list[_Waiting]) -> None:
+        self._waiting = waiting
+        (self.wanted.set if waiting else self.wanted.clear)()

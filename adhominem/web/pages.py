@@ -144,6 +144,12 @@ def docs_page(openapi: dict[str, Any], address: str) -> HTMLResponse:
 def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
     """The answer to a comparison as HTML; `notes` says what was odd about the files."""
     factor, prior = verification.log10_bayes_factor, verification.prior_same_author
+
+    def after(before: float) -> str:
+        return show_probability(
+            float(probability_same_author(verification.log_bayes_factor, before))
+        )
+
     return markup(
         "web_verdict.html",
         verification=verification,
@@ -156,15 +162,7 @@ def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
         not_a_verdict=NOT_A_VERDICT,
         probability=show_probability(verification.probability_same_author),
         prior=f"{prior:g}",
-        priors=[
-            (
-                f"{before:g}",
-                show_probability(
-                    float(probability_same_author(verification.log_bayes_factor, before))
-                ),
-            )
-            for before in sorted({*_OTHER_PRIORS, prior})
-        ],
+        priors=[(f"{before:g}", after(before)) for before in sorted({*_OTHER_PRIORS, prior})],
         background=background(verification),
     )
 

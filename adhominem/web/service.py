@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,12 +19,11 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Levs, Verifier, load
-from adhominem.web.batching import LONG_TEXT, Progress, WithLevs, Worker, cost, no_progress
+from adhominem.web.batching import LONG_TEXT, Finish, Job, Progress, Worker, cost, no_progress
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
-Finish = Callable[[WithLevs, Progress], Result]
 _FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
 _TIMES_READ = 20  # that an explanation goes through its texts, about
 
@@ -38,6 +37,7 @@ class Case:
     population: Population | None = None
     prior_same_author: float = 0.5
     delta: float = 0.125
+    heading: Mapping[str, Any] = field(default_factory=dict)  # what `make_report` takes beside it
 
     @property
     def documents(self) -> list[Document]:
@@ -52,16 +52,6 @@ class Case:
             "prior_same_author": self.prior_same_author,
             "delta": self.delta,
         }
-
-
-@dataclass(frozen=True)
-class Heading:
-    """What a report says in the user's words, and by the user's prior."""
-
-    case: str = ""
-    examiner: str = ""
-    population_source: str = ""
-    prior_same_author: float | None = None  # None: nobody stated one
 
 
 class Service:
@@ -81,7 +71,7 @@ class Service:
         self.limits = limits or Limits()
         self.verifier, self.population = verifier, population
         self._quick = Worker(verifier, self.limits, "verify")
-        self._slow = Worker(explainer, self.limits, "explain", jobs_at_once=1)
+        self._slow = Worker(explainer, replace(self.limits, jobs_at_once=1), "explain")
 
     @classmethod
     def open(
@@ -135,30 +125,12 @@ class Service:
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
         """What `explain_texts` says of a case."""
+        return await self._explained(case, explain_texts, case.settings, on_progress)
 
-        def finish(verifier: WithLevs, on_progress: Progress) -> Explanation:
-            sides = case.first, case.second
-            return explain_texts(verifier, *sides, **case.settings, on_progress=on_progress)
-
-        return await self._explained(case, finish, on_progress)
-
-    async def report(
-        self, case: Case, heading: Heading, on_progress: Progress = no_progress
-    ) -> Report:
+    async def report(self, case: Case, on_progress: Progress = no_progress) -> Report:
         """What `make_report` makes of a case."""
-
-        def finish(verifier: WithLevs, on_progress: Progress) -> Report:
-            return make_report(
-                verifier,
-                case.first,
-                case.second,
-                population=case.population,
-                **vars(heading),
-                model=self._model,
-                on_progress=on_progress,
-            )
-
-        return await self._explained(case, finish, on_progress)
+        settings = {"population": case.population, "model": self._model, **case.heading}
+        return await self._explained(case, make_report, settings, on_progress)
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """(documents, lev_size): the LEVs of texts."""
@@ -177,13 +149,9 @@ class Service:
         )
 
     def check_case(self, case: Case) -> None:
-        """Refuse a side without a text, or with too many."""
-        for name, side in (("first", case.first), ("second", case.second)):
-            if not side:
-                raise RequestError(
-                    422, "MissingText", f"there is no {name} text; expected at least one"
-                )
-            self._check_number(side, self.limits.texts, f"the {name} side")
+        """Refuse a side with too many texts."""
+        self._check_number(case.first, self.limits.texts, "the first side")
+        self._check_number(case.second, self.limits.texts, "the second side")
 
     def check_labels(self, *labels: str) -> None:
         """Refuse a name, a topic or a heading that is as long as a text."""
@@ -204,14 +172,24 @@ class Service:
         # A single text that fills a round, and more, does not hold up the short ones.
         longest = max((len(document.text) for document in documents), default=0)
         worker = self._slow if longest > LONG_TEXT else self._quick
-        return await _answer(worker, documents, finish, on_progress)
+        return await _answer(worker, Job(documents, finish, on_progress))
 
-    async def _explained(self, case: Case, finish: Finish[Result], on_progress: Progress) -> Result:
-        """What `finish` makes of a case, going through its texts many times."""
+    async def _explained(
+        self,
+        case: Case,
+        explain: Callable[..., Result],
+        settings: Mapping[str, Any],
+        on_progress: Progress,
+    ) -> Result:
+        """What `explain` makes of a case, going through its texts many times."""
         self._check(case.documents, self.limits.explained_characters, "texts to explain")
-        # Without texts to encode before: the progress is that of the explanation alone.
         work = _TIMES_READ * sum(map(cost, case.documents))
-        return await _answer(self._slow, [], finish, on_progress, work)
+
+        def finish(verifier: Verifier, tell: Progress) -> Result:
+            return explain(verifier, case.first, case.second, **settings, on_progress=tell)
+
+        # Without texts to encode before: the progress is that of the explanation alone.
+        return await _answer(self._slow, Job([], finish, on_progress, work))
 
     def _check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
         if len(texts) > most:
@@ -228,16 +206,10 @@ class Service:
         self.check_labels(*(label for text in texts for label in (text.id, text.topic)))
 
 
-async def _answer(
-    worker: Worker,
-    documents: Sequence[Document],
-    finish: Finish[Result],
-    on_progress: Progress = no_progress,
-    work: int = 0,
-) -> Result:
+async def _answer(worker: Worker, job: Job[Result]) -> Result:
     """Wait for a thread's answer; whoever stops waiting gives it up."""
     loop = asyncio.get_running_loop()
-    told = 0.0
+    on_progress, told = job.on_progress, 0.0
 
     def tell(share: float) -> None:
         nonlocal told
@@ -246,4 +218,5 @@ async def _answer(
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(on_progress, share)
 
-    return await asyncio.wrap_future(worker.submit(documents, finish, tell, work))
+    job.on_progress = tell
+    return await asyncio.wrap_future(worker.submit(job))

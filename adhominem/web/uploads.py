@@ -35,14 +35,6 @@ class Upload:
     data: bytes
 
 
-@dataclass(frozen=True)
-class Read:
-    """The texts of files, and what was odd about them."""
-
-    texts: list[Exhibit]
-    notes: list[str]
-
-
 class FileReader:
     """Reads the files of all requests, those of few at a time, each client in its turn."""
 
@@ -52,10 +44,12 @@ class FileReader:
             FairQueue(_AT_ONCE, _WAITING, _SECONDS_OTHERS_WAIT) for _ in range(2)
         )
 
-    async def read(self, files: Sequence[Upload], *, tables: bool = False) -> Read:
-        """The texts of files, plain or office documents, in order; of tables all of theirs."""
+    async def read(
+        self, files: Sequence[Upload], *, tables: bool = False
+    ) -> tuple[list[Exhibit], list[str]]:
+        """The texts of files in order, of tables all of theirs; and notes on what was odd."""
         if not files:
-            return Read([], [])
+            return [], []
         expected = (*READABLE_SUFFIXES, TABLE_SUFFIX) if tables else READABLE_SUFFIXES
         suffixes = {file.name: suffix_of(file.name) for file in files}
         for name, suffix in suffixes.items():
@@ -81,16 +75,26 @@ class FileReader:
             Exhibit(Document(text=row["text"], id=row["name"], topic=row["topic"]), row["sha256"])
             for row in answer["texts"]
         ]
-        return Read(texts, answer["notes"])
+        return texts, answer["notes"]
 
     async def _ask_process(self, sent: bytes, queue: FairQueue) -> dict[str, Any]:
         seconds = math.ceil(min(self._limits.seconds, _SECONDS))
         process = await _start_process(seconds)
         talking = asyncio.ensure_future(process.communicate(sent))
+        wanted: asyncio.Future[Any] = asyncio.Future()
         try:
-            others_wait = not await _ends(talking, seconds, queue)
+            await asyncio.wait({talking}, timeout=min(_SECONDS_OTHERS_WAIT, seconds))
+            if not talking.done():
+                wanted = asyncio.ensure_future(queue.wanted.wait())
+                await asyncio.wait(
+                    {talking, wanted},
+                    timeout=seconds + 1 - _SECONDS_OTHERS_WAIT,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
             output = talking.result()[0] if talking.done() else b""
         finally:
+            others_wait = wanted.done() and not talking.done()
+            wanted.cancel()
             talking.cancel()
             if process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -112,21 +116,6 @@ class FileReader:
                 "text than is compared; save their text alone as new files, or excerpts of it"
             ) from None
         return answer
-
-
-async def _ends(talking: asyncio.Future[Any], seconds: float, queue: FairQueue) -> bool:
-    """Whether a process ended, or had all its time; False: it is to make way for others."""
-    await asyncio.wait({talking}, timeout=min(_SECONDS_OTHERS_WAIT, seconds))
-    if talking.done():
-        return True
-    wanted = asyncio.ensure_future(queue.wanted())
-    try:
-        left = seconds + 1 - _SECONDS_OTHERS_WAIT
-        either: set[asyncio.Future[Any]] = {talking, wanted}
-        await asyncio.wait(either, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        return talking.done() or not wanted.done()
-    finally:
-        wanted.cancel()
 
 
 async def _start_process(seconds: int) -> asyncio.subprocess.Process:

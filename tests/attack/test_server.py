@@ -29,7 +29,7 @@ from attackers import endless_pdf, upload  # noqa: E402
 from serving import BICYCLE, GARDEN, RAILWAY, SECRET, docx, open_service, running  # noqa: E402
 
 from adhominem.verify.verifier import Verifier  # noqa: E402
-from adhominem.web.access import Access  # noqa: E402
+from adhominem.web.guard import Access  # noqa: E402
 from adhominem.web.limits import Limits  # noqa: E402
 from adhominem.web.service import Service  # noqa: E402
 

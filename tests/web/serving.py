@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
-from adhominem.web.access import Access
+from adhominem.web.guard import Access
 from adhominem.web.limits import Limits
 from adhominem.web.pages import example
 from adhominem.web.server import make_server, open_socket, url_of

@@ -20,10 +20,10 @@ from adhominem.errors import EmptyTextError
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Levs, Verifier
 from adhominem.web import batching
-from adhominem.web.app import create_app
 from adhominem.web.batching import Job, WithLevs, Worker, cost
 from adhominem.web.failures import BrokenOffError, RequestError
 from adhominem.web.limits import Limits, client_asking
+from adhominem.web.server import create_app
 from adhominem.web.service import Service, _answer
 
 
@@ -76,7 +76,7 @@ def worker(verifier: SlowVerifier) -> Iterator[Worker]:
 
 def submit(worker: Worker, *texts: str) -> Future[list[float]]:
     encoded = documents(*texts)
-    return worker.submit(encoded, lengths(encoded))
+    return worker.submit(Job(encoded, lengths(encoded)))
 
 
 def hold(worker: Worker, verifier: SlowVerifier) -> Future[list[float]]:
@@ -146,7 +146,7 @@ def test_an_error_at_the_end_is_that_requests_alone(worker: Worker) -> None:
         raise OSError("at the end")
 
     with pytest.raises(OSError, match="at the end"):
-        worker.submit(documents("a"), fail).result(20)
+        worker.submit(Job(documents("a"), fail)).result(20)
     assert submit(worker, "abc").result(20) == [3]
 
 
@@ -185,7 +185,7 @@ def test_nothing_that_a_request_does_ends_the_thread(
         monkeypatch.setattr(verifier, "encode", end)
     finish = end if where == "finish" else lengths(texts)
     progress = end if where == "on_progress" else lambda share: None
-    answer = worker.submit(texts, finish, progress)
+    answer = worker.submit(Job(texts, finish, progress))
     error = answer.exception(20)
     assert isinstance(error, Exception)  # no bare ending, which would go on ending things
     assert not isinstance(error, StopIteration | CancelledError)
@@ -225,7 +225,7 @@ def test_who_asks_for_little_is_due_before_who_asks_for_much(
     hold(worker, verifier)
     for name, texts in (("much", ["x" * 90_000] * 4), ("little", ["x"]), ("some", ["x"] * 5)):
         sent = documents(*texts)
-        answer = worker.submit(sent, lengths(sent))
+        answer = worker.submit(Job(sent, lengths(sent)))
         answer.add_done_callback(lambda _, name=name: ended.append(name))  # type: ignore[misc]
     verifier.go_on.set()
     deadline = time.monotonic() + 20
@@ -243,7 +243,7 @@ def test_who_asks_for_much_does_not_hold_up_the_others_when_it_is_due(
     ended: list[str] = []
     for texts in (["x" * 9_000] * 50, ["x" * 9_000] * 50, ["a"]):
         sent = documents(*texts)
-        answer = worker.submit(sent, lengths(sent))
+        answer = worker.submit(Job(sent, lengths(sent)))
         answer.add_done_callback(lambda done: ended.append(f"{len(done.result())} texts"))
     verifier.go_on.set()
     deadline = time.monotonic() + 20
@@ -296,7 +296,7 @@ def test_long_work_stops_where_it_shows_its_progress(worker: Worker) -> None:
             on_progress(step / 10_000)
             time.sleep(0.001)
 
-    answer = worker.submit([], work)
+    answer = worker.submit(Job([], work))
     assert begun.wait(20)
     answer.cancel()
     assert submit(worker, "next").result(20) == [4]
@@ -311,7 +311,7 @@ def test_a_request_of_many_texts_goes_on_by_and_by(
     hold(worker, verifier)
     shares: list[float] = []
     many = documents(*("x" * 10 for _ in range(8)))
-    long = worker.submit(many, lengths(many), shares.append)
+    long = worker.submit(Job(many, lengths(many), shares.append))
     short = submit(worker, "a")
     verifier.go_on.set()
     assert short.result(20) == [1]
@@ -347,7 +347,7 @@ def test_no_text_stays_in_memory_while_nobody_asks(worker: Worker) -> None:
 
     texts = Watched(documents("a text"))
     watched = weakref.ref(texts)
-    answer = worker.submit(texts, lambda verifier, on_progress: None)
+    answer = worker.submit(Job(texts, lambda verifier, on_progress: None))
     answer.result(20)
     del texts
     deadline = time.monotonic() + 20
@@ -366,7 +366,7 @@ def test_progress_comes_in_steps_that_are_worth_it(worker: Worker) -> None:
         return 7
 
     async def ask() -> int:
-        result = await _answer(worker, [], work, told.append)
+        result = await _answer(worker, Job([], work, told.append))
         await asyncio.sleep(0)
         return result
 
@@ -424,7 +424,7 @@ def test_a_full_server_answers_503_and_goes_on(
         begun.set()
         assert go_on.wait(20)
 
-    held = opened._quick.submit([], wait)
+    held = opened._quick.submit(Job([], wait))
     assert begun.wait(20)
     payload = {"first": GARDEN, "second": BICYCLE}
     refused = client.post("/api/verify", json=payload)
@@ -450,7 +450,7 @@ def test_a_client_that_has_gone_is_not_worked_for(service: Service) -> None:
         assert go_on.wait(30)
 
     with running(opened) as url:
-        held = opened._quick.submit([], wait)
+        held = opened._quick.submit(Job([], wait))
         assert begun.wait(20)
         payload = {"first": GARDEN, "second": BICYCLE}
         with pytest.raises(httpx2.TimeoutException), httpx2.Client() as client:
@@ -475,7 +475,7 @@ def test_a_page_that_is_closed_is_not_worked_for(service: Service) -> None:
         assert go_on.wait(30)
 
     with running(opened) as url:
-        held = opened._slow.submit([], wait)
+        held = opened._slow.submit(Job([], wait))
         assert begun.wait(20)
         data = {"first_text": GARDEN, "second_text": BICYCLE, "explain": "yes"}
         headers = {"Accept": "application/x-ndjson"}

@@ -61,7 +61,7 @@ def test_a_name_that_cannot_be_read_does_not_make_a_file_disappear(parameters: s
 
 def test_a_packed_part_is_refused() -> None:
     name = 'Content-Disposition: form-data; name="first_text"'
-    assert parsed("Content-Transfer-Encoding: 8bit", name).text == "x"
+    assert parsed("Content-Transfer-Encoding: 8bit", name).data == b"x"
     with pytest.raises(RequestError, match="packed"):
         parsed(name, "content-transfer-encoding: BASE64", data=b"ZWlu")
 

@@ -85,13 +85,13 @@ def test_of_a_queue_a_client_gets_half_and_who_gives_up_loses_no_place() -> None
             await work("a")
         tasks.append(asyncio.ensure_future(work("b")))
         await asyncio.sleep(0)
-        await asyncio.wait_for(queue.wanted(), 1)
+        await asyncio.wait_for(queue.wanted.wait(), 1)
         tasks[1].cancel()
         go_on.set()
         await asyncio.wait(tasks)
         async with asyncio.timeout(1), queue.turn("c"):
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(queue.wanted(), 0.01)
+                await asyncio.wait_for(queue.wanted.wait(), 0.01)
 
     asyncio.run(run())
 

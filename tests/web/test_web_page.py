@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, docx, open_service, running
 
-from adhominem.web.access import Access
+from adhominem.web.guard import Access
 from adhominem.web.service import Service
 
 playwright_api = pytest.importorskip("playwright.sync_api")

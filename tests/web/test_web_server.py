@@ -116,8 +116,8 @@ def test_an_empty_entry_of_the_path_does_not_lead_there_either(
     monkeypatch.chdir(hostile_folder)
     monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{_HERE}{os.pathsep}.")
     file = Upload("letter.docx", docx(POPULATION[0]))
-    read = asyncio.run(FileReader(Limits()).read([file]))
-    assert read.texts[0].document.text.split() == POPULATION[0].split()
+    texts, _ = asyncio.run(FileReader(Limits()).read([file]))
+    assert texts[0].document.text.split() == POPULATION[0].split()
     assert list((hostile_folder / "marks").iterdir()) == []
 
 
