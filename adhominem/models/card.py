@@ -88,7 +88,7 @@ def ensemble_card(members: list[str], scores: dict[str, Any], about: str = "") -
 
 def _scores(scores: dict[str, Any]) -> dict[str, Any]:
     """The scores on dev by set, and which measures they have."""
-    row = next(iter(scores.values()), {})
+    row: dict[str, Any] = next(iter(scores.values()), {})
     measures = {name: title for name, title in _MEASURES.items() if name in row}
     return {"scores": scores, "measures": measures, "architecture": ""}
 
