@@ -30,6 +30,7 @@ from adhominem.errors import (
     MissingFieldError,
     NotFoundError,
     OptionError,
+    StrayFilesWarning,
     TextEncodingError,
     TooLargeError,
 )
@@ -37,6 +38,9 @@ from adhominem.text.unpacking import COMPRESSIONS, unpacked
 
 # The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
 DEFAULT_MOST_BYTES = 64 << 20
+# Pictures and all: the text in an office file has a limit of its own.
+_MOST_OFFICE_BYTES = 512 << 20
+_OFFICE_BYTES_PER_TEXT = 8  # where the limit on a text is raised
 FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
@@ -50,6 +54,11 @@ BYTE_ORDER_MARKS = (
 
 # Control characters that no text in cp1252 holds; tab, line ends and form feed may.
 _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
+
+TEXT_SUFFIXES = (".txt", ".md")
+OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
+READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
+_NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 
 OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read
 File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
@@ -95,25 +104,71 @@ class Document:
 
 
 def bare_suffix(path: Path) -> str:
-    """The suffix without the compression: `.jsonl` for `blogs.jsonl.xz`."""
-    name = path.name.lower()
-    for compression in COMPRESSIONS:
-        name = name.removesuffix(compression)
-    return Path(name).suffix
+    """The suffix without the compression, in lower case: `.jsonl` for `blogs.jsonl.xz`."""
+    return _bare_name(path).suffix.lower()
+
+
+def readable_suffix(path: Path) -> str:
+    """The bare suffix of a file; one that only looks like plain text (.rtf, .html) is refused."""
+    suffix = bare_suffix(path)
+    if suffix in _NO_PLAIN_TEXT:
+        expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
+        raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
+    return suffix
 
 
 def bare_stem(path: Path) -> str:
     """The name without suffix and compression: `blogs` for `blogs.jsonl.xz`."""
+    return _bare_name(path).stem
+
+
+def _bare_name(path: Path) -> Path:
     name = path.name
     for compression in COMPRESSIONS:
         if name.lower().endswith(compression):
             name = name[: -len(compression)]
-    return Path(name).stem
+    return Path(name)
 
 
 def readable_name(name: str) -> str:
     """The name of a file as text: Python may hold its bytes as halves of characters."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:
+    """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
+
+    Office files are packed already: one that is packed again is passed over.
+    """
+    return [
+        file
+        for file in all_files(folder, deep=deep)
+        if bare_suffix(file) in suffixes
+        and (bare_suffix(file) == file.suffix.lower() or bare_suffix(file) not in OFFICE_SUFFIXES)
+    ]
+
+
+def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
+    """The files of a folder, of its folders too if `deep`, in order, without hidden ones."""
+
+    def cannot_be_read(error: OSError) -> None:
+        if os.path.samefile(error.filename, folder):
+            raise error
+        warnings.warn(
+            f"{error.filename}: the folder is passed over, as it cannot be read ({error.strerror})",
+            StrayFilesWarning,
+            stacklevel=3,
+        )
+
+    files_inside: list[Path] = []
+    with readable(folder):
+        for place, inside, names in os.walk(folder, onerror=cannot_be_read):
+            inside[:] = [name for name in inside if not name.startswith((".", "~$"))]
+            if not deep:
+                inside.clear()
+            files = (os.path.join(place, name) for name in names if name[:1] != ".")
+            files_inside += (Path(file) for file in files if os.path.isfile(file))
+    return sorted(file for file in files_inside if not file.name.startswith("~$"))
 
 
 # Limits.
@@ -295,7 +350,29 @@ def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OS
     return contents
 
 
-# Decoding.
+# One text of a file.
+
+
+def read_any_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
+    """One file as it lies there, read once; `any_text` says what the text of these bytes is."""
+    if path.suffix.lower() not in OFFICE_SUFFIXES:
+        return read_bytes(path, on_bytes)
+    most = max(_MOST_OFFICE_BYTES, _OFFICE_BYTES_PER_TEXT * most_bytes())
+    return read_bytes(path, on_bytes, most)
+
+
+def any_text(data: bytes, path: Path) -> str:
+    """The text of a file with these bytes; its name says whether it is an office document."""
+    suffix = path.suffix.lower()
+    if suffix not in OFFICE_SUFFIXES:
+        return text_in(data, path)
+    if suffix == ".pdf":  # imported here, since most texts are plain
+        from adhominem.text.bounded import pdf_text
+
+        return pdf_text(data, path)
+    from adhominem.text.office import office_text
+
+    return office_text(data, path)
 
 
 def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:

@@ -27,10 +27,6 @@ from adhominem.errors import (
 )
 from adhominem.text.files import FILLS_MEMORY, most_bytes, too_large
 
-# Pictures and all. The text in it has a limit of its own.
-_MOST_BYTES = 512 << 20
-_BYTES_PER_TEXT = 8  # where the limit on a text is raised
-
 _PROTECTED = "the file is protected by a password; save an unprotected copy and read that"
 
 # The usual namespace, and that of files saved as "Strict Open XML".
@@ -76,11 +72,6 @@ _LIGATURES = str.maketrans(
 
 # What pypdf finds odd and mends goes to the log of an application that has one, not to stderr.
 _NO_HANDLER = logging.NullHandler()
-
-
-def most_office_bytes() -> int:
-    """How many bytes an office file may have, pictures and all."""
-    return max(_MOST_BYTES, _BYTES_PER_TEXT * most_bytes())
 
 
 def office_text(data: bytes, path: Path) -> str:

@@ -26,14 +26,16 @@ from adhominem.errors import (
     StrayFilesWarning,
 )
 from adhominem.text.files import (
+    OFFICE_SUFFIXES,
+    READABLE_SUFFIXES,
     Document,
     OnBytes,
+    any_text,
     bare_stem,
-    bare_suffix,
-    read_bytes,
-    readable,
+    read_any_bytes,
     readable_name,
-    text_in,
+    readable_suffix,
+    visible_files,
 )
 from adhominem.text.pan import (
     Pair,
@@ -49,10 +51,6 @@ from adhominem.text.pan import (
 )
 from adhominem.text.streams import JsonRows, json_rows, lines_in, read_json_lines
 
-TEXT_SUFFIXES = (".txt", ".md")
-OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
-READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
-_NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 Item = TypeVar("Item")
 
 
@@ -252,76 +250,9 @@ def read_problems(
     return stop_or_skip(each_id_once(problem_rows(Path(path))), skipped)
 
 
-def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
-    """The text of one file: plain, or an office document."""
-    return any_text(read_any_bytes(path, on_bytes), path)
-
-
-def read_any_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
-    """One file as it lies there, read once; `any_text` says what the text of these bytes is."""
-    if path.suffix.lower() not in OFFICE_SUFFIXES:
-        return read_bytes(path, on_bytes)
-    from adhominem.text.office import most_office_bytes  # here, since most texts are plain
-
-    return read_bytes(path, on_bytes, most_office_bytes())
-
-
-def any_text(data: bytes, path: Path) -> str:
-    """The text of a file with these bytes; its name says whether it is an office document."""
-    suffix = path.suffix.lower()
-    if suffix not in OFFICE_SUFFIXES:
-        return text_in(data, path)
-    if suffix == ".pdf":
-        from adhominem.text.bounded import pdf_text
-
-        return pdf_text(data, path)
-    from adhominem.text.office import office_text
-
-    return office_text(data, path)
-
-
-def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:
-    """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
-
-    Office files are packed already: one that is packed again is passed over.
-    """
-    return [
-        file
-        for file in all_files(folder, deep=deep)
-        if bare_suffix(file) in suffixes
-        and (bare_suffix(file) == file.suffix.lower() or bare_suffix(file) not in OFFICE_SUFFIXES)
-    ]
-
-
-def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
-    """The files of a folder, of its folders too if `deep`, in order, without hidden ones."""
-
-    def cannot_be_read(error: OSError) -> None:
-        if os.path.samefile(error.filename, folder):
-            raise error
-        warnings.warn(
-            f"{error.filename}: the folder is passed over, as it cannot be read ({error.strerror})",
-            StrayFilesWarning,
-            stacklevel=3,
-        )
-
-    files_inside: list[Path] = []
-    with readable(folder):
-        for place, inside, names in os.walk(folder, onerror=cannot_be_read):
-            inside[:] = [name for name in inside if not name.startswith((".", "~$"))]
-            if not deep:
-                inside.clear()
-            files = (os.path.join(place, name) for name in names if name[:1] != ".")
-            files_inside += (Path(file) for file in files if os.path.isfile(file))
-    return sorted(file for file in files_inside if not file.name.startswith("~$"))
-
-
 def _file_source(path: Path) -> Source:
-    name, suffix = readable_name(bare_stem(path)), bare_suffix(path)
-    if suffix in _NO_PLAIN_TEXT:
-        expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
-        raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
-    if suffix != ".jsonl":
+    name = readable_name(bare_stem(path))
+    if readable_suffix(path) != ".jsonl":
         return Source(name, path, Layout.FILE)
     return Source(name, path, Layout.PAIRS if "pair" in _first_row(path) else Layout.JSON_LINES)
 
@@ -348,7 +279,7 @@ def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Docu
                 author, _, work = title.partition(separator)
                 break
     try:
-        text = read_any_text(file, on_bytes)
+        text = any_text(read_any_bytes(file, on_bytes), file)
         return Document(text=text, author=author, work=work, id=id)
     except InputError as error:
         return error.at(file)

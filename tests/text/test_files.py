@@ -48,6 +48,7 @@ from adhominem.text.files import (
     noting_inputs,
     open_regular,
     read_bytes,
+    read_files,
     read_text,
     reading_at_most,
 )
@@ -56,6 +57,7 @@ from adhominem.text.writing import replaced_file, write_whole
 
 PACKED = (".gz", ".xz", ".zst")
 SUFFIXES = ("", *PACKED)
+MEGABYTE = 1 << 20
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
 FAILING = Path("/proc/self/mem")
