@@ -52,6 +52,7 @@ BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "utf-16"),
 )
 
+_BINARY = "this is binary data; expected plain text in UTF-8"
 # Control characters that no text in cp1252 holds; tab, line ends and form feed may.
 _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
@@ -396,58 +397,50 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
 
     Anything but UTF-8 gives a warning, since a wrong guess would change the text.
     """
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            try:
-                text = data.decode(encoding)
-            except UnicodeDecodeError as error:
-                raise TextEncodingError(
-                    f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
-                    "save it again as UTF-8",
-                    path,
-                    line,
-                ) from None
-            if "\0" in text:
-                raise _binary(path, line)
-            if encoding != "utf-8-sig":
-                warn_encoding(encoding, path, line)
-            return text
     try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return _decode_cp1252(data, error.start, path, line)
-    if "\0" in text:
-        raise _binary(path, line)
+        text, encoding = _decoded(data)
+    except InputError as error:
+        raise error.at(path, line) from None
+    if not encoding.startswith("utf-8"):
+        warn_encoding(encoding, path, line)
     return text
 
 
-def _decode_cp1252(data: bytes, broken_at: int, path: str | Path | None, line: int | None) -> str:
+def _decoded(data: bytes) -> tuple[str, str]:
+    """The text and its encoding."""
+    marks = (encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark))
+    encoding = next(marks, "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-8":
+            return _decoded_cp1252(data, error.start), "cp1252"
+        raise TextEncodingError(
+            f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
+            "save it again as UTF-8"
+        ) from None
+    if "\0" in text:
+        raise BinaryFileError(_BINARY)
+    return text, encoding
+
+
+def _decoded_cp1252(data: bytes, broken_at: int) -> str:
     if data.translate(None, _BINARY_BYTES) != data:
-        raise _binary(path, line)
+        raise BinaryFileError(_BINARY)
     # A stray byte or a cut in UTF-8: read as cp1252, every accent and curly quote would be rubbish.
     foreign = [character for character in data.decode("utf-8", "replace") if character > "\x7f"]
     if foreign.count("\ufffd") * 2 < len(foreign):
         raise TextEncodingError(
             f"UTF-8 that breaks at byte {broken_at} ({data[broken_at]:#04x}); "
-            "fetch it again, or save it again as UTF-8",
-            path,
-            line,
+            "fetch it again, or save it again as UTF-8"
         )
     try:
-        text = data.decode("cp1252")
+        return data.decode("cp1252")
     except UnicodeDecodeError:
         raise TextEncodingError(
             f"not UTF-8 (byte {broken_at} is {data[broken_at]:#04x}) and not Windows-1252 either; "
-            "save the file again as UTF-8",
-            path,
-            line,
+            "save the file again as UTF-8"
         ) from None
-    warn_encoding("cp1252", path, line)
-    return text
-
-
-def _binary(path: str | Path | None, line: int | None) -> BinaryFileError:
-    return BinaryFileError("this is binary data; expected plain text in UTF-8", path, line)
 
 
 def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:

@@ -49,7 +49,7 @@ from adhominem.text.pan import (
     problem_rows,
     problem_texts,
 )
-from adhominem.text.streams import JsonRows, json_rows, lines_in, read_json_lines
+from adhominem.text.streams import JsonRows, json_rows, lines_in, made_of_rows, read_json_lines
 
 Item = TypeVar("Item")
 
@@ -170,7 +170,9 @@ def find_sources(path: str | Path) -> list[Source]:
         raise NotFoundError("there is no such file or folder", path)
     name = readable_name(path.resolve().name)
     pairs = find_file(path, "pairs.jsonl")
-    if pairs is not None and "text" not in _first_row(pairs):  # documents may have that name, too
+    if pairs is not None and "text" not in _first_of(
+        read_json_lines(pairs)
+    ):  # documents may have that name, too
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
@@ -254,15 +256,12 @@ def _file_source(path: Path) -> Source:
     name = readable_name(bare_stem(path))
     if readable_suffix(path) != ".jsonl":
         return Source(name, path, Layout.FILE)
-    return Source(name, path, Layout.PAIRS if "pair" in _first_row(path) else Layout.JSON_LINES)
-
-
-def _first_row(path: Path) -> dict[str, Any]:
-    """The first row of a .jsonl file that can be read; empty if none can."""
-    return _first_of(read_json_lines(path))
+    has_pairs = "pair" in _first_of(read_json_lines(path))
+    return Source(name, path, Layout.PAIRS if has_pairs else Layout.JSON_LINES)
 
 
 def _first_of(rows: JsonRows) -> dict[str, Any]:
+    """The first row that can be read; empty if none can."""
     return next((row for _, row in rows if isinstance(row, dict)), {})
 
 
@@ -286,23 +285,16 @@ def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Docu
 
 
 def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document | InputError]]:
-    for number, row in rows:
-        yield number, row if isinstance(row, InputError) else _json_document(row, path, number)
+    def document(row: dict[str, Any], number: int) -> Document:
+        if "text" not in row:
+            fields = ", ".join(row) or "none"
+            raise MissingFieldError(f"the field 'text' is missing; fields: {fields}")
+        names = ("author", "topic", "work", "id")
+        known = {name: row[name] for name in names if row.get(name) is not None}
+        known.setdefault("id", f"{readable_name(bare_stem(path))}:{number}")
+        return Document(text=row["text"], **known)
 
-
-def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | InputError:
-    if "text" not in row:
-        names = ", ".join(row) or "none"
-        return MissingFieldError(f"the field 'text' is missing; fields: {names}", path, number)
-    known = {
-        name: row[name] for name in ("author", "topic", "work", "id") if row.get(name) is not None
-    }
-    try:
-        return Document(
-            text=row["text"], **{"id": f"{readable_name(bare_stem(path))}:{number}", **known}
-        )
-    except InputError as error:
-        return error.at(path, number)
+    return made_of_rows(rows, path, document)
 
 
 def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | InputError]:
@@ -311,16 +303,12 @@ def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | I
     for pair in pairs:
         if isinstance(pair, InputError):
             yield pair
-        else:
-            yield from _new_documents(pair, seen)
-
-
-def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
-    for document in (pair.first, pair.second):
-        key = blake2b(f"{document.author}\0{document.text}".encode(), digest_size=16).digest()
-        if key not in seen:
-            seen.add(key)
-            yield document
+            continue
+        for document in (pair.first, pair.second):
+            key = blake2b(f"{document.author}\0{document.text}".encode(), digest_size=16).digest()
+            if key not in seen:
+                seen.add(key)
+                yield document
 
 
 def _problem_documents(

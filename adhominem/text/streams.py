@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, AnyStr, BinaryIO, cast
+from typing import Any, AnyStr, BinaryIO, TypeVar, cast
 
 from adhominem.errors import (
     BrokenLineError,
@@ -34,6 +34,7 @@ from adhominem.text.unpacking import Blocks, unpacked
 
 _BLOCK = 1 << 20  # bytes that are read at a time
 _MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
+Item = TypeVar("Item")
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
 
 
@@ -81,6 +82,17 @@ def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> Json
             yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
     except InputError as error:  # it cannot be opened, or breaks off: what came before still counts
         yield number + 1, error.at(path, number + 1) if number else error
+
+
+def made_of_rows(
+    rows: JsonRows, path: Path, make: Callable[[dict[str, Any], int], Item]
+) -> Iterator[tuple[int, Item | InputError]]:
+    """Stream (line number, what is made of the row and its number); an error comes in its place."""
+    for number, row in rows:
+        try:
+            yield number, row if isinstance(row, InputError) else make(row, number)
+        except InputError as error:
+            yield number, error.at(path, number)
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
