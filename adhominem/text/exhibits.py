@@ -15,13 +15,13 @@ from adhominem.text.files import (
     READABLE_SUFFIXES,
     Document,
     all_files,
-    any_text,
     note_input,
-    read_any_bytes,
+    read_bytes,
     readable,
     readable_name,
     readable_suffix,
     take,
+    text_in,
     visible_files,
 )
 
@@ -109,14 +109,14 @@ def _read(path: Path, topic: str) -> Exhibit:
             raise NotFoundError("there is no such file or folder", path)
         if readable_suffix(path) == ".jsonl":
             raise InputError("a table of many texts; expected a file for each", path)
-    return exhibit_of(read_any_bytes(path), path, topic)
+    return exhibit_of(read_bytes(path), path, topic)
 
 
 def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
     """The text of a file of these bytes, and their hash, whatever becomes of the file meanwhile."""
     try:
         name = readable_name(str(path))
-        document = Document(text=any_text(data, path), id=name, topic=topic)
+        document = Document(text=text_in(data, path), id=name, topic=topic)
     except EmptyTextError as error:
         raise error.at(path) from None
     return Exhibit(document, sha256(data).hexdigest())

@@ -144,8 +144,8 @@ def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False
     return [
         file
         for file in all_files(folder, deep=deep)
-        if bare_suffix(file) in suffixes
-        and (bare_suffix(file) == file.suffix.lower() or bare_suffix(file) not in OFFICE_SUFFIXES)
+        if (suffix := bare_suffix(file)) in suffixes
+        and (suffix == file.suffix.lower() or suffix not in OFFICE_SUFFIXES)
     ]
 
 
@@ -161,15 +161,13 @@ def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
             stacklevel=3,
         )
 
-    files_inside: list[Path] = []
+    hidden = (".", "~$")
+    files: list[Path] = []
     with readable(folder):
         for place, inside, names in os.walk(folder, onerror=cannot_be_read):
-            inside[:] = [name for name in inside if not name.startswith((".", "~$"))]
-            if not deep:
-                inside.clear()
-            files = (os.path.join(place, name) for name in names if name[:1] != ".")
-            files_inside += (Path(file) for file in files if os.path.isfile(file))
-    return sorted(file for file in files_inside if not file.name.startswith("~$"))
+            inside[:] = [name for name in inside if deep and not name.startswith(hidden)]
+            files += (Path(place, name) for name in names if not name.startswith(hidden))
+    return sorted(file for file in files if os.path.isfile(file))
 
 
 # Limits.
@@ -291,8 +289,11 @@ def open_input(path: Path) -> BinaryIO:
     return cast(BinaryIO, file)
 
 
-def read_bytes(path: Path, on_bytes: OnBytes | None = None, most: int | None = None) -> bytes:
+def read_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
     """The bytes of a text's file as it lies there; it is noted as an input, and read just once."""
+    most = most_bytes()
+    if path.suffix.lower() in OFFICE_SUFFIXES:
+        most = max(_MOST_OFFICE_BYTES, _OFFICE_BYTES_PER_TEXT * most)
     with open_input(path) as file, readable(path):
         return take(file, path, most, on_bytes)
 
@@ -351,40 +352,27 @@ def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OS
     return contents
 
 
-# One text of a file.
-
-
-def read_any_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
-    """One file as it lies there, read once; `any_text` says what the text of these bytes is."""
-    if path.suffix.lower() not in OFFICE_SUFFIXES:
-        return read_bytes(path, on_bytes)
-    most = max(_MOST_OFFICE_BYTES, _OFFICE_BYTES_PER_TEXT * most_bytes())
-    return read_bytes(path, on_bytes, most)
-
-
-def any_text(data: bytes, path: Path) -> str:
-    """The text of a file with these bytes; its name says whether it is an office document."""
-    suffix = path.suffix.lower()
-    if suffix not in OFFICE_SUFFIXES:
-        return text_in(data, path)
-    if suffix == ".pdf":  # imported here, since most texts are plain
-        from adhominem.text.bounded import pdf_text
-
-        return pdf_text(data, path)
-    from adhominem.text.office import office_text
-
-    return office_text(data, path)
+# The text of a file.
 
 
 def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
-    """The text of one file, whatever its compression and encoding."""
+    """The text of one file: plain, of whatever compression and encoding, or an office document."""
     return text_in(read_bytes(path, on_bytes), path)
 
 
 def text_in(data: bytes, path: Path) -> str:
-    """The text of a file of these bytes, by whatever compression and encoding its name has."""
+    """The text of a file of these bytes; its name says what format and compression it has."""
+    suffix = path.suffix.lower()
+    if suffix == ".pdf":  # imported here, since most texts are plain
+        from adhominem.text.bounded import pdf_text
+
+        return pdf_text(data, path)
+    if suffix in OFFICE_SUFFIXES:
+        from adhominem.text.office import office_text
+
+        return office_text(data, path)
     with readable(path):
-        if path.suffix.lower() in COMPRESSIONS:
+        if suffix in COMPRESSIONS:
             with unpacked(io.BytesIO(data), path, len(data)) as file:
                 data = take(file, path)
         elif len(data) > most_bytes():

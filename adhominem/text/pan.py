@@ -114,12 +114,11 @@ def pair_rows(
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
     labels: Labels = {}
-    if truth is not None:
-        for item in read_truth(truth):
-            if isinstance(item, InputError):
-                yield item
-            else:
-                labels[item[0]] = item[1:]
+    for item in read_truth(truth) if truth else ():
+        if isinstance(item, InputError):
+            yield item
+        else:
+            labels[item[0]] = item[1:]
     yield from pairs_in(read_json_lines(path, on_bytes), path, labels if truth else None)
 
 
@@ -198,12 +197,11 @@ def problem_rows(
     truth: dict[str, bool] = {}
     truth_file = find_file(folder, "truth.txt") if labelled else None
     try:
-        if truth_file is not None:
-            for item in _read_truth_lines(truth_file):
-                if isinstance(item, InputError):
-                    yield item
-                else:
-                    truth[item[0]] = item[1]
+        for item in _read_truth_lines(truth_file) if truth_file else ():
+            if isinstance(item, InputError):
+                yield item
+            else:
+                truth[item[0]] = item[1]
         ids = _problem_ids(folder)
     except InputError as error:  # without these two files no problem can be read
         yield error

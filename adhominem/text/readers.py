@@ -30,9 +30,8 @@ from adhominem.text.files import (
     READABLE_SUFFIXES,
     Document,
     OnBytes,
-    any_text,
     bare_stem,
-    read_any_bytes,
+    read_text,
     readable_name,
     readable_suffix,
     visible_files,
@@ -278,7 +277,7 @@ def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Docu
                 author, _, work = title.partition(separator)
                 break
     try:
-        text = any_text(read_any_bytes(file, on_bytes), file)
+        text = read_text(file, on_bytes)
         return Document(text=text, author=author, work=work, id=id)
     except InputError as error:
         return error.at(file)

@@ -32,7 +32,7 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.files import Document, any_text, read_any_bytes
+from adhominem.text.files import Document, read_text
 from adhominem.text.readers import (
     Layout,
     documents_in,
@@ -608,10 +608,10 @@ def test_the_text_of_one_file_can_be_had_alone_and_its_absence_is_named(
 ) -> None:
     path = tmp_path / f"a{suffix}"
     with pytest.raises(NotFoundError, match="there is no such file"):
-        any_text(read_any_bytes(path), path)
+        read_text(path)
     path.mkdir()
     with pytest.raises(NotFoundError, match="this is a folder; expected a file"):
-        any_text(read_any_bytes(path), path)
+        read_text(path)
     path.rmdir()
     if suffix == ".docx":
         word = docx.Document()
@@ -622,7 +622,7 @@ def test_the_text_of_one_file_can_be_had_alone_and_its_absence_is_named(
     else:
         write(path, "A text.")
     counts: list[int] = []
-    assert any_text(read_any_bytes(path, counts.append), path) == "A text."
+    assert read_text(path, counts.append) == "A text."
     assert sum(counts) == path.stat().st_size
 
 
