@@ -56,9 +56,8 @@ _BINARY = "this is binary data; expected plain text in UTF-8"
 # Control characters that no text in cp1252 holds; tab, line ends and form feed may.
 _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
-TEXT_SUFFIXES = (".txt", ".md")
 OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
-READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
+READABLE_SUFFIXES = (".txt", ".md", *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 
 OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -132,7 +132,7 @@ def _pack(
     with write_folder(output) as folder, open(folder / "tokens.bin", "wb") as file:
         packer = _Packer(file, Tokenizer(normaliser), skipped)
         for source, documents in streams:
-            with _token_batches(_batches(documents), normaliser, jobs) as batches:
+            with closing(_tokenized(documents, normaliser, jobs)) as batches:
                 for batch, tokens in batches:
                     packer.add(source, batch, tokens)
         if not packer.ids:
@@ -240,33 +240,24 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-Tokenized = Iterator[tuple[list[Document], TokenBatch]]
-
-
-@contextmanager
-def _token_batches(
-    batches: Iterator[list[Document]], normaliser: Normaliser, jobs: int
-) -> Iterator[Tokenized]:
-    """The batches, tokenized here or by `jobs` workers, in their order."""
+def _tokenized(
+    documents: Iterable[Document], normaliser: Normaliser, jobs: int
+) -> Generator[tuple[list[Document], TokenBatch], None, None]:
+    """Batches of documents, tokenized here or by `jobs` workers, in their order."""
+    batches = ((batch, [document.text for document in batch]) for batch in _batches(documents))
     if jobs == 1:
         _start_worker(normaliser)
-        yield ((batch, _tokenize_batch([document.text for document in batch])) for batch in batches)
+        yield from ((batch, _tokenize_batch(texts)) for batch, texts in batches)
         return
-    with worker_pool(jobs, _start_worker, normaliser) as pool:
-        yield _in_order(batches, pool, 2 * jobs)
-
-
-def _in_order(batches: Iterator[list[Document]], pool: Executor, most: int) -> Tokenized:
-    """Keep `most` batches under way; pass each on when its turn has come."""
     under_way: deque[tuple[list[Document], Future[TokenBatch]]] = deque()
-    for batch in batches:
-        texts = [document.text for document in batch]
-        under_way.append((batch, pool.submit(_tokenize_batch, texts)))
-        if len(under_way) >= most:
-            done, future = under_way.popleft()
+    with worker_pool(jobs, _start_worker, normaliser) as pool:
+        for batch, texts in batches:
+            under_way.append((batch, pool.submit(_tokenize_batch, texts)))
+            if len(under_way) >= 2 * jobs:
+                done, future = under_way.popleft()
+                yield done, future.result()
+        for done, future in under_way:
             yield done, future.result()
-    for done, future in under_way:
-        yield done, future.result()
 
 
 _tokenizer: Tokenizer  # of this worker process
