@@ -87,7 +87,8 @@ class Source:
 
     def size(self) -> int:
         """Bytes on disk, packed as they are: what a progress bar counts."""
-        return sum(map(_size, self.files()))
+        files = filter(os.path.isfile, self.files())  # what is missing is told of when it is read
+        return sum(map(os.path.getsize, files))
 
     def _rows(
         self, on_bytes: OnBytes | None, *, labelled: bool = True
@@ -138,13 +139,6 @@ class Source:
         }.get(self.layout, "one")
         problem = f"the document '{document.id}' has no author; expected {expected}"
         return MissingAuthorError(problem, file, line)
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:  # it is told of when it is read
-        return 0
 
 
 def stop_or_skip(
