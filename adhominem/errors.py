@@ -72,8 +72,8 @@ class InputError(AdHominemError):
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.problem}"
 
-    def at(self, path: str | PathLike[str], line: int | None = None) -> InputError:
-        """The same error, with the place where it happened."""
+    def at(self, path: str | PathLike[str] | None, line: int | None = None) -> InputError:
+        """This error with the place where it happened."""
         return type(self)(self.problem, path, line)
 
 

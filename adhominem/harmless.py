@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from html import escape
 
 # They turn the direction of all that follows: a text could make its surroundings unreadable.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -42,12 +41,10 @@ def spelt_out(text: str) -> str:
     """A name or a message on one line, however long, in which all controls are spelt out."""
     if text.isprintable():  # which the marks that turn the direction are not
         return text
-    return "".join(_spelt(letter) if _commands(letter) else letter for letter in text)
-
-
-def on_page(text: str) -> str:
-    """A name, or a line with names in it, for a page: whole, and its controls spelt out."""
-    return escape(spelt_out(text))
+    return "".join(
+        letter.encode("unicode_escape").decode("ascii") if _commands(letter) else letter
+        for letter in text
+    )
 
 
 def _sign(letter: str) -> str:
@@ -61,7 +58,3 @@ def _sign(letter: str) -> str:
 def _commands(letter: str) -> bool:
     # Surrogates cannot be written at all; Zl and Zp are line ends.
     return letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
-
-
-def _spelt(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.harmless import on_page, one_line
+from adhominem.harmless import one_line, spelt_out
 
 
 def test_controls_are_spelt_out() -> None:
@@ -36,6 +36,6 @@ def test_a_line_too_long_to_be_read_is_cut_in_its_middle() -> None:
     assert " [996,042 letters] " in shown
 
 
-def test_on_a_page_names_are_whole_and_neither_markup_nor_commands() -> None:
+def test_on_a_page_names_are_whole_and_no_commands() -> None:
     name = "<b>\x1b[31m\u202e\n\0" + "x" * 10_000
-    assert on_page(name) == r"&lt;b&gt;\x1b[31m\u202e\n\x00" + "x" * 10_000
+    assert spelt_out(name) == r"<b>\x1b[31m\u202e\n\x00" + "x" * 10_000

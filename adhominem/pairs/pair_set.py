@@ -109,16 +109,9 @@ def _write(folder: Path, pairs: DrawnPairs, labels: Labels, texts: _TextStore) -
         columns = (pairs.first.tolist(), pairs.second.tolist(), pairs.same_author.tolist())
         for number, (first, second, same) in enumerate(zip(*columns, strict=True)):
             id = f"{labels.corpus_names[labels.corpus[first]]}-{number:0{width}}"
-            documents = (first, second)
-            row = {
-                "id": id,
-                "fandoms": [topic(document) for document in documents],
-                "pair": [texts[document] for document in documents],
-            }
-            authors = [labels.author_names[labels.author[document]] for document in documents]
-            for file, line in (
-                (pair_file, row),
-                (truth_file, {"id": id, "same": same, "authors": authors}),
-            ):
-                json.dump(line, file, ensure_ascii=False)
-                file.write("\n")
+            fandoms, pair = [topic(first), topic(second)], [texts[first], texts[second]]
+            authors = [labels.author_names[labels.author[document]] for document in (first, second)]
+            row = {"id": id, "fandoms": fandoms, "pair": pair}
+            truth = {"id": id, "same": same, "authors": authors}
+            pair_file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            truth_file.write(json.dumps(truth, ensure_ascii=False) + "\n")

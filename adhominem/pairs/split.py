@@ -173,8 +173,7 @@ def split(
         )
         _copy(sources, folder, parts, on_bytes)
         with write_whole(folder / "manifest.json") as file:
-            json.dump(with_schema(report), file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            file.write(json.dumps(with_schema(report), indent=2, ensure_ascii=False) + "\n")
     return report
 
 
@@ -321,5 +320,4 @@ def _copy(
                 if part not in files:
                     path = folder / PARTS[part] / f"{source.name}.jsonl.zst"
                     files[part] = stack.enter_context(write_whole(path))
-                json.dump(asdict(document), files[part], ensure_ascii=False)
-                files[part].write("\n")
+                files[part].write(json.dumps(asdict(document), ensure_ascii=False) + "\n")

@@ -79,7 +79,7 @@ class _Reader:
                 answer, text = _ask(process, asked, data)
             except BaseException as error:  # also an interrupt: whatever it says now is of no use
                 self.stop()
-                if not isinstance(error, EOFError | OSError):
+                if not isinstance(error, ValueError | OSError):
                     raise
                 raise TooLargeError(
                     f"it could not be read within {seconds} s and the memory that is meant for "
@@ -121,13 +121,12 @@ def _ask(
     assert process.stdin is not None
     assert process.stdout is not None
     _send(process.stdin, asked, data)
-    answer = json.loads(process.stdout.readline() or _ended())
-    text = process.stdout.read(int(answer.get("size", 0)))
-    return answer, text if len(text) == int(answer.get("size", 0)) else _ended()
-
-
-def _ended() -> bytes:
-    raise EOFError
+    answer = json.loads(process.stdout.readline())
+    size = int(answer.get("size", 0))
+    text = process.stdout.read(size)
+    if len(text) < size:
+        raise ValueError("the process has ended")
+    return answer, text
 
 
 def _send(file: IO[bytes], head: dict[str, int] | dict[str, str], data: bytes) -> None:

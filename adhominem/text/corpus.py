@@ -12,7 +12,7 @@ at the texts. Reading needs NumPy and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -79,16 +79,7 @@ class Labels:
 
     def select(self, documents: npt.NDArray[np.integer]) -> Labels:
         """The labels of some documents, with all the names."""
-        return Labels(
-            self.author_names,
-            self.topic_names,
-            self.work_names,
-            self.corpus_names,
-            self.author[documents],
-            self.topic[documents],
-            self.work[documents],
-            self.corpus[documents],
-        )
+        return replace(self, **{label: getattr(self, label)[documents] for label in LABELS})
 
 
 class LabelCollector:

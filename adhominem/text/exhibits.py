@@ -11,14 +11,17 @@ from hashlib import sha256
 from pathlib import Path
 
 from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
-from adhominem.text.files import Document, note_input, readable, readable_name, take
-from adhominem.text.readers import (
+from adhominem.text.files import (
     READABLE_SUFFIXES,
-    Layout,
+    Document,
     all_files,
-    any_text,
-    find_sources,
-    read_any_bytes,
+    note_input,
+    read_bytes,
+    readable,
+    readable_name,
+    readable_suffix,
+    take,
+    text_in,
     visible_files,
 )
 
@@ -33,26 +36,26 @@ class Exhibit:
     sha256: str
 
     @classmethod
-    def of(cls, each: str | Document | Exhibit, name: str) -> Exhibit:
+    def of(cls, text: str | Document | Exhibit, name: str) -> Exhibit:
         """A text, a Document, or an exhibit as it is; `name` is for one that has none."""
-        if isinstance(each, Exhibit):
-            return each
-        document = each if isinstance(each, Document) else Document(text=each, id=name)
+        if isinstance(text, Exhibit):
+            return text
+        document = text if isinstance(text, Document) else Document(text=text, id=name)
         document = document if document.id else replace(document, id=name)
         return cls(document, sha256(document.text.encode("utf-8")).hexdigest())
 
 
 def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]:
     """All texts of one side: files, folders of files, or `-` for standard input."""
-    found = []
+    exhibits = []
     for path in paths:
         if str(path) == STANDARD_INPUT:
-            found.append(exhibit_of(_standard_input(), Path("standard input"), topic))
+            exhibits.append(exhibit_of(_standard_input(), Path("standard input"), topic))
         elif os.path.isdir(path):
-            found += [_read(file, topic) for file in _texts_in(Path(path))]
+            exhibits += [_read(file, topic) for file in _texts_in(Path(path))]
         else:
-            found.append(_read(Path(path), topic))
-    return found
+            exhibits.append(_read(Path(path), topic))
+    return exhibits
 
 
 def _texts_in(folder: Path) -> list[Path]:
@@ -76,17 +79,17 @@ def _check_one_author(folder: Path, texts: Sequence[Path]) -> None:
     inside = sorted({file.relative_to(folder).parts[0] for file in texts if file.parent != folder})
     if len(inside) < 2:
         return
-    some = f"{inside[0]}, {inside[1]}{', ...' if len(inside) > 2 else ''}"
+    names = f"{inside[0]}, {inside[1]}{', ...' if len(inside) > 2 else ''}"
     if all(file.parent != folder for file in texts):
         raise InputError(
-            f"texts of {len(inside)} folders ({some}), as if of so many authors; expected those of "
-            "one: give one author's folder, or use predict, evaluate or map for many; folders of "
-            "one author are given one by one, by --also-first or --also-second",
+            f"texts of {len(inside)} folders ({names}), as if of so many authors; expected those "
+            "of one: give one author's folder, or use predict, evaluate or map for many; folders "
+            "of one author are given one by one, by --also-first or --also-second",
             folder,
         )
     warnings.warn(
-        f"{folder}: texts of {len(inside)} folders ({some}) and those beside them are all taken to "
-        "be by one author; give one author's folder, or use predict, evaluate or map for many",
+        f"{folder}: texts of {len(inside)} folders ({names}) and those beside them are all taken "
+        "to be by one author; give one author's folder, or use predict, evaluate or map for many",
         StrayFilesWarning,
         stacklevel=4,
     )
@@ -102,17 +105,18 @@ def _standard_input() -> bytes:
 
 def _read(path: Path, topic: str) -> Exhibit:
     if not os.path.exists(path) or not path.is_fifo():  # which a shell's <(command) is
-        (source,) = find_sources(path)  # refuses what only looks like plain text: .rtf, .html
-        if source.layout is not Layout.FILE:
+        if not os.path.isfile(path):  # Path's own raises where a name is too long
+            raise NotFoundError("there is no such file or folder", path)
+        if readable_suffix(path) == ".jsonl":
             raise InputError("a table of many texts; expected a file for each", path)
-    return exhibit_of(read_any_bytes(path), path, topic)
+    return exhibit_of(read_bytes(path), path, topic)
 
 
 def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
     """The text of a file of these bytes, and their hash, whatever becomes of the file meanwhile."""
     try:
         name = readable_name(str(path))
-        document = Document(text=any_text(data, path), id=name, topic=topic)
+        document = Document(text=text_in(data, path), id=name, topic=topic)
     except EmptyTextError as error:
         raise error.at(path) from None
     return Exhibit(document, sha256(data).hexdigest())

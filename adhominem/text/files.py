@@ -30,6 +30,7 @@ from adhominem.errors import (
     MissingFieldError,
     NotFoundError,
     OptionError,
+    StrayFilesWarning,
     TextEncodingError,
     TooLargeError,
 )
@@ -37,6 +38,9 @@ from adhominem.text.unpacking import COMPRESSIONS, unpacked
 
 # The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
 DEFAULT_MOST_BYTES = 64 << 20
+# Pictures and all: the text in an office file has a limit of its own.
+_MOST_OFFICE_BYTES = 512 << 20
+_OFFICE_BYTES_PER_TEXT = 8  # where the limit on a text is raised
 FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
@@ -48,8 +52,13 @@ BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "utf-16"),
 )
 
+_BINARY = "this is binary data; expected plain text in UTF-8"
 # Control characters that no text in cp1252 holds; tab, line ends and form feed may.
 _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
+
+OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
+READABLE_SUFFIXES = (".txt", ".md", *OFFICE_SUFFIXES)
+_NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 
 OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read
 File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
@@ -95,25 +104,69 @@ class Document:
 
 
 def bare_suffix(path: Path) -> str:
-    """The suffix without the compression: `.jsonl` for `blogs.jsonl.xz`."""
-    name = path.name.lower()
-    for compression in COMPRESSIONS:
-        name = name.removesuffix(compression)
-    return Path(name).suffix
+    """The suffix without the compression, in lower case: `.jsonl` for `blogs.jsonl.xz`."""
+    return _bare_name(path).suffix.lower()
+
+
+def readable_suffix(path: Path) -> str:
+    """The bare suffix of a file; one that only looks like plain text (.rtf, .html) is refused."""
+    suffix = bare_suffix(path)
+    if suffix in _NO_PLAIN_TEXT:
+        expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
+        raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
+    return suffix
 
 
 def bare_stem(path: Path) -> str:
     """The name without suffix and compression: `blogs` for `blogs.jsonl.xz`."""
+    return _bare_name(path).stem
+
+
+def _bare_name(path: Path) -> Path:
     name = path.name
     for compression in COMPRESSIONS:
         if name.lower().endswith(compression):
             name = name[: -len(compression)]
-    return Path(name).stem
+    return Path(name)
 
 
 def readable_name(name: str) -> str:
     """The name of a file as text: Python may hold its bytes as halves of characters."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:
+    """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
+
+    Office files are packed already: one that is packed again is passed over.
+    """
+    return [
+        file
+        for file in all_files(folder, deep=deep)
+        if (suffix := bare_suffix(file)) in suffixes
+        and (suffix == file.suffix.lower() or suffix not in OFFICE_SUFFIXES)
+    ]
+
+
+def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
+    """The files of a folder, of its folders too if `deep`, in order, without hidden ones."""
+
+    def cannot_be_read(error: OSError) -> None:
+        if os.path.samefile(error.filename, folder):
+            raise error
+        warnings.warn(
+            f"{error.filename}: the folder is passed over, as it cannot be read ({error.strerror})",
+            StrayFilesWarning,
+            stacklevel=3,
+        )
+
+    hidden = (".", "~$")
+    files: list[Path] = []
+    with readable(folder):
+        for place, inside, names in os.walk(folder, onerror=cannot_be_read):
+            inside[:] = [name for name in inside if deep and not name.startswith(hidden)]
+            files += (Path(place, name) for name in names if not name.startswith(hidden))
+    return sorted(file for file in files if os.path.isfile(file))
 
 
 # Limits.
@@ -235,8 +288,11 @@ def open_input(path: Path) -> BinaryIO:
     return cast(BinaryIO, file)
 
 
-def read_bytes(path: Path, on_bytes: OnBytes | None = None, most: int | None = None) -> bytes:
+def read_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
     """The bytes of a text's file as it lies there; it is noted as an input, and read just once."""
+    most = most_bytes()
+    if path.suffix.lower() in OFFICE_SUFFIXES:
+        most = max(_MOST_OFFICE_BYTES, _OFFICE_BYTES_PER_TEXT * most)
     with open_input(path) as file, readable(path):
         return take(file, path, most, on_bytes)
 
@@ -295,18 +351,27 @@ def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OS
     return contents
 
 
-# Decoding.
+# The text of a file.
 
 
 def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
-    """The text of one file, whatever its compression and encoding."""
+    """The text of one file: plain, of whatever compression and encoding, or an office document."""
     return text_in(read_bytes(path, on_bytes), path)
 
 
 def text_in(data: bytes, path: Path) -> str:
-    """The text of a file of these bytes, by whatever compression and encoding its name has."""
+    """The text of a file of these bytes; its name says what format and compression it has."""
+    suffix = path.suffix.lower()
+    if suffix == ".pdf":  # imported here, since most texts are plain
+        from adhominem.text.bounded import pdf_text
+
+        return pdf_text(data, path)
+    if suffix in OFFICE_SUFFIXES:
+        from adhominem.text.office import office_text
+
+        return office_text(data, path)
     with readable(path):
-        if path.suffix.lower() in COMPRESSIONS:
+        if suffix in COMPRESSIONS:
             with unpacked(io.BytesIO(data), path, len(data)) as file:
                 data = take(file, path)
         elif len(data) > most_bytes():
@@ -319,58 +384,50 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
 
     Anything but UTF-8 gives a warning, since a wrong guess would change the text.
     """
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            try:
-                text = data.decode(encoding)
-            except UnicodeDecodeError as error:
-                raise TextEncodingError(
-                    f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
-                    "save it again as UTF-8",
-                    path,
-                    line,
-                ) from None
-            if "\0" in text:
-                raise _binary(path, line)
-            if encoding != "utf-8-sig":
-                warn_encoding(encoding, path, line)
-            return text
     try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return _decode_cp1252(data, error.start, path, line)
-    if "\0" in text:
-        raise _binary(path, line)
+        text, encoding = _decoded(data)
+    except InputError as error:
+        raise error.at(path, line) from None
+    if not encoding.startswith("utf-8"):
+        warn_encoding(encoding, path, line)
     return text
 
 
-def _decode_cp1252(data: bytes, broken_at: int, path: str | Path | None, line: int | None) -> str:
+def _decoded(data: bytes) -> tuple[str, str]:
+    """The text and its encoding."""
+    marks = (encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark))
+    encoding = next(marks, "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-8":
+            return _decoded_cp1252(data, error.start), "cp1252"
+        raise TextEncodingError(
+            f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
+            "save it again as UTF-8"
+        ) from None
+    if "\0" in text:
+        raise BinaryFileError(_BINARY)
+    return text, encoding
+
+
+def _decoded_cp1252(data: bytes, broken_at: int) -> str:
     if data.translate(None, _BINARY_BYTES) != data:
-        raise _binary(path, line)
+        raise BinaryFileError(_BINARY)
     # A stray byte or a cut in UTF-8: read as cp1252, every accent and curly quote would be rubbish.
     foreign = [character for character in data.decode("utf-8", "replace") if character > "\x7f"]
     if foreign.count("\ufffd") * 2 < len(foreign):
         raise TextEncodingError(
             f"UTF-8 that breaks at byte {broken_at} ({data[broken_at]:#04x}); "
-            "fetch it again, or save it again as UTF-8",
-            path,
-            line,
+            "fetch it again, or save it again as UTF-8"
         )
     try:
-        text = data.decode("cp1252")
+        return data.decode("cp1252")
     except UnicodeDecodeError:
         raise TextEncodingError(
             f"not UTF-8 (byte {broken_at} is {data[broken_at]:#04x}) and not Windows-1252 either; "
-            "save the file again as UTF-8",
-            path,
-            line,
+            "save the file again as UTF-8"
         ) from None
-    warn_encoding("cp1252", path, line)
-    return text
-
-
-def _binary(path: str | Path | None, line: int | None) -> BinaryFileError:
-    return BinaryFileError("this is binary data; expected plain text in UTF-8", path, line)
 
 
 def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:

@@ -13,8 +13,8 @@ import io
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
@@ -26,10 +26,6 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.files import FILLS_MEMORY, most_bytes, too_large
-
-# Pictures and all. The text in it has a limit of its own.
-_MOST_BYTES = 512 << 20
-_BYTES_PER_TEXT = 8  # where the limit on a text is raised
 
 _PROTECTED = "the file is protected by a password; save an unprotected copy and read that"
 
@@ -78,11 +74,6 @@ _LIGATURES = str.maketrans(
 _NO_HANDLER = logging.NullHandler()
 
 
-def most_office_bytes() -> int:
-    """How many bytes an office file may have, pictures and all."""
-    return max(_MOST_BYTES, _BYTES_PER_TEXT * most_bytes())
-
-
 def office_text(data: bytes, path: Path) -> str:
     """The running text of a .docx, .odt or .pdf, its paragraphs separated by a newline.
 
@@ -90,9 +81,11 @@ def office_text(data: bytes, path: Path) -> str:
     footnotes and endnotes (which are often references), empty paragraphs, formulas. A PDF knows
     only lines on pages: it keeps them, with its headers, footers and notes.
     """
-    read = _reader_of(path)
+    readers = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}
+    if (suffix := path.suffix.lower()) not in readers:
+        raise InputError(f"expected a file ending in {', '.join(readers)}", path)
     try:
-        text = read(data)
+        text = readers[suffix](data)
     except MissingExtraError:
         raise
     except MemoryError:
@@ -102,7 +95,7 @@ def office_text(data: bytes, path: Path) -> str:
     except Exception as error:  # a broken file makes the libraries raise almost anything
         detail = f"{type(error).__name__}: {error.args[0] if error.args else 'no details'}"
         raise DamagedFileError(
-            f"the file is damaged or no {path.suffix.lower()} file at all ({detail}); fetch it "
+            f"the file is damaged or no {suffix} file at all ({detail}); fetch it "
             "again, or open it in the program that wrote it and save it anew",
             path,
         ) from error
@@ -111,59 +104,38 @@ def office_text(data: bytes, path: Path) -> str:
     return text
 
 
-def _reader_of(path: Path) -> Callable[[bytes], str]:
-    readers = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}
-    if (suffix := path.suffix.lower()) not in readers:
-        raise InputError(f"expected a file ending in {', '.join(readers)}", path)
-    return readers[suffix]
-
-
 def _join(paragraphs: Iterable[str]) -> str:
     return "\n".join(paragraph for paragraph in paragraphs if paragraph.strip())
 
 
 def _read_docx(data: bytes) -> str:
     # Only the parts that are needed: Word opens files of which others are missing or broken.
-    with open_zip(data) as archive:
-        relations = _WordRelations()
-        collect(archive, "_rels/.rels", relations)
-        if relations.main is None:
+    documents: list[str] = []
+
+    def find_document(name: str, attributes: dict[str, str]) -> None:
+        is_document = attributes.get("Type", "").endswith("/officeDocument")
+        if not documents and is_document and name.rpartition(" ")[2] == "Relationship":
+            documents.append(attributes["Target"])
+
+    with _open_zip(data) as archive:
+        _parse(archive, "_rels/.rels", find_document)
+        if not documents:
             raise DamagedFileError("the file names no main document; save it anew as .docx")
-        collector = _WordCollector()
-        collect(archive, relations.main.lstrip("/"), collector)
-    return _join(collector.paragraphs)
+        word = _WordCollector()
+        _parse(archive, documents[0].lstrip("/"), word.start, word.end, word.letters)
+    return _join(word.paragraphs)
 
 
-class _WordRelations:
-    """Which part of a .docx is the document."""
-
-    def __init__(self) -> None:
-        self.main: str | None = None
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if self.main is None and name.rpartition(" ")[2] == "Relationship":
-            is_document = attributes.get("Type", "").endswith("/officeDocument")
-            self.main = attributes["Target"] if is_document else None
-
-    def end(self, name: str) -> None:
-        pass
-
-    def letters(self, text: str) -> None:
-        pass
-
-
+@dataclass(slots=True)
 class _Open:
     """An element of a .docx that has begun and not ended."""
 
-    __slots__ = ("joined", "left_out", "line", "name", "taken", "unfinished")
-
-    def __init__(self, name: str, line: list[str] | None, left_out: bool) -> None:
-        self.name = name  # empty if it is not Word's
-        self.line = line  # the paragraph that text in it belongs to
-        self.left_out = left_out
-        self.joined = False  # a paragraph whose end was deleted: the next goes on in its line
-        self.unfinished: list[str] | None = None  # the line that the next paragraph goes on in
-        self.taken = False  # of alternatives, one
+    name: str  # empty if it is not Word's
+    line: list[str] | None  # the paragraph that text in it belongs to
+    left_out: bool
+    joined: bool = False  # a paragraph whose end was deleted: the next goes on in its line
+    unfinished: list[str] | None = None  # the line that the next paragraph goes on in
+    taken: bool = False  # of alternatives, one
 
 
 class _WordCollector:
@@ -173,7 +145,7 @@ class _WordCollector:
     """
 
     def __init__(self) -> None:
-        self.paragraphs = Paragraphs()
+        self.paragraphs = _Paragraphs()
         self._open = [_Open("", None, False)]
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -219,17 +191,17 @@ class _WordCollector:
 
 
 def _read_odt(data: bytes) -> str:
-    with open_zip(data) as archive:
+    with _open_zip(data) as archive:
         manifest = "META-INF/manifest.xml"
         if manifest in archive.namelist() and any(
-            b"encryption-data" in block for block in blocks_of(archive, manifest)
+            b"encryption-data" in block for block in _blocks_of(archive, manifest)
         ):
             raise InputError(_PROTECTED)
-        collector = _OdfCollector()
-        collect(archive, "content.xml", collector)
+        odf = _OdfCollector()
+        _parse(archive, "content.xml", odf.start, odf.end, odf.letters)
     return _join(
         re.sub("[ \t\r\n]+", " ", paragraph).strip(" ").translate(_ODF_TYPED)
-        for paragraph in collector.paragraphs
+        for paragraph in odf.paragraphs
     )
 
 
@@ -237,7 +209,7 @@ class _OdfCollector:
     """The paragraphs of an OpenDocument text, each placed where it begins."""
 
     def __init__(self) -> None:
-        self.paragraphs = Paragraphs()
+        self.paragraphs = _Paragraphs()
         self._lines: list[list[str] | None] = [None]  # the innermost last; the first is for none
         self._holds_text = [False]  # of the elements around, which are of text
         self._left_out = 0  # how many of the elements around are left out
@@ -301,11 +273,7 @@ def _read_pdf(data: bytes) -> str:
         raise EmptyTextError(
             "the PDF holds no text, probably only images of pages; run OCR on it first"
         )
-    return _mend_typesetting(text)
-
-
-def _mend_typesetting(text: str) -> str:
-    """Join words divided at a line's end; before a capital the hyphen belongs to the word."""
+    # Join words divided at a line's end; before a capital the hyphen belongs to the word.
     return _HYPHENATED.sub(
         lambda hyphen: "" if hyphen.string[hyphen.end()].islower() else hyphen[0],
         text.translate(_LIGATURES),
@@ -330,15 +298,7 @@ _PART_MARK = b"PK\1\2"
 _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
-class Collector(Protocol):
-    """What makes a text of elements and letters as they come; names are "NAMESPACE NAME"."""
-
-    def start(self, name: str, attributes: dict[str, str]) -> None: ...
-    def end(self, name: str) -> None: ...
-    def letters(self, text: str) -> None: ...
-
-
-class Paragraphs:
+class _Paragraphs:
     """Paragraphs in the order in which they begin, and no more of them than a text may have."""
 
     def __init__(self) -> None:
@@ -361,7 +321,7 @@ class Paragraphs:
         return map("".join, self._paragraphs)
 
 
-def open_zip(data: bytes) -> ZipFile:
+def _open_zip(data: bytes) -> ZipFile:
     """The archive that an office file is."""
     if data.startswith(_OLE_MARK):
         raise InputError(
@@ -376,7 +336,7 @@ def open_zip(data: bytes) -> ZipFile:
     return ZipFile(io.BytesIO(data))
 
 
-def blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
+def _blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
     """A part of an office file, unpacked bit by bit."""
     member = archive.getinfo(part)
     # The other methods unpack a block to any size at once, and no office program uses them.
@@ -391,26 +351,32 @@ def blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
             yield block
 
 
-def collect(archive: ZipFile, part: str, collector: Collector) -> None:
-    """Send the elements and letters of a part to a collector as they come."""
+def _parse(
+    archive: ZipFile,
+    part: str,
+    start: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None] | None = None,
+    letters: Callable[[str], None] | None = None,
+) -> None:
+    """Send the elements and letters of a part as they come; names are "NAMESPACE NAME"."""
     elements = 0
 
-    def start(name: str, attributes: dict[str, str]) -> None:
+    def counted_start(name: str, attributes: dict[str, str]) -> None:
         nonlocal elements
         elements += 1
         if elements > _MOST_ELEMENTS:
             raise _odd(f"{_MOST_ELEMENTS:,} elements")
-        collector.start(name, attributes)
+        start(name, attributes)
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True  # or each line of a text comes alone
-    parser.StartElementHandler = start
-    parser.EndElementHandler = collector.end
-    parser.CharacterDataHandler = collector.letters
+    parser.StartElementHandler = counted_start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = letters
     parser.StartDoctypeDeclHandler = _refuse_document_type
     parser.StartNamespaceDeclHandler = _check_namespace
     fed = 0
-    for block in blocks_of(archive, part):
+    for block in _blocks_of(archive, part):
         parser.Parse(block, False)
         fed += len(block)
         if fed - parser.CurrentByteIndex > _LONGEST_TAG:

@@ -29,7 +29,7 @@ from adhominem.text.files import (
     readable,
     readable_name,
 )
-from adhominem.text.streams import JsonRows, read_json_lines
+from adhominem.text.streams import JsonRows, made_of_rows, read_json_lines
 from adhominem.text.unpacking import COMPRESSIONS
 
 
@@ -77,11 +77,8 @@ def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputErr
         elif path is None:
             yield BrokenLineError(f"the id '{case.id}' is there twice; expected it once")
         else:
-            yield BrokenLineError(
-                f"the id '{case.id}' is that of line {lines[key]}, too; expected another",
-                path,
-                line,
-            )
+            problem = f"the id '{case.id}' is that of line {lines[key]}, too; expected another"
+            yield BrokenLineError(problem, path, line)
 
 
 def find_file(folder: Path, stem: str) -> Path | None:
@@ -117,12 +114,11 @@ def pair_rows(
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
     labels: Labels = {}
-    if truth is not None:
-        for item in read_truth(truth):
-            if isinstance(item, InputError):
-                yield item
-            else:
-                labels[item[0]] = item[1:]
+    for item in read_truth(truth) if truth else ():
+        if isinstance(item, InputError):
+            yield item
+        else:
+            labels[item[0]] = item[1:]
     yield from pairs_in(read_json_lines(path, on_bytes), path, labels if truth else None)
 
 
@@ -133,55 +129,43 @@ def pairs_in(
     rows: JsonRows, path: Path, labels: Labels | None = None
 ) -> Iterator[Pair | InputError]:
     """The pairs of rows; `labels` has the truth of each, None where there is none."""
-    for number, row in rows:
-        if isinstance(row, InputError):
-            yield row
-            continue
-        try:
-            yield replace(_pair(row, labels), place=(path, number))
-        except InputError as error:
-            yield error.at(path, number)
 
+    def pair(row: dict[str, Any], number: int) -> Pair:
+        id = _field(row, "id", str)
+        texts = _two_strings(row, "pair")
+        topics = _two_strings(row, "fandoms") if row.get("fandoms") is not None else ("", "")
+        same_author, authors = None, ("", "")
+        if labels is not None:
+            if id not in labels:
+                raise MissingFieldError(f"the truth has no usable line for the pair '{id}'")
+            same_author, authors = labels[id]
+        sides = zip(("first", "second"), texts, authors, topics, strict=True)
+        documents = {
+            side: Document(text=text, author=author, topic=topic, id=f"{id}/{side}")
+            for side, text, author, topic in sides
+        }
+        return Pair(id=id, same_author=same_author, place=(path, number), **documents)
 
-def _pair(row: dict[str, Any], labels: Labels | None) -> Pair:
-    id = _field(row, "id", str)
-    texts = _two_strings(row, "pair")
-    topics = _two_strings(row, "fandoms") if row.get("fandoms") is not None else ("", "")
-    same_author, authors = None, ("", "")
-    if labels is not None:
-        if id not in labels:
-            raise MissingFieldError(f"the truth has no usable line for the pair '{id}'")
-        same_author, authors = labels[id]
-    first, second = (
-        Document(text=text, author=author, topic=topic, id=f"{id}/{side}")
-        for text, author, topic, side in zip(
-            texts, authors, topics, ("first", "second"), strict=True
-        )
-    )
-    return Pair(id=id, first=first, second=second, same_author=same_author)
+    return (pair for _, pair in made_of_rows(rows, path, pair))
 
 
 def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | InputError]:
     """Stream (id, same author, the two authors) from a `truth.jsonl`; unnamed authors are ""."""
     seen: set[str] = set()
-    for number, row in read_json_lines(path):
-        if isinstance(row, InputError):
-            yield row
-            continue
-        try:
-            same = _field(row, "same", bool)
-            authors = _two_strings(row, "authors") if "authors" in row else ("", "")
-            if all(authors) and (authors[0] == authors[1]) != same:
-                raise BrokenLineError(
-                    f"'same' is {str(same).lower()}, but the authors are {list(authors)}"
-                )
-            id = _field(row, "id", str)
-            if id in seen:
-                raise BrokenLineError(f"a second line for the pair '{id}'; expected one")
-            seen.add(id)
-            yield id, same, authors
-        except InputError as error:
-            yield error.at(path, number)
+
+    def truth(row: dict[str, Any], _: int) -> tuple[str, bool, tuple[str, str]]:
+        same = _field(row, "same", bool)
+        authors = _two_strings(row, "authors") if "authors" in row else ("", "")
+        if all(authors) and (authors[0] == authors[1]) != same:
+            problem = f"'same' is {str(same).lower()}, but the authors are {list(authors)}"
+            raise BrokenLineError(problem)
+        id = _field(row, "id", str)
+        if id in seen:
+            raise BrokenLineError(f"a second line for the pair '{id}'; expected one")
+        seen.add(id)
+        return id, same, authors
+
+    return (item for _, item in made_of_rows(read_json_lines(path), path, truth))
 
 
 def _field(row: dict[str, Any], name: str, expected: type) -> Any:
@@ -213,12 +197,11 @@ def problem_rows(
     truth: dict[str, bool] = {}
     truth_file = find_file(folder, "truth.txt") if labelled else None
     try:
-        if truth_file is not None:
-            for item in _read_truth_lines(truth_file):
-                if isinstance(item, InputError):
-                    yield item
-                else:
-                    truth[item[0]] = item[1]
+        for item in _read_truth_lines(truth_file) if truth_file else ():
+            if isinstance(item, InputError):
+                yield item
+            else:
+                truth[item[0]] = item[1]
         ids = _problem_ids(folder)
     except InputError as error:  # without these two files no problem can be read
         yield error

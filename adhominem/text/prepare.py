@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -131,15 +132,14 @@ def _pack(
     with write_folder(output) as folder, open(folder / "tokens.bin", "wb") as file:
         packer = _Packer(file, Tokenizer(normaliser), skipped)
         for source, documents in streams:
-            with _token_batches(_batches(documents), normaliser, jobs) as batches:
+            with closing(_tokenized(documents, normaliser, jobs)) as batches:
                 for batch, tokens in batches:
                     packer.add(source, batch, tokens)
-        if not packer.documents:
+        if not packer.ids:
             raise NotFoundError(
                 "no document could be read", streams[0][0].path if streams else None
             )
-        packer.write_tables(folder, same_author)
-        packer.write_description(folder, normaliser, [source for source, _ in streams])
+        packer.write(folder, [source for source, _ in streams], same_author)
     return PackedCorpus.open(output)
 
 
@@ -155,12 +155,8 @@ class _Packer:
         self._types: dict[str, int] = {}
         self._labels = LabelCollector()
         self._lengths: list[int] = []
-        self._ids: list[str] = []
+        self.ids: list[str] = []
         self._hash = sha256()
-
-    @property
-    def documents(self) -> int:
-        return len(self._ids)
 
     def add(self, source: Source, documents: list[Document], batch: TokenBatch) -> None:
         types = self._types
@@ -173,27 +169,25 @@ class _Packer:
         self._hash.update(data)
         for document, length in zip(documents, batch.lengths, strict=True):
             if length == 0:  # zero-width characters alone: visible to Python, to nobody else
-                self._skip(EmptyTextError(f"'{document.id}' has no visible character", source.path))
+                error = EmptyTextError(f"'{document.id}' has no visible character", source.path)
+                if self._skipped is None:
+                    raise error
+                self._skipped.append(error)
                 continue
             self._labels.add(document, source.name)
             self._lengths.append(length)
-            self._ids.append(document.id)
+            self.ids.append(document.id)
 
-    def _skip(self, error: InputError) -> None:
-        if self._skipped is None:
-            raise error
-        self._skipped.append(error)
-
-    def write_tables(self, folder: Path, same_author: list[bool] | None) -> None:
+    def write(self, folder: Path, sources: list[Source], same_author: list[bool] | None) -> None:
+        """Write the tables and the description."""
         labels = self._labels.labels()
         prefixes = [prefix_tokens(topic, self._tokenizer) for topic in labels.topic_names]
         types = self._types
         topic_tokens = [
             types.setdefault(token_type[:_LONGEST_TYPE], len(types))
-            for tokens in prefixes
-            for token_type in tokens
+            for token_type in chain.from_iterable(prefixes)
         ]
-        strings = {"ids": self._ids, "types": list(types)}
+        strings = {"ids": self.ids, "types": list(types)}
         strings |= {f"{label}_names": getattr(labels, f"{label}_names") for label in LABELS}
         arrays: dict[str, npt.NDArray[np.generic]] = {
             "offsets": np.cumsum([0, *self._lengths], dtype=np.int64),
@@ -206,21 +200,16 @@ class _Packer:
         for name, values in strings.items():
             arrays |= pack_strings(name, values)
         np.savez(folder / "tables.npz", **arrays)  # type: ignore[arg-type]
-
-    def write_description(
-        self, folder: Path, normaliser: Normaliser, sources: list[Source]
-    ) -> None:
-        labels = self._labels.labels()
         description = {
             "format": FORMAT,
-            "documents": len(self._ids),
+            "documents": len(self.ids),
             "authors": len(labels.author_names),
             "topics": len(labels.topic_names),
             "works": len(labels.work_names),
             "tokens": sum(self._lengths),
             "types": len(self._types),
             "tokens_sha256": self._hash.hexdigest(),
-            "normalisation": list(normaliser.steps),
+            "normalisation": list(self._tokenizer.normaliser.steps),
             "corpora": [self._describe(source, labels) for source in sources],
         }
         (folder / "corpus.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
@@ -251,33 +240,24 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-Tokenized = Iterator[tuple[list[Document], TokenBatch]]
-
-
-@contextmanager
-def _token_batches(
-    batches: Iterator[list[Document]], normaliser: Normaliser, jobs: int
-) -> Iterator[Tokenized]:
-    """The batches, tokenized here or by `jobs` workers, in their order."""
+def _tokenized(
+    documents: Iterable[Document], normaliser: Normaliser, jobs: int
+) -> Generator[tuple[list[Document], TokenBatch], None, None]:
+    """Batches of documents, tokenized here or by `jobs` workers, in their order."""
+    batches = ((batch, [document.text for document in batch]) for batch in _batches(documents))
     if jobs == 1:
         _start_worker(normaliser)
-        yield ((batch, _tokenize_batch([document.text for document in batch])) for batch in batches)
+        yield from ((batch, _tokenize_batch(texts)) for batch, texts in batches)
         return
-    with worker_pool(jobs, _start_worker, normaliser) as pool:
-        yield _in_order(batches, pool, 2 * jobs)
-
-
-def _in_order(batches: Iterator[list[Document]], pool: Executor, most: int) -> Tokenized:
-    """Keep `most` batches under way; pass each on when its turn has come."""
     under_way: deque[tuple[list[Document], Future[TokenBatch]]] = deque()
-    for batch in batches:
-        texts = [document.text for document in batch]
-        under_way.append((batch, pool.submit(_tokenize_batch, texts)))
-        if len(under_way) >= most:
-            done, future = under_way.popleft()
+    with worker_pool(jobs, _start_worker, normaliser) as pool:
+        for batch, texts in batches:
+            under_way.append((batch, pool.submit(_tokenize_batch, texts)))
+            if len(under_way) >= 2 * jobs:
+                done, future = under_way.popleft()
+                yield done, future.result()
+        for done, future in under_way:
             yield done, future.result()
-    for done, future in under_way:
-        yield done, future.result()
 
 
 _tokenizer: Tokenizer  # of this worker process

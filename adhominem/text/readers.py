@@ -26,14 +26,15 @@ from adhominem.errors import (
     StrayFilesWarning,
 )
 from adhominem.text.files import (
+    OFFICE_SUFFIXES,
+    READABLE_SUFFIXES,
     Document,
     OnBytes,
     bare_stem,
-    bare_suffix,
-    read_bytes,
-    readable,
+    read_text,
     readable_name,
-    text_in,
+    readable_suffix,
+    visible_files,
 )
 from adhominem.text.pan import (
     Pair,
@@ -47,12 +48,8 @@ from adhominem.text.pan import (
     problem_rows,
     problem_texts,
 )
-from adhominem.text.streams import JsonRows, json_rows, lines_in, read_json_lines
+from adhominem.text.streams import JsonRows, json_rows, lines_in, made_of_rows, read_json_lines
 
-TEXT_SUFFIXES = (".txt", ".md")
-OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
-READABLE_SUFFIXES = (*TEXT_SUFFIXES, *OFFICE_SUFFIXES)
-_NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 Item = TypeVar("Item")
 
 
@@ -90,7 +87,8 @@ class Source:
 
     def size(self) -> int:
         """Bytes on disk, packed as they are: what a progress bar counts."""
-        return sum(map(_size, self.files()))
+        files = filter(os.path.isfile, self.files())  # what is missing is told of when it is read
+        return sum(map(os.path.getsize, files))
 
     def _rows(
         self, on_bytes: OnBytes | None, *, labelled: bool = True
@@ -143,13 +141,6 @@ class Source:
         return MissingAuthorError(problem, file, line)
 
 
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:  # it is told of when it is read
-        return 0
-
-
 def stop_or_skip(
     rows: Iterable[Item | InputError], skipped: list[InputError] | None
 ) -> Iterator[Item]:
@@ -172,7 +163,9 @@ def find_sources(path: str | Path) -> list[Source]:
         raise NotFoundError("there is no such file or folder", path)
     name = readable_name(path.resolve().name)
     pairs = find_file(path, "pairs.jsonl")
-    if pairs is not None and "text" not in _first_row(pairs):  # documents may have that name, too
+    if pairs is not None and "text" not in _first_of(
+        read_json_lines(pairs)
+    ):  # documents may have that name, too
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
@@ -252,86 +245,16 @@ def read_problems(
     return stop_or_skip(each_id_once(problem_rows(Path(path))), skipped)
 
 
-def read_any_text(path: Path, on_bytes: OnBytes | None = None) -> str:
-    """The text of one file: plain, or an office document."""
-    return any_text(read_any_bytes(path, on_bytes), path)
-
-
-def read_any_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
-    """One file as it lies there, read once; `any_text` says what the text of these bytes is."""
-    if path.suffix.lower() not in OFFICE_SUFFIXES:
-        return read_bytes(path, on_bytes)
-    from adhominem.text.office import most_office_bytes  # here, since most texts are plain
-
-    return read_bytes(path, on_bytes, most_office_bytes())
-
-
-def any_text(data: bytes, path: Path) -> str:
-    """The text of a file with these bytes; its name says whether it is an office document."""
-    suffix = path.suffix.lower()
-    if suffix not in OFFICE_SUFFIXES:
-        return text_in(data, path)
-    if suffix == ".pdf":
-        from adhominem.text.bounded import pdf_text
-
-        return pdf_text(data, path)
-    from adhominem.text.office import office_text
-
-    return office_text(data, path)
-
-
-def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:
-    """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
-
-    Office files are packed already: one that is packed again is passed over.
-    """
-    return [
-        file
-        for file in all_files(folder, deep=deep)
-        if bare_suffix(file) in suffixes
-        and (bare_suffix(file) == file.suffix.lower() or bare_suffix(file) not in OFFICE_SUFFIXES)
-    ]
-
-
-def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
-    """The files of a folder, of its folders too if `deep`, in order, without hidden ones."""
-
-    def cannot_be_read(error: OSError) -> None:
-        if os.path.samefile(error.filename, folder):
-            raise error
-        warnings.warn(
-            f"{error.filename}: the folder is passed over, as it cannot be read ({error.strerror})",
-            StrayFilesWarning,
-            stacklevel=3,
-        )
-
-    files_inside: list[Path] = []
-    with readable(folder):
-        for place, inside, names in os.walk(folder, onerror=cannot_be_read):
-            inside[:] = [name for name in inside if not name.startswith((".", "~$"))]
-            if not deep:
-                inside.clear()
-            files = (os.path.join(place, name) for name in names if name[:1] != ".")
-            files_inside += (Path(file) for file in files if os.path.isfile(file))
-    return sorted(file for file in files_inside if not file.name.startswith("~$"))
-
-
 def _file_source(path: Path) -> Source:
-    name, suffix = readable_name(bare_stem(path)), bare_suffix(path)
-    if suffix in _NO_PLAIN_TEXT:
-        expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
-        raise InputError(f"{suffix} files are not read; save it as one of: {expected}", path)
-    if suffix != ".jsonl":
+    name = readable_name(bare_stem(path))
+    if readable_suffix(path) != ".jsonl":
         return Source(name, path, Layout.FILE)
-    return Source(name, path, Layout.PAIRS if "pair" in _first_row(path) else Layout.JSON_LINES)
-
-
-def _first_row(path: Path) -> dict[str, Any]:
-    """The first row of a .jsonl file that can be read; empty if none can."""
-    return _first_of(read_json_lines(path))
+    has_pairs = "pair" in _first_of(read_json_lines(path))
+    return Source(name, path, Layout.PAIRS if has_pairs else Layout.JSON_LINES)
 
 
 def _first_of(rows: JsonRows) -> dict[str, Any]:
+    """The first row that can be read; empty if none can."""
     return next((row for _, row in rows if isinstance(row, dict)), {})
 
 
@@ -348,30 +271,23 @@ def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Docu
                 author, _, work = title.partition(separator)
                 break
     try:
-        text = read_any_text(file, on_bytes)
+        text = read_text(file, on_bytes)
         return Document(text=text, author=author, work=work, id=id)
     except InputError as error:
         return error.at(file)
 
 
 def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document | InputError]]:
-    for number, row in rows:
-        yield number, row if isinstance(row, InputError) else _json_document(row, path, number)
+    def document(row: dict[str, Any], number: int) -> Document:
+        if "text" not in row:
+            fields = ", ".join(row) or "none"
+            raise MissingFieldError(f"the field 'text' is missing; fields: {fields}")
+        names = ("author", "topic", "work", "id")
+        known = {name: row[name] for name in names if row.get(name) is not None}
+        known.setdefault("id", f"{readable_name(bare_stem(path))}:{number}")
+        return Document(text=row["text"], **known)
 
-
-def _json_document(row: dict[str, Any], path: Path, number: int) -> Document | InputError:
-    if "text" not in row:
-        names = ", ".join(row) or "none"
-        return MissingFieldError(f"the field 'text' is missing; fields: {names}", path, number)
-    known = {
-        name: row[name] for name in ("author", "topic", "work", "id") if row.get(name) is not None
-    }
-    try:
-        return Document(
-            text=row["text"], **{"id": f"{readable_name(bare_stem(path))}:{number}", **known}
-        )
-    except InputError as error:
-        return error.at(path, number)
+    return made_of_rows(rows, path, document)
 
 
 def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | InputError]:
@@ -380,16 +296,12 @@ def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | I
     for pair in pairs:
         if isinstance(pair, InputError):
             yield pair
-        else:
-            yield from _new_documents(pair, seen)
-
-
-def _new_documents(pair: Pair, seen: set[bytes]) -> Iterator[Document]:
-    for document in (pair.first, pair.second):
-        key = blake2b(f"{document.author}\0{document.text}".encode(), digest_size=16).digest()
-        if key not in seen:
-            seen.add(key)
-            yield document
+            continue
+        for document in (pair.first, pair.second):
+            key = blake2b(f"{document.author}\0{document.text}".encode(), digest_size=16).digest()
+            if key not in seen:
+                seen.add(key)
+                yield document
 
 
 def _problem_documents(

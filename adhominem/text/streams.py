@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, AnyStr, BinaryIO, cast
+from typing import Any, AnyStr, BinaryIO, TypeVar, cast
 
 from adhominem.errors import (
     BrokenLineError,
@@ -30,43 +30,35 @@ from adhominem.text.files import (
     too_large,
     warn_encoding,
 )
-from adhominem.text.unpacking import unpacked
+from adhominem.text.unpacking import Blocks, unpacked
 
+_BLOCK = 1 << 20  # bytes that are read at a time
 _MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
+Item = TypeVar("Item")
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
-
-
-class _CountedFile(io.RawIOBase):
-    """A file that says how many of its (packed) bytes have been read."""
-
-    def __init__(self, file: BinaryIO, path: Path, on_bytes: OnBytes) -> None:
-        self._file, self._path, self._on_bytes = file, path, on_bytes
-
-    def readable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        with readable(self._path):
-            count: int = self._file.readinto(buffer)  # type: ignore[attr-defined]
-        self._on_bytes(count)
-        return count
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 @contextmanager
 def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
-    counted = _CountedFile(open_input(path), path, on_bytes or (lambda count: None))
-    with io.BufferedReader(counted, 1 << 20) as raw:
-        size = os.fstat(raw.fileno()).st_size
-        with unpacked(cast(BinaryIO, raw), path, size) as file:
-            yield file
+    """Open a file for reading, unpacked; a broken archive raises DamagedFileError.
+
+    `on_bytes` hears how many of its (packed) bytes have been read.
+    """
+    with open_input(path) as file:
+
+        def blocks() -> Iterator[bytes]:
+            while True:
+                with readable(path):
+                    block = file.read(_BLOCK)
+                if not block:
+                    return
+                if on_bytes is not None:
+                    on_bytes(len(block))
+                yield block
+
+        raw = cast(BinaryIO, io.BufferedReader(Blocks(blocks()), _BLOCK))
+        with unpacked(raw, path, os.fstat(file.fileno()).st_size) as opened:
+            yield opened
 
 
 def read_json_lines(path: Path, on_bytes: OnBytes | None = None) -> JsonRows:
@@ -90,6 +82,17 @@ def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> Json
             yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
     except InputError as error:  # it cannot be opened, or breaks off: what came before still counts
         yield number + 1, error.at(path, number + 1) if number else error
+
+
+def made_of_rows(
+    rows: JsonRows, path: Path, make: Callable[[dict[str, Any], int], Item]
+) -> Iterator[tuple[int, Item | InputError]]:
+    """Stream (line number, what is made of the row and its number); an error comes in its place."""
+    for number, row in rows:
+        try:
+            yield number, row if isinstance(row, InputError) else make(row, number)
+        except InputError as error:
+            yield number, error.at(path, number)
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
@@ -151,7 +154,7 @@ def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | No
             yield line
             continue
         while line and not line.endswith(end):  # pass over the rest of it
-            line = readline(1 << 20)
+            line = readline(_BLOCK)
         yield None
 
 

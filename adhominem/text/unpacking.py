@@ -35,20 +35,15 @@ def unpacked(raw: BinaryIO, path: Path, size: int) -> Iterator[BinaryIO]:
         return
     window = max(_ZSTD_WINDOW, min(_ZSTD_WINDOW_BY_SIZE * size, _ZSTD_LARGEST_WINDOW))
     try:
-        yield cast(BinaryIO, io.BufferedReader(_Blocks(_unpack(raw, suffix, window)), _BLOCK))
+        yield cast(BinaryIO, io.BufferedReader(Blocks(_unpack(raw, suffix, window)), _BLOCK))
     except (EOFError, lzma.LZMAError, zlib.error) as error:
-        if "Memory usage limit" in str(error):  # as lzma says
-            raise TooLargeError(
-                f"unpacking it takes more than {_XZ_MEMORY >> 20} MiB of memory; unpack it with "
-                "`xz -d`, or pack it again with `xz -9`",
-                path,
-            ) from None
-        if "too much memory" in str(error):  # as zstandard says
-            raise TooLargeError(
-                f"unpacking it takes more than {window >> 20} MiB of memory; unpack it with "
-                "`zstd -d --long=31`, or pack it again without --long",
-                path,
-            ) from None
+        for message, most, advice in (
+            ("Memory usage limit", _XZ_MEMORY, "`xz -d`, or pack it again with `xz -9`"),  # lzma's
+            ("too much memory", window, "`zstd -d --long=31`, or pack it again without --long"),
+        ):
+            if message in str(error):
+                problem = f"unpacking it takes more than {most >> 20} MiB of memory"
+                raise TooLargeError(f"{problem}; unpack it with {advice}", path) from None
         raise DamagedFileError(
             f"the file is damaged, cut off, or no {path.suffix} file at all ({error}); "
             "fetch or pack it again",
@@ -96,8 +91,8 @@ def _new_frame(suffix: str, window: int) -> tuple[Any, Callable[[bytes], bytes]]
     return frame, unpack
 
 
-class _Blocks(io.RawIOBase):
-    """Blocks of bytes as a file."""
+class Blocks(io.RawIOBase):
+    """Blocks of bytes as a raw file."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
@@ -107,11 +102,8 @@ class _Blocks(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while not self._rest:
-            block = next(self._blocks, None)
-            if block is None:
-                return 0
-            self._rest = memoryview(block)
+        if not self._rest:
+            self._rest = memoryview(next(filter(None, self._blocks), b""))
         count = min(len(buffer), len(self._rest))
         buffer[:count] = self._rest[:count]
         self._rest = self._rest[count:]

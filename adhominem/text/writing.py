@@ -81,7 +81,11 @@ def write_whole(path: Path) -> Iterator[TextIO]:
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
     """A temporary name to write to; it becomes `path` once all of it is written."""
-    _check_file(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # root may replace even /dev/null
+        raise OptionError(
+            f"{path} is no file, but a folder, a pipe or a device; choose another name for the "
+            "output"
+        )
     check_not_read(path)  # before the work that is done in here, and after it
     with locked(path) as alone:
         partial = _temporary(path, alone)
@@ -92,15 +96,6 @@ def replaced_file(path: Path) -> Iterator[Path]:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-
-
-def _check_file(path: Path) -> None:
-    """Refuse to put a file in the place of something else: root may do that to /dev/null."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise OptionError(
-            f"{path} is no file, but a folder, a pipe or a device; choose another name for the "
-            "output"
-        )
 
 
 def check_output(output: Path) -> Path:
@@ -214,10 +209,10 @@ def _take(lock: Path, path: Path) -> int | None:
                 return file
         except OSError as error:
             if error.errno in _HELD_BY_ANOTHER:
-                told = _told(_at_work(file, lock))
+                holder = _told_holder(file, lock)
                 os.close(file)
                 raise LockedError(
-                    f"{path} is being written by {told}; wait for it to finish, or choose "
+                    f"{path} is being written by {holder}; wait for it to finish, or choose "
                     "another output"
                 ) from None
             os.close(file)
@@ -247,10 +242,19 @@ def _is_at(file: int, lock: Path) -> bool:
 
 def _sign(file: int, lock: Path) -> None:
     """Write into a lock who holds it; on a full disk, leave nothing behind."""
+    import socket
+
+    program, *arguments = sys.argv or [""]
+    holder = {
+        "process": os.getpid(),
+        "host": socket.gethostname(),
+        "since": datetime.now().astimezone().isoformat(" ", "seconds"),
+        "command": shlex.join([Path(program).name, *arguments])[:_LONGEST_COMMAND],
+    }
     try:
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
-        os.write(file, json.dumps(_holder()).encode())
+        os.write(file, json.dumps(holder).encode())
     except OSError:
         lock.unlink(missing_ok=True)
         raise
@@ -269,19 +273,6 @@ def _let_go(file: int, lock: Path) -> None:
     os.close(file)
 
 
-def _holder() -> dict[str, Any]:
-    """What a lock says of this process."""
-    import socket
-
-    program, *arguments = sys.argv or [""]
-    return {
-        "process": os.getpid(),
-        "host": socket.gethostname(),
-        "since": datetime.now().astimezone().isoformat(" ", "seconds"),
-        "command": shlex.join([Path(program).name, *arguments])[:_LONGEST_COMMAND],
-    }
-
-
 def _holder_in(file: int, lock: Path) -> dict[str, Any]:
     """What a lock says of the process that signed it; empty if none has yet."""
     os.lseek(file, 0, os.SEEK_SET)
@@ -297,19 +288,13 @@ def _holder_in(file: int, lock: Path) -> dict[str, Any]:
     return holder
 
 
-def _at_work(file: int, lock: Path) -> dict[str, Any]:
-    """What a lock says of its holder, who gets a moment to sign it."""
+def _told_holder(file: int, lock: Path) -> str:
+    """The holder of a lock for a message; it gets a moment to sign the lock."""
     for _ in range(_LOOKS):
         if holder := _holder_in(file, lock):
-            return holder
+            return (
+                f"process {holder['process']} on {holder.get('host')} since {holder.get('since')} "
+                f"({holder.get('command')})"
+            )
         time.sleep(_BETWEEN_LOOKS)
-    return {}
-
-
-def _told(holder: dict[str, Any]) -> str:
-    if not holder:
-        return "another process"
-    return (
-        f"process {holder['process']} on {holder.get('host')} since {holder.get('since')} "
-        f"({holder.get('command')})"
-    )
+    return "another process"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adhominem.text.exhibits import Exhibit
-from adhominem.text.files import Document
-from adhominem.text.readers import READABLE_SUFFIXES
+from adhominem.text.files import READABLE_SUFFIXES, Document
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import FairQueue, Limits, client_asking
 from adhominem.web.reading import TABLE_SUFFIX, suffix_of

@@ -421,7 +421,7 @@ def test_the_manifest_says_what_the_report_says(tmp_path: Path) -> None:
     source = write(tmp_path / "c.jsonl", make_rows(30, topics=3))
     report = split([source], tmp_path / "out", SplitOptions(seed=7))
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
-    assert manifest == json.loads(json.dumps(asdict(report)))
+    assert manifest == {"schema": 1, **json.loads(json.dumps(asdict(report)))}
     assert manifest["options"]["seed"] == 7
     assert manifest["parts"]["dev"]["c"]["sha256"] == report.parts["dev"]["c"].sha256
 

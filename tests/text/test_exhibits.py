@@ -23,8 +23,7 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.files import reading_at_most
-from adhominem.text.readers import read_any_text
+from adhominem.text.files import read_text, reading_at_most
 
 WORDS = "My dear Sir, I have the honour to enclose the papers."
 
@@ -165,7 +164,7 @@ def test_the_hash_is_that_of_the_text_though_files_are_swapped_all_the_time(
             write(file, text)
         else:
             write_any(file, text)
-        known[hash_of(file)] = read_any_text(file)
+        known[hash_of(file)] = read_text(file)
     place = tmp_path / f"place{suffix}"
     place.write_bytes(files[0].read_bytes())
     stop = Event()

@@ -48,6 +48,7 @@ from adhominem.text.files import (
     noting_inputs,
     open_regular,
     read_bytes,
+    read_files,
     read_text,
     reading_at_most,
 )
@@ -56,6 +57,7 @@ from adhominem.text.writing import replaced_file, write_whole
 
 PACKED = (".gz", ".xz", ".zst")
 SUFFIXES = ("", *PACKED)
+MEGABYTE = 1 << 20
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
 FAILING = Path("/proc/self/mem")
@@ -99,7 +101,7 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    file = unpacking._Blocks(unpacking._unpack(Drip(data, most_in), suffix, 1 << 27))
+    file = unpacking.Blocks(unpacking._unpack(Drip(data, most_in), suffix, 1 << 27))
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):

@@ -31,9 +31,8 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text import office as office_module
-from adhominem.text.files import read_bytes, reading_at_most
-from adhominem.text.office import most_office_bytes, office_text
-from adhominem.text.readers import OFFICE_SUFFIXES
+from adhominem.text.files import OFFICE_SUFFIXES, read_bytes, reading_at_most
+from adhominem.text.office import office_text
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT_WORD = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -49,7 +48,7 @@ ODF = "urn:oasis:names:tc:opendocument:xmlns"
 
 def read_office(path: Path) -> str:
     """The text of an office file, read in this process."""
-    return office_text(read_bytes(path, most=most_office_bytes()), path)
+    return office_text(read_bytes(path), path)
 
 
 def repack(path: Path, changes: dict[str, bytes | None]) -> Path:

@@ -32,12 +32,11 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.files import Document
+from adhominem.text.files import Document, read_text
 from adhominem.text.readers import (
     Layout,
     documents_in,
     find_sources,
-    read_any_text,
     read_documents,
     read_pairs,
     read_problems,
@@ -609,10 +608,10 @@ def test_the_text_of_one_file_can_be_had_alone_and_its_absence_is_named(
 ) -> None:
     path = tmp_path / f"a{suffix}"
     with pytest.raises(NotFoundError, match="there is no such file"):
-        read_any_text(path)
+        read_text(path)
     path.mkdir()
     with pytest.raises(NotFoundError, match="this is a folder; expected a file"):
-        read_any_text(path)
+        read_text(path)
     path.rmdir()
     if suffix == ".docx":
         word = docx.Document()
@@ -623,7 +622,7 @@ def test_the_text_of_one_file_can_be_had_alone_and_its_absence_is_named(
     else:
         write(path, "A text.")
     counts: list[int] = []
-    assert read_any_text(path, counts.append) == "A text."
+    assert read_text(path, counts.append) == "A text."
     assert sum(counts) == path.stat().st_size
 
 

@@ -284,9 +284,9 @@ def test_random_crops_fall_everywhere_alike() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hop": 0}, "hop 0"),
-        ({"overlap": -1}, "overlap -1"),
-        ({"max_windows": 0}, "max_windows 0"),
+        ({"hop": 0}, "hop is 0"),
+        ({"overlap": -1}, "overlap is -1"),
+        ({"max_windows": 0}, "max_windows is 0"),
         ({"random_crop": 1.5}, "random_crop is 1.5"),
         ({"random_crop": -0.1}, "random_crop is -0.1"),
         ({"random_crop": float("nan")}, "random_crop is nan"),
