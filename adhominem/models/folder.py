@@ -96,9 +96,10 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
             lead = description["members"].index(description["lead"])
-    scales, genre_names = read_scales(files), read_genres(files)
-    name = files.folder.resolve().name
-    return ModelFolder(name, models, lead, scales, genre_names, model_hash(files))
+    name, scales = files.folder.resolve().name, read_scales(files)
+    if scales is not None:
+        scales.check(name, len(models), 0 if models[lead].styles is None else 1)
+    return ModelFolder(name, models, lead, scales, read_genres(files), model_hash(files))
 
 
 def _fetch(files: ModelFiles) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.config import Config, NgramConfig
-from adhominem.encoders.network.runtime import Encoded, NetworkEncoder, Runtime, weight_shapes
+from adhominem.encoders.network.options import EncoderOptions
+from adhominem.encoders.network.runtime import Encoded, NetworkEncoder, Runtime
 from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.protocol import Encoder
@@ -159,7 +160,7 @@ class Member:
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
 
 
-def make_members(models: Sequence[AnyModel], threads: int, device: str) -> list[Member]:
+def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cpu") -> list[Member]:
     """Models ready to run; those that normalise texts alike share a tokenizer.
 
     All runs in NumPy; networks on a GPU run by torch.
@@ -168,17 +169,19 @@ def make_members(models: Sequence[AnyModel], threads: int, device: str) -> list[
         model.config.normaliser if isinstance(model, NgramModel) else model.config.data.normaliser
         for model in models
     ]
+    weights = [model.network_weights() if isinstance(model, Model) else {} for model in models]
     tokenizers = {}
     for normaliser in dict.fromkeys(normalisers):
         tokenizers[normaliser] = Tokenizer(normaliser)
     encoders: list[Encoder] = []
-    for model in models:
+    for model, network in zip(models, weights, strict=True):
         if isinstance(model, NgramModel):
             config = model.config
             longest = config.training.longest
             encoders.append(NgramEncoder(model.table, model.weights, config.lev_size, longest))
         elif device == "cpu":
-            encoders.append(model.encoder(threads))
+            windows = model.config.data.windows
+            encoders.append(Runtime(network, model.vocabulary, windows, threads))
         else:
             encoders.append(_device_runtime(model, device))
     return [
@@ -264,6 +267,37 @@ def _token_types(words: Any) -> tuple[str, ...]:
     if tuple(ordered[: len(SPECIAL)]) != SPECIAL:
         raise ValueError(f"its first ids are not {' and '.join(SPECIAL)}")
     return tuple(ordered[len(SPECIAL) :])
+
+
+def weight_shapes(
+    options: EncoderOptions, words: int, characters: int
+) -> dict[str, tuple[int, ...]]:
+    """The shape of each of the network's weights, for so many words and characters."""
+    window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
+    shapes: dict[str, tuple[int, ...]] = {
+        "word_vectors.weight": (words, options.word_vector_size),
+        "no_topic": (options.word_vector_size,),
+        "characters.embedding.weight": (characters, options.character_size),
+        "characters.convolution.weight": (
+            *(options.character_filters, options.character_size, options.character_filter_width),
+        ),
+        "characters.convolution.bias": (options.character_filters,),
+        "lev.weight": (options.lev_size, document),
+        "lev.bias": (options.lev_size,),
+    }
+    token = options.word_vector_size + options.character_filters
+    for name, taken, size in (("window", token, window), ("document", window, document)):
+        for end in ("", "_reverse"):
+            lstm = f"{name}_lstm.lstm.%s_l0{end}"
+            # Four gates of half the size; one more input says "padding".
+            shapes[lstm % "weight_ih"] = (2 * size, taken + 1)
+            shapes[lstm % "weight_hh"] = (2 * size, size // 2)
+            shapes |= {lstm % bias: (2 * size,) for bias in ("bias_ih", "bias_hh")}
+    for name, size in (("token_attention", window), ("window_attention", document)):
+        shapes[f"{name}.hidden.weight"] = (options.attention_size, size)
+        shapes[f"{name}.hidden.bias"] = (options.attention_size,)
+        shapes[f"{name}.score.weight"] = (1, options.attention_size)
+    return shapes
 
 
 def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:

@@ -160,7 +160,8 @@ class Scorer:
             np.array(said), self.members[self.lead].context(*sides[self.lead], centres[self.lead])
         )
         for values in (scores.members, scores.context):
-            check_numbers(values, "the model gives scores")
+            if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
+                raise out_of_range("the model gives scores")
         return scores
 
     def _no_scores(self, pairs: int) -> Scores:
@@ -207,13 +208,12 @@ class Scorer:
         return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * heard[:, None]
 
 
-def check_numbers(values: AnyFloats, given: str) -> None:
-    """A ModelError if these left the range of numbers: weights that are numbers all may do that."""
-    if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
-        raise ModelError(
-            f"{given} that are not numbers, or out of all bounds: it is damaged; fetch or train "
-            "it again"
-        )
+def out_of_range(given: str) -> ModelError:
+    """The error of a model whose weights are numbers all, but lead out of their range."""
+    return ModelError(
+        f"{given} that are not numbers, or out of all bounds: it is damaged; fetch or train it "
+        "again"
+    )
 
 
 def _table(sides: Sides) -> AnyFloats | None:

@@ -12,7 +12,6 @@ from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
 from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
-from adhominem.text.vocabulary import Vocabulary
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -49,7 +48,8 @@ def cautions_of(
     sides: Sequence[Sequence[Exhibit]],
     tokens: Sequence[Sequence[Sequence[str]]],
     *,
-    vocabulary: Vocabulary,
+    common_words: Sequence[str],
+    known_types: frozenset[str],
     atypicality: Sequence[FloatArray],
     typicality: Typicality | None,
     calibrated: bool,
@@ -67,7 +67,6 @@ def cautions_of(
     training texts.
     `copies` are those of some texts on the same side, which are not in `sides`.
     """
-    common, known = vocabulary.words[:_COMMON_WORDS], vocabulary.known
     found = [*_copied(copies), *_shared(sides)]
     if population is not None:
         found += _of_population(sides, population, population_atypicality)
@@ -78,7 +77,7 @@ def cautions_of(
         found += _short(side, its_tokens, typicality)
         for exhibit, words, how_atypical in zip(side, its_tokens, its_atypicality, strict=True):
             name = exhibit.document.id
-            if _other_language(words, common):
+            if _other_language(words, common_words):
                 found.append(
                     Caution(
                         "other_language",
@@ -87,7 +86,7 @@ def cautions_of(
                         decides=True,
                     )
                 )
-            elif unlike := _unlike(words, known, how_atypical, typicality):
+            elif unlike := _unlike(words, known_types, how_atypical, typicality):
                 found.append(
                     Caution(
                         "unlike_training",
@@ -265,7 +264,7 @@ def _other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
     words = [token.lower() for token in tokens if token[:1].isalpha()]
     if len(words) < _FEWEST_WORDS or len(common) < _COMMON_WORDS:
         return False
-    frequent = set(common)
+    frequent = set(common[:_COMMON_WORDS])
     return sum(word in frequent for word in words) / len(words) < _FEWEST_COMMON
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +49,7 @@ class ComparedText:
         return self.tokens_by[member.tokenizer]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """The texts of both sides, each once, and the population that they are seen against."""
 
@@ -60,6 +59,8 @@ class Comparison:
     population: Population | None  # of its texts no companions are drawn on
     first: tuple[ComparedText, ...]
     second: tuple[ComparedText, ...]
+    levs: tuple[Levs, Levs]  # of each side, (texts, lev_size)
+    scored: LogBayesFactors  # what it comes to
 
     @property
     def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:
@@ -70,7 +71,8 @@ class Comparison:
     def exhibits(self) -> tuple[list[Exhibit], list[Exhibit]]:
         """All that was given of each side, copies after what they are copies of."""
         first, second = (
-            [each for text in side for each in (text.exhibit, *text.copies)] for side in self.sides
+            [exhibit for text in side for exhibit in (text.exhibit, *text.copies)]
+            for side in self.sides
         )
         return first, second
 
@@ -78,17 +80,6 @@ class Comparison:
     def texts(self) -> tuple[ComparedText, ...]:
         """Those of both sides."""
         return (*self.first, *self.second)
-
-    @cached_property
-    def levs(self) -> tuple[Levs, Levs]:
-        """Of each side, (texts, lev_size)."""
-        first, second = (np.array([text.lev for text in side]) for side in self.sides)
-        return first, second
-
-    @cached_property
-    def scored(self) -> LogBayesFactors:
-        """What it comes to."""
-        return self.scorer([self.levs[0]], [self.levs[1]], self.population)
 
     @property
     def log_bayes_factor(self) -> float:
@@ -124,10 +115,10 @@ class Comparison:
 
     def with_text(self, side: int, number: int, levs: Levs) -> FloatArray:
         """(variants,): with each of these LEVs (variants, lev_size) in place of one text's."""
-        own, other = self.levs[side], self.levs[1 - side]
+        same_side, other = self.levs[side], self.levs[1 - side]
         sets = []
         for lev in levs:
-            changed = own.copy()
+            changed = same_side.copy()
             changed[number] = lev
             sets.append(changed)
         rest = [other] * len(sets)
@@ -145,6 +136,6 @@ class Comparison:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""
         parts = [np.zeros(0)]
         for at in range(0, len(first), _AT_ONCE):
-            some = slice(at, at + _AT_ONCE)
-            parts.append(self.scorer(first[some], second[some], self.population).unbounded)
+            part = slice(at, at + _AT_ONCE)
+            parts.append(self.scorer(first[part], second[part], self.population).unbounded)
         return np.concatenate(parts)

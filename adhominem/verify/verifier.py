@@ -15,12 +15,12 @@ from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
-from adhominem.models.member import AnyModel, Member, make_members
+from adhominem.models.member import Member, make_members
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.scale import Calibration, Scales
-from adhominem.scoring.scorer import Scorer, check_numbers
+from adhominem.scoring.scorer import Scorer, out_of_range
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
@@ -56,27 +56,27 @@ class Verifier:
 
     def __init__(
         self,
-        models: Sequence[AnyModel],
+        members: Sequence[Member],
         scales: Scales | None = None,
         *,
         lead: int = 0,
         name: str = "",
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
-        threads: int = 1,
-        device: str = "cpu",
     ) -> None:
-        """`lead` is the member whose genres, typicality and tokens speak for all."""
-        if not models:
+        """`members` come from `make_members`; `lead` is the one that speaks for all.
+
+        Its are the genres, the typicality and the tokens that are told of.
+        """
+        if not members:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256 = name, sha256
         self.genre_names = dict(genre_names or {})
-        self.members = make_members(models, threads, device)
+        self.members = list(members)
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
         self.lead = self.members[lead]
-        scales = scales or Scales()
-        self.scorer = Scorer(tuple(member.scorer for member in self.members), scales, lead)
-        scales.check(name, len(models), 0 if self.lead.styles is None else 1)
+        scorers = tuple(member.scorer for member in self.members)
+        self.scorer = Scorer(scorers, scales or Scales(), lead)
 
     @property
     def scales(self) -> Scales:
@@ -157,7 +157,14 @@ class Verifier:
             population = replace(population, companions=None)
         count = len(sides[0])
         return Comparison(
-            self.members, self.lead, self.scorer, population, texts[:count], texts[count:]
+            members=self.members,
+            lead=self.lead,
+            scorer=self.scorer,
+            population=population,
+            first=texts[:count],
+            second=texts[count:],
+            levs=(levs[:count], levs[count:]),
+            scored=self.scorer([levs[:count]], [levs[count:]], population),
         )
 
     def judge(
@@ -169,10 +176,11 @@ class Verifier:
     ) -> Verification:
         """What a comparison comes to, in numbers and in words: see `verify`."""
         population, levs, lead = comparison.population, comparison.levs, self.lead
-        scored = comparison.scored
+        scored, sides = comparison.scored, (comparison.first, comparison.second)
         factor = float(scored.log_bayes_factor[0])
         probability = float(probability_same_author(factor, prior_same_author))
         sentence = (scale or VerbalScale()).sentence(factor / _LOG_10)
+        common_words, known_types = lead.vocabulary.words, lead.vocabulary.known
         texts = self.scorer.lead_columns(np.concatenate(levs))
         atypicality, likeness = np.zeros(len(texts)), None
         if lead.typicality is not None:
@@ -186,9 +194,10 @@ class Verifier:
                     self.genre_names,
                 )
         cautions = cautions_of(
-            [[text.exhibit for text in side] for side in comparison.sides],
-            [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in comparison.sides],
-            vocabulary=lead.vocabulary,
+            [[text.exhibit for text in side] for side in sides],
+            [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
+            common_words=common_words,
+            known_types=known_types,
             atypicality=np.split(atypicality, [len(comparison.first)]),
             typicality=lead.typicality,
             calibrated=scored.calibrated,
@@ -198,7 +207,7 @@ class Verifier:
             population=population,
             population_atypicality=self._population_atypicality(texts, population),
             genre_names=self.genre_names,
-            copies=[(text.exhibit, text.copies) for text in comparison.texts if text.copies],
+            copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
         )
         obstacles = tuple(caution.message for caution in cautions if caution.decides)
         decided = decide(probability, delta, obstacles)
@@ -269,7 +278,8 @@ class Verifier:
                 topics = [member.topic(document) for document in documents]
             levs.append(member.encoder.encode(tokens[member.tokenizer], topics))
         encoded = np.concatenate(levs, axis=1)
-        check_numbers(encoded, f"the model {self.name} gives LEVs")
+        if not np.isfinite(encoded).all():  # weights that are numbers all may do that
+            raise out_of_range(f"the model {self.name} gives LEVs")
         return encoded
 
     def _attend(
@@ -284,7 +294,8 @@ class Verifier:
             read = [encoded.levs[0] for encoded in seen if encoded is not None]
             levs.append(np.array(read) if read else member.encode(documents, words))
         encoded = np.concatenate(levs, axis=1)
-        check_numbers(encoded, f"the model {self.name} gives LEVs")
+        if not np.isfinite(encoded).all():
+            raise out_of_range(f"the model {self.name} gives LEVs")
         return encoded, list(zip(*attended, strict=True))
 
     def _tokenized(
@@ -405,14 +416,12 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
     """
     read = read_folder(ModelFiles(model_folder(model)))
     return Verifier(
-        read.models,
+        make_members(read.models, threads, device),
         read.scales,
         lead=read.lead,
         name=read.name,
         sha256=read.sha256,
         genre_names=read.genre_names,
-        threads=threads,
-        device=device,
     )
 
 

@@ -18,7 +18,7 @@ from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.texts import explain_texts
 from adhominem.models.folder import read_models
-from adhominem.models.member import Model
+from adhominem.models.member import Model, make_members
 from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.vocabulary import spread_starts
 
@@ -239,7 +239,7 @@ def test_attention_of_several_networks_is_their_mean(
     }
     other = replace(small_run.model, weights=weights)
     looks = [
-        explain_texts(Verifier(models), TEXTS[0], TEXTS[1])
+        explain_texts(Verifier(make_members(models)), TEXTS[0], TEXTS[1])
         for models in ([small_run.model], [other], [small_run.model, other])
     ]
     one, two, both = (passages_of(attention) for attention in looks)
@@ -258,7 +258,7 @@ def test_a_network_with_tokens_of_its_own_is_not_shown_on_those_of_another(
 ) -> None:
     config = small_run.config.with_setting('data.normaliser.steps=["quotes"]')
     odd_one = replace(small_run.model, config=config)
-    verifier = Verifier([ngram_run.model, odd_one])
+    verifier = Verifier(make_members([ngram_run.model, odd_one]))
     tokens = [len(member.tokenizer.tokens(ODD)) for member in verifier.members]
     assert tokens[0] != tokens[1]
     result = explain_texts(verifier, 2 * ODD, TEXTS[0])
@@ -304,7 +304,9 @@ def test_contributions_have_no_bounds(mixed_folder: Path, verifiers: dict[str, V
     assert mixed.calibration is not None
     tight = replace(mixed.calibration, lower_bound=-1e-6, upper_bound=1e-6)
     scales = Scales(Scale(mixed.scales.alone.fusion, tight))
-    bounded = explain_texts(Verifier(read_models(mixed_folder), scales), TEXTS[0], TEXTS[1])
+    bounded = explain_texts(
+        Verifier(make_members(read_models(mixed_folder)), scales), TEXTS[0], TEXTS[1]
+    )
     free = explain_texts(mixed, TEXTS[0], TEXTS[1])
     assert abs(bounded.verification.log_bayes_factor) <= 1e-6
     for one, other in zip(bounded.texts, free.texts, strict=True):

@@ -25,6 +25,7 @@ from adhominem.explain.resampling import bootstrap_interval
 from adhominem.explain.texts import explain_texts
 from adhominem.jobs.calibrate import calibrate_model
 from adhominem.models.calibration import Validation, read_validation
+from adhominem.models.member import make_members
 from adhominem.report.evidence import LOG_10, files_of, like_pairs, validation_facts
 from adhominem.report.html import report_page
 from adhominem.report.report import Report, file_dates, make_report, report_date
@@ -298,7 +299,7 @@ def test_the_folder_must_hold_the_model_that_compares(
     result = files_of(verifier, None)
     assert result is not None
     assert result.folder == Path("small")
-    assert files_of(Verifier([small_run.model]), None) is None
+    assert files_of(Verifier(make_members([small_run.model])), None) is None
 
 
 # its form

@@ -12,6 +12,7 @@ from conftest import SmallRun, rich_rows
 
 from adhominem import Population, Verifier, load
 from adhominem.models.folder import read_models
+from adhominem.models.member import make_members
 from adhominem.scoring.scale import Scale, Scales
 from adhominem.verify import comparison as module
 from adhominem.verify.comparison import Comparison
@@ -69,7 +70,7 @@ def test_at_a_bound_the_number_behind_it_is_told(mixed: Verifier, mixed_folder: 
     assert calibration is not None
     tight = replace(calibration, lower_bound=-1e-6, upper_bound=1e-6)
     scales = Scales(Scale(mixed.scales.alone.fusion, tight))
-    bounded = Verifier(read_models(mixed_folder), scales)
+    bounded = Verifier(make_members(read_models(mixed_folder)), scales)
     comparison = compared(bounded)
     assert abs(bounded.score(*([side] for side in comparison.levs))[0]) <= 1e-6
     assert comparison.log_bayes_factor == pytest.approx(compared(mixed).log_bayes_factor)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from adhominem import Document, Verifier, load, read_pairs
 from adhominem.encoders.protocol import Encoder
 from adhominem.errors import EmptyTextError, ModelError, OptionError
+from adhominem.models.member import make_members
 from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.training.network_data import DevSet
@@ -89,7 +90,7 @@ def test_a_network_that_never_saw_a_topic_never_gets_one(small_run: SmallRun) ->
     from dataclasses import replace
 
     config = small_run.config.with_setting("data.hidden_topics=1.0")
-    blind = Verifier([replace(small_run.model, config=config)], threads=1)
+    blind = Verifier(make_members([replace(small_run.model, config=config)]))
     levs = blind.encode([TEXTS[0], Document(text=TEXTS[0], topic="ships")])
     assert np.array_equal(levs[0], levs[1])
 

@@ -24,6 +24,7 @@ from adhominem.cli import main
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.models.member import make_members
 from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import VerbalScale, ensemble_probability, probability_same_author
 from adhominem.scoring.scale import Scale, Scales
@@ -201,9 +202,13 @@ def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_several_texts
             pairs=100,
         )
 
-    bare = Verifier([small_run.model]).verify(KNOWN[0], QUESTIONED)
-    wide = Verifier([small_run.model], Scales(Scale(calibration=calibration(-99, 99))))
-    tight = Verifier([small_run.model], Scales(Scale(calibration=calibration(-1e-9, 1e-9))))
+    bare = Verifier(make_members([small_run.model])).verify(KNOWN[0], QUESTIONED)
+    wide = Verifier(
+        make_members([small_run.model]), Scales(Scale(calibration=calibration(-99, 99)))
+    )
+    tight = Verifier(
+        make_members([small_run.model]), Scales(Scale(calibration=calibration(-1e-9, 1e-9)))
+    )
     assert "uncalibrated" in codes(bare)
     one = wide.verify(KNOWN[0], QUESTIONED)
     assert not {"uncalibrated", "calibrated_on_single_texts", "at_bound"} & {*codes(one)}
@@ -514,7 +519,7 @@ def test_scoring_imports_neither_torch_nor_matplotlib(desk: Path, arguments: lis
 
 def test_a_topic_that_the_model_cannot_use_is_said_to_be_unused(small_run: SmallRun) -> None:
     config = small_run.config.with_setting("data.hidden_topics=1.0")
-    blind = Verifier([replace(small_run.model, config=config)])
+    blind = Verifier(make_members([replace(small_run.model, config=config)]))
     for topic, said in (("", False), ("ships", True)):
         found = blind.verify(Document(text=KNOWN[0], topic=topic), QUESTIONED)
         assert ("topic_unused" in [each.code for each in found.warnings]) == said

@@ -18,7 +18,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.protocol import Encoder, spliced
 from adhominem.text.vocabulary import (
     PADDING,
@@ -331,7 +330,8 @@ class Runtime:
             variants = spliced(tokens, starts, times)
             return self.encode(variants, [topic] * len(variants))
         if attention is None:
-            vectors, _ = self._window_vectors([tokens], [topic], table)
+            places = table.token_places(np.array([len(tokens)]), self._windows.width)
+            vectors, _ = self._window_vectors([tokens], [topic], table, places)
         else:
             vectors = attention.window_vectors
         levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
@@ -349,7 +349,8 @@ class Runtime:
         """The LEVs of a few documents, the longest first, and the attention."""
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         table = spread_windows(lengths, self._windows)
-        vectors, attention = self._window_vectors(documents, topics, table)
+        places = table.token_places(lengths, self._windows.width)
+        vectors, attention = self._window_vectors(documents, topics, table, places)
         levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
         return Encoded(levs, table, vectors, attention, window_attention)
 
@@ -358,11 +359,11 @@ class Runtime:
         documents: Sequence[Sequence[str]],
         topics: Sequence[Sequence[str]],
         table: WindowTable,
+        places: IntArray,
     ) -> tuple[Array, Array]:
-        """(windows, size), and the attention (windows, 1 + tokens)."""
-        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
-        places = table.token_places(lengths, self._windows.width)  # (windows, tokens)
-        needed = np.zeros(lengths.sum(), dtype=np.bool_)  # (tokens,) of all documents in a row
+        """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
+        count = sum(map(len, documents))
+        needed = np.zeros(count, dtype=np.bool_)  # (tokens,) of all documents in a row
         needed[places] = True
         rows = np.zeros(len(needed), dtype=np.int64)
         rows[needed], tables = self._types.look_up(list(compress(chain(*documents), needed)))
@@ -408,34 +409,3 @@ class Runtime:
         hidden = self._document_lstm.run(step_inputs, lengths, int(lengths.max()))
         documents, attention = self._window_attention.mean(hidden, lengths)
         return np.tanh(product(documents, self._lev_weight) + self._lev_bias), attention
-
-
-def weight_shapes(
-    options: EncoderOptions, words: int, characters: int
-) -> dict[str, tuple[int, ...]]:
-    """The shape of each of the network's weights, for so many words and characters."""
-    window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
-    shapes: dict[str, tuple[int, ...]] = {
-        "word_vectors.weight": (words, options.word_vector_size),
-        "no_topic": (options.word_vector_size,),
-        "characters.embedding.weight": (characters, options.character_size),
-        "characters.convolution.weight": (
-            *(options.character_filters, options.character_size, options.character_filter_width),
-        ),
-        "characters.convolution.bias": (options.character_filters,),
-        "lev.weight": (options.lev_size, document),
-        "lev.bias": (options.lev_size,),
-    }
-    token = options.word_vector_size + options.character_filters
-    for name, taken, size in (("window", token, window), ("document", window, document)):
-        for end in ("", "_reverse"):
-            lstm = f"{name}_lstm.lstm.%s_l0{end}"
-            # Four gates of half the size; one more input says "padding".
-            shapes[lstm % "weight_ih"] = (2 * size, taken + 1)
-            shapes[lstm % "weight_hh"] = (2 * size, size // 2)
-            shapes |= {lstm % bias: (2 * size,) for bias in ("bias_ih", "bias_hh")}
-    for name, size in (("token_attention", window), ("window_attention", document)):
-        shapes[f"{name}.hidden.weight"] = (options.attention_size, size)
-        shapes[f"{name}.hidden.bias"] = (options.attention_size,)
-        shapes[f"{name}.score.weight"] = (1, options.attention_size)
-    return shapes
