@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from adhominem.config import NgramTrainingOptions
-from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.encoders.ngrams.counter import NgramTable, symbols_of
 from adhominem.errors import OptionError
 from adhominem.evaluation.ranking import auc
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
@@ -42,17 +42,14 @@ class DeviceNgrams:
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
         known = [table.of_type(token_type) for token_type in corpus.types]
-        sizes = [len(grams_of.characters) for grams_of in known]
-        grams = [np.zeros(0, np.int64), *(grams_of.characters for grams_of in known)]
-        self._ends = self._send(np.cumsum([0, *sizes]))  # (types + 1,)
+        grams = [np.zeros(0, np.int64), *(ngrams.characters for ngrams in known)]
+        self._ends = self._send(np.cumsum(list(map(len, grams))))  # (types + 1,)
         self._grams = self._send(np.concatenate(grams))
-        self._token = self._send(np.array([grams_of.token for grams_of in known]))
-        symbols = [[grams_of.masked for grams_of in known], [grams_of.shaped for grams_of in known]]
+        self._token = self._send(np.array([ngrams.token for ngrams in known]))
+        both = zip(symbols_of(known), table.bigram_columns(), strict=True)
         self._bigrams = [
-            (self._send(np.array(of_types)), symbols_used, self._send(columns), first)
-            for of_types, (symbols_used, columns, first) in zip(
-                symbols, table.bigram_columns(), strict=True
-            )
+            (self._send(symbols), symbols_used, self._send(columns), first)
+            for symbols, (symbols_used, columns, first) in both
         ]
 
     def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
