@@ -12,7 +12,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adhominem.encoders.network import device
 from adhominem.encoders.network import runtime as module
 from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.encoders.network.network import Batch, Encoded, Network
