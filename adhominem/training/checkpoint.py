@@ -14,11 +14,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from adhominem.config import Config, NgramConfig
 from adhominem.errors import CheckpointError
 from adhominem.records import Within, from_json, parsed_json
 from adhominem.text.corpus import PackedCorpus
@@ -34,6 +35,7 @@ from adhominem.text.writing import write_through, write_whole
 
 Event = dict[str, Any]
 Weights = dict[str, Tensor]
+AnyConfig = TypeVar("AnyConfig", Config, NgramConfig)
 Count = Annotated[int, Within(0, 2**62)]
 Value = Annotated[float, Within(-1e300, 1e300)]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -42,6 +44,45 @@ _DAMAGE = (
     *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
     *(RuntimeError, MemoryError),
 )
+
+
+# What may be changed when a run is resumed; all else would make it another run.
+_FREE_SETTINGS = {
+    *("epochs", "patience", "learning_rate", "final_learning_rate", "decay_epochs"),
+    *("clip_norm", "checkpoint_minutes"),
+}
+
+
+@dataclass(frozen=True)
+class Task(Generic[AnyConfig]):
+    """A training run: its data, its settings, and the folder that it is kept in until it ends."""
+
+    corpus: PackedCorpus
+    dev: Mapping[str, PackedCorpus]
+    config: AnyConfig
+    folder: Path
+    device: torch.device
+    on_event: Callable[[Event], None]
+    member: int = 0
+
+    def fingerprint(self) -> str:
+        """The SHA-256 of settings and data, by which this run is told from others.
+
+        Of the data, the tokens and all labels that training uses.
+        """
+        settings = self.config.to_json()
+        for name in _FREE_SETTINGS & settings["training"].keys():
+            del settings["training"][name]
+        names: list[str] = sorted(self.dev)
+        digest = sha256(json.dumps([settings, names], sort_keys=True).encode())
+        for packed in (self.corpus, *(self.dev[name] for name in names)):
+            digest.update(str(packed.description.get("tokens_sha256", len(packed.tokens))).encode())
+            labels = packed.labels
+            for array in (packed.offsets, labels.author, labels.topic, labels.work, labels.corpus):
+                digest.update(np.ascontiguousarray(array).tobytes())
+            if packed.same_author is not None:
+                digest.update(packed.same_author.tobytes())
+        return digest.hexdigest()
 
 
 @dataclass
@@ -150,24 +191,6 @@ def load_checkpoint(
     except _DAMAGE as error:
         raise _damaged(folder, error) from None
     return progress, best
-
-
-def fingerprint_of(
-    settings: dict[str, Any], corpus: PackedCorpus, dev: Mapping[str, PackedCorpus]
-) -> str:
-    """The SHA-256 of settings and data, by which a run is told from others.
-
-    Of the data, the tokens and all labels that training uses.
-    """
-    digest = sha256(json.dumps([settings, sorted(dev)], sort_keys=True).encode())
-    for packed in (corpus, *(dev[name] for name in sorted(dev))):
-        digest.update(str(packed.description.get("tokens_sha256", len(packed.tokens))).encode())
-        labels = packed.labels
-        for array in (packed.offsets, labels.author, labels.topic, labels.work, labels.corpus):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        if packed.same_author is not None:
-            digest.update(packed.same_author.tobytes())
-    return digest.hexdigest()
 
 
 def weights_of(model: nn.Module) -> Weights:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +34,8 @@ from adhominem.training.checkpoint import (
     Event,
     Journal,
     Progress,
+    Task,
     Weights,
-    fingerprint_of,
     has_checkpoint,
     load_checkpoint,
     read_progress,
@@ -54,39 +52,8 @@ from adhominem.training.network_data import DeviceCorpus, diverged, encode_docum
 from adhominem.training.network_loop import Trainer
 from adhominem.training.network_model import SiameseModel
 
-# What may be changed when a run is resumed; all else would make it another run.
-_FREE_SETTINGS = {
-    "epochs",
-    "patience",
-    "learning_rate",
-    "final_learning_rate",
-    "decay_epochs",
-    "clip_norm",
-    "checkpoint_minutes",
-}
 
-
-@dataclass(frozen=True)
-class Task:
-    """A training run: its data, its settings, and the folder that its checkpoints lie in."""
-
-    corpus: PackedCorpus
-    dev: Mapping[str, PackedCorpus]
-    config: Config
-    folder: Path
-    member: int
-    device: torch.device
-    on_event: Callable[[Event], None]
-
-    def fingerprint(self) -> str:
-        """A hash of settings and data, by which this run is told from others."""
-        settings = self.config.to_json()
-        for name in _FREE_SETTINGS:
-            del settings["training"][name]
-        return fingerprint_of(settings, self.corpus, self.dev)
-
-
-def train_member(task: Task) -> Path:
+def train_member(task: Task[Config]) -> Path:
     """Train to the end, from wherever the run stands; returns the model's folder."""
     if task.config.loss.in_batch_negatives and task.config.training.masks == "pair":
         raise OptionError(
@@ -121,7 +88,7 @@ def pick_device(name: str) -> torch.device:
 
 
 class _Run:
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task[Config]) -> None:
         self.task = task
         config, corpus = task.config, task.corpus
         counts = corpus.count_types(range(len(corpus)))
