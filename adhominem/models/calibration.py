@@ -83,7 +83,7 @@ class Validation:
     known: npt.NDArray[np.bool_]  # whether the model knew of this genre
 
     def __post_init__(self) -> None:
-        arrays = [getattr(self, each.name) for each in fields(self) if each.name != "genres"]
+        arrays = [getattr(self, field.name) for field in fields(self) if field.name != "genres"]
         if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
             raise ValueError("the arrays must be rows of one length")
         if len(self.genre) and not 0 <= self.genre.min() <= self.genre.max() < len(self.genres):
@@ -94,9 +94,9 @@ class Validation:
 
     def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Validation:
         arrays = {
-            each.name: getattr(self, each.name)[chosen]
-            for each in fields(self)
-            if each.name != "genres"
+            field.name: getattr(self, field.name)[chosen]
+            for field in fields(self)
+            if field.name != "genres"
         }
         return replace(self, **arrays)
 
@@ -104,9 +104,9 @@ class Validation:
     def joined(cls, parts: list[Validation]) -> Validation:
         """All pairs of several, which name the same genres."""
         arrays = {
-            each.name: np.concatenate([getattr(part, each.name) for part in parts])
-            for each in fields(cls)
-            if each.name != "genres"
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(cls)
+            if field.name != "genres"
         }
         return cls(parts[0].genres, **arrays)
 
@@ -117,21 +117,21 @@ class Validation:
         "" where it knows none like the texts. Where too few pairs are left, a condition is
         dropped: first the genre, then the length.
         """
-        found = self[self.population == population]
+        alike = self[self.population == population]
         told = ["with a population" if population else "without a population"]
-        if not population and not found.known.all():  # else the model knows of no genres at all
-            found = found[found.known == bool(genre)]
+        if not population and not alike.known.all():  # else the model knows of no genres at all
+            alike = alike[alike.known == bool(genre)]
             if not genre:
                 told.append("as if the model did not know their genre")
-        near = found[(found.words <= words * _NEAR) & (found.words >= words / _NEAR)]
+        near = alike[(alike.words <= words * _NEAR) & (alike.words >= words / _NEAR)]
         if genre in self.genres:
-            some = near[near.genre == self.genres.index(genre)]
-            if some._suffices():
-                near, told = some, [*told, f"of the genre “{genre}”"]
+            of_genre = near[near.genre == self.genres.index(genre)]
+            if of_genre._suffices():
+                near, told = of_genre, [*told, f"of the genre “{genre}”"]
             else:
                 told.append(f"of all genres, since too few of this length are of “{genre}”")
         if not near._suffices():
-            return found, ", ".join(
+            return alike, ", ".join(
                 [*told, "of any length, since too few are as long as these texts"]
             )
         shortest, longest = near.words.min(), near.words.max()
@@ -195,10 +195,12 @@ def read_evidence(folder: Path | ModelFiles, *, population: bool) -> Calibration
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
         told = data.get("population" if population else "alone") or {}
         sets = told.get("sets", [])
-        if not isinstance(sets, list) or not all(isinstance(each, str) for each in sets):
+        if not isinstance(sets, list) or not set(map(type, sets)) <= {str}:
             raise ValueError("sets is no list of names")
         counts = {name: told.get(name) for name in ("same_author", "authors")}
-        if not all(each is None or (type(each) is int and each >= 0) for each in counts.values()):
+        if not all(
+            count is None or (type(count) is int and count >= 0) for count in counts.values()
+        ):
             raise ValueError("same_author or authors is no number")
         before, after = (_number(told.get(name, {}).get("cllr")) for name in ("before", "after"))
         return CalibrationEvidence(tuple(sets), **counts, cllr_before=before, cllr_after=after)

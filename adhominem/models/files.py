@@ -124,13 +124,7 @@ class ModelFiles:
             shutil.copyfileobj(opened, copied)
 
     def members(self, names: object, most: int) -> list[ModelFiles]:
-        """The files of the members of an ensemble."""
-        return [
-            ModelFiles(self.folder / name, self._root) for name in self.check_members(names, most)
-        ]
-
-    def check_members(self, names: object, most: int) -> list[str]:
-        """The names of the members of an ensemble, whose folders must lie in this one."""
+        """The files of the members of an ensemble, whose folders must lie in this one."""
         if not isinstance(names, list) or not 0 < len(names) <= most:
             raise ValueError(f"no list of 1 to {most} members")
         place = os.path.realpath(self.folder)
@@ -143,7 +137,7 @@ class ModelFiles:
                 raise ValueError(f"the member {name} is a link")
         if len(set(names)) < len(names):
             raise ValueError("a member is named twice")
-        return names
+        return [ModelFiles(self.folder / name, self._root) for name in names]
 
 
 def is_plain(name: str) -> bool:

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from adhominem.config import Config, NgramConfig
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.files import ModelFiles, damaged, reading, reason
+from adhominem.models.files import ModelFiles, damaged, is_plain, reading, reason
 from adhominem.models.layout import (
     CALIBRATION,
     CONFIG,
@@ -103,17 +106,19 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
 
 
 def _fetch(files: ModelFiles) -> dict[str, Any]:
-    """Read all files that a model's answers depend on; what config.json says."""
-    files.fetch({file.name: file.largest for file in _WHOLE})
-    description = read_description(files)
-    pairs = validation_file(files)
-    more = {} if pairs is None else {pairs[0]: VALIDATION.largest}
-    if description.get("architecture") == ENSEMBLE:
-        with reading(files.folder, CONFIG.name):
-            names = files.check_members(description["members"], _MOST_MEMBERS)
-        more |= {f"{name}/{file.name}": file.largest for name in names for file in _OF_MEMBERS}
-    files.fetch(more)
-    return description
+    """Read all files that a model's answers depend on, members' too; what config.json says."""
+    names = {file.name: file.largest for file in _WHOLE}
+    folders = []
+    with suppress(OSError), os.scandir(files.folder) as entries:
+        for entry in entries:
+            if fnmatch(entry.name, VALIDATION.name):
+                names[entry.name] = VALIDATION.largest
+            elif entry.is_dir(follow_symlinks=False) and is_plain(entry.name):
+                folders.append(entry.name)
+    for name in sorted(folders)[:_MOST_MEMBERS]:
+        names |= {f"{name}/{file.name}": file.largest for file in _OF_MEMBERS}
+    files.fetch(names)
+    return read_description(files)
 
 
 def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
@@ -259,8 +264,8 @@ def _scale(data: Any) -> Any:
     return data and {name: data[name] for name in ("fusion", "calibration")}
 
 
-def validation_file(files: ModelFiles) -> tuple[str, str] | None:
-    """The name and the hash of the pairs that belong to a model's calibration; None without any.
+def validation_name(files: ModelFiles) -> str | None:
+    """The file of the pairs that belong to a model's calibration; None without any.
 
     calibration.json has their hash, and the file has it in its name: the pairs of a new calibration
     lie beside the old ones until that is in its place.
@@ -272,15 +277,7 @@ def validation_file(files: ModelFiles) -> tuple[str, str] | None:
         digest = data["validation"]
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
             raise ValueError("validation is no SHA-256")
-    return VALIDATION.name.replace("*", digest[:16]), digest
-
-
-def validation_name(files: ModelFiles) -> str | None:
-    """The file of the pairs that belong to a model's calibration, if it has them."""
-    named = validation_file(files)
-    if named is None:
-        return None
-    name, digest = named
+    name = VALIDATION.name.replace("*", digest[:16])
     with reading(files.folder, name, RECALIBRATE):
         if files.sha256(VALIDATION, name) != digest:
             raise ValueError("these are not the pairs that calibration.json was fitted to")

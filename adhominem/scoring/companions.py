@@ -71,8 +71,8 @@ class Companions:
         standard[self._are_copies(near)] = -np.inf
         self._nearest = _largest(standard)  # (texts, ranks)
         self._near_enough = NormalDist().inv_cdf(1 - _BY_CHANCE / self.texts)
-        found = self._companions(standard, self._nearest)
-        self._enriched = [self._towards(table, table, found) for table in self._styles]
+        companions = self._companions(standard, self._nearest)
+        self._enriched = [self._towards(table, table, companions) for table in self._styles]
 
     def compare(self, styles: Sequence[AnyFloats], sides: npt.NDArray[np.integer]) -> FloatArray:
         """(members, pairs): how alike two sides are, in deviations of what both are used to.
@@ -87,21 +87,21 @@ class Companions:
             return np.zeros((len(styles), 0))
         tables = [_units(table) for table in styles]
         near = self._joined(
-            [table @ own.T for table, own in zip(tables, self._styles, strict=True)]
+            [table @ there.T for table, there in zip(tables, self._styles, strict=True)]
         )  # (texts, texts of the population)
         begins = np.searchsorted(sides, 2 * np.arange(pairs))
-        own = np.logical_or.reduceat(self._are_copies(near), begins)  # (pairs, population)
+        copies = np.logical_or.reduceat(self._are_copies(near), begins)  # (pairs, population)
         standard = self._standardised(near, *_spread(near))
-        standard[own[sides // 2]] = -np.inf
-        found = self._companions(standard, _largest(standard))
-        others = ~own  # (pairs, population)
+        standard[copies[sides // 2]] = -np.inf
+        companions = self._companions(standard, _largest(standard))
+        others = ~copies  # (pairs, population)
         others[others.sum(axis=1) < _FEWEST_OTHERS] = True  # copies all: none stands out of them
         others = np.repeat(others, 2, axis=0)  # (sides, population)
         scores = []
         for table, styles_there, enriched in zip(tables, self._styles, self._enriched, strict=True):
-            each = _sides(self._towards(table, styles_there, found), sides)  # (sides, size)
-            alike = np.einsum("ij,ij->i", each[0::2], each[1::2]).astype(np.float64)  # (pairs,)
-            mean, deviation = _cohort(each @ enriched.T, others)  # (sides,) each
+            moved = _sides(self._towards(table, styles_there, companions), sides)  # (sides, size)
+            alike = np.einsum("ij,ij->i", moved[0::2], moved[1::2]).astype(np.float64)  # (pairs,)
+            mean, deviation = _cohort(moved @ enriched.T, others)  # (sides,) each
             standing = (np.repeat(alike, 2) - mean) / deviation
             scores.append(0.5 * (standing[0::2] + standing[1::2]))
         return np.array(scores)
@@ -128,22 +128,24 @@ class Companions:
         `largest` are the largest values of each row of `standard`.
         """
         rows, columns = np.nonzero(standard > self._near_enough)
-        found = standard[rows, columns].astype(np.float64)
+        nearness = standard[rows, columns].astype(np.float64)
         nearer = np.maximum(  # how many texts are nearer to the text, and to its companion
             *(
-                (ranked > found[:, None] + _SAME_RANK).sum(axis=1)
+                (ranked > nearness[:, None] + _SAME_RANK).sum(axis=1)
                 for ranked in (largest[rows], self._nearest[columns])
             )
         )
-        weights = np.minimum(_LARGEST_WEIGHT, _WEIGHT * (found - self._near_enough))
+        weights = np.minimum(_LARGEST_WEIGHT, _WEIGHT * (nearness - self._near_enough))
         weights *= np.exp(-nearer / _RANKS)
         kept = nearer < _KEPT_RANKS
         return rows[kept], columns[kept], weights[kept]
 
     @staticmethod
-    def _towards(table: Array, there: Array, found: tuple[IntArray, IntArray, FloatArray]) -> Array:
+    def _towards(
+        table: Array, there: Array, companions: tuple[IntArray, IntArray, FloatArray]
+    ) -> Array:
         """(texts, size): unit vectors moved towards their companions, and made so again."""
-        rows, columns, weights = found
+        rows, columns, weights = companions
         moved = table.copy()
         for row, (begin, end) in enumerate(
             pairwise(np.searchsorted(rows, np.arange(len(table) + 1)))

@@ -127,7 +127,7 @@ def fit_fusion(
     weight = np.ones(len(same_author)) if weight is None else weight
     members = range(len(scores.members))
     heard = [[member] for member in members] if method == "mean" else [list(members)]
-    rows = tuple(tuple(_fit(scores, same_author, weight, some).tolist()) for some in heard)
+    rows = tuple(tuple(_fit(scores, same_author, weight, chosen).tolist()) for chosen in heard)
     return Fusion(method=method, weights=rows)
 
 
@@ -144,9 +144,9 @@ def _fit(
         if not len(of_members) or of_members.min() >= 0:
             break
         heard = [member for member, value in zip(heard, of_members, strict=True) if value >= 0]
-    found = np.zeros(len(table))
-    found[columns] = beta
-    return found
+    weights = np.zeros(len(table))
+    weights[columns] = beta
+    return weights
 
 
 def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
@@ -156,9 +156,9 @@ def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
     """
     index = np.asarray(groups)
     weight = np.zeros(len(index))
-    for each in np.unique(index):
+    for group in np.unique(index):
         for label in (True, False):
-            chosen = (index == each) & (same_author == label)
+            chosen = (index == group) & (same_author == label)
             if chosen.any():
                 weight[chosen] = chosen.sum() ** -0.5
     return weight
@@ -223,10 +223,10 @@ class Blocks:
     def log_bayes_factor(self) -> FloatArray:
         """(blocks,): what the score should have said of its own pairs; the ends may be infinite."""
         with np.errstate(divide="ignore"):
-            found = np.log(self.same / self.same.sum()) - np.log(
+            factors = np.log(self.same / self.same.sum()) - np.log(
                 self.different / self.different.sum()
             )
-        return np.asarray(found)
+        return np.asarray(factors)
 
     @property
     def misses(self) -> FloatArray:

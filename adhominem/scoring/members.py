@@ -62,14 +62,17 @@ def style_factors(
     """(pairs,): `Styles.log_bayes_factor` of all pairs of the LEVs (documents, lev_size)."""
     points = _Points.of(styles, population)
     # Any origin will do; from one in the midst of the points little is lost to rounding.
-    found = products(levs, points.rows, origin=points.origin)
-    own, to_points = found[: len(levs), : len(levs)], found[: len(levs), len(levs) :]
-    squares = np.diag(own)
+    table = products(levs, points.rows, origin=points.origin)
+    between, to_points = (
+        table[: len(levs), : len(levs)],
+        table[: len(levs), len(levs) :],
+    )
+    squares = np.diag(between)
     parts = [np.zeros(0)]
     for first, second in _pairs_in_parts(len(levs)):
         geometry = _Geometry(
             (squares[first], squares[second]),
-            own[first, second],
+            between[first, second],
             (to_points[first], to_points[second]),
         )
         mixture = points.mixture(geometry)
@@ -103,12 +106,12 @@ def style_context(styles: Styles, levs: AnyFloats, population: Centre | None = N
 def products(*tables: AnyFloats, origin: AnyFloats) -> FloatArray:
     """(rows, rows): the scalar products of all rows of tables, seen from an origin (columns,)."""
     rows = sum(map(len, tables))
-    found = np.zeros((rows, rows))
-    for some in _columns(len(origin)):
-        part = np.concatenate([table[:, some].astype(np.float64) for table in tables])
-        part -= origin[some]
-        found += part @ part.T
-    return found
+    total = np.zeros((rows, rows))
+    for columns in _columns(len(origin)):
+        part = np.concatenate([table[:, columns].astype(np.float64) for table in tables])
+        part -= origin[columns]
+        total += part @ part.T
+    return total
 
 
 def _columns(count: int) -> Iterator[slice]:
@@ -136,9 +139,9 @@ class _Geometry:
         squares = np.zeros((2, len(first)))
         product = np.zeros(len(first))
         to_points = np.zeros((2, len(first), len(points.rows)))
-        for some in _columns(first.shape[1]):
-            there = (points.rows[:, some] - points.origin[some]).T
-            sides = [side[:, some] - points.origin[some] for side in (first, second)]
+        for columns in _columns(first.shape[1]):
+            there = (points.rows[:, columns] - points.origin[columns]).T
+            sides = [side[:, columns] - points.origin[columns] for side in (first, second)]
             for at, side in enumerate(sides):
                 squares[at] += np.einsum("ij,ij->i", side, side)
                 to_points[at] += side @ there

@@ -86,8 +86,8 @@ class Fusion:
             raise OptionError(
                 f"weights for {weights.shape[1] - 1} scores; there are {len(rows) - 1}"
             )
-        found = weights @ rows  # (rows, pairs)
-        return ensemble_log_bayes_factor(list(found)) if self.method == "mean" else found[0]
+        fused = weights @ rows  # (rows, pairs)
+        return ensemble_log_bayes_factor(list(fused)) if self.method == "mean" else fused[0]
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
@@ -190,8 +190,8 @@ class Scale:
 
     def __call__(self, scores: Scores) -> FloatArray:
         """(pairs,): fused, and calibrated if there is a calibration."""
-        found = self.raw(scores)
-        return found if self.calibration is None else self.calibration(found)
+        fused = self.raw(scores)
+        return fused if self.calibration is None else self.calibration(fused)
 
 
 @dataclass(frozen=True)
@@ -223,20 +223,20 @@ class Scales:
 
     def check(self, name: str, members: int, contexts: int) -> None:
         """A ModelError unless they are for so many members, and contexts of their scores."""
-        found = ""
+        problem = ""
         if len(self.usual_separation) not in (0, members):
-            found = f"usual_separation is for {len(self.usual_separation)} members"
+            problem = f"usual_separation is for {len(self.usual_separation)} members"
         for scale in (self.alone, self.population, self.companions):
             if scale is None or not scale.fusion.weights:
                 continue
             rows, columns = len(scale.fusion.weights), len(scale.fusion.weights[0])
             if columns != 1 + members + contexts:
-                found = f"weights for {columns - 1} scores"
+                problem = f"weights for {columns - 1} scores"
             elif scale.fusion.method == "mean" and rows != members:
-                found = f"{rows} rows of weights"
-        if found:
+                problem = f"{rows} rows of weights"
+        if problem:
             raise ModelError(
-                f"the calibration of {name} is damaged, or that of another model ({found}; there "
+                f"the calibration of {name} is damaged, or that of another model ({problem}; there "
                 f"are {members}); calibrate the model again"
             )
 

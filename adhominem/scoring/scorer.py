@@ -76,8 +76,8 @@ class Scorer:
         """
         population = without_companions(population)
         said = [
-            member.all_pairs(own, centre, on_pairs)
-            for member, own, centre in zip(
+            member.all_pairs(part, centre, on_pairs)
+            for member, part, centre in zip(
                 self.members, self.columns(levs), self.centres(population), strict=True
             )
         ]
@@ -98,7 +98,9 @@ class Scorer:
 
     def without(self, genre: str, nearest: int = 0) -> Scorer:
         """The same, as if a genre, and so many most like it, had not been known."""
-        return replace(self, members=tuple(each.without(genre, nearest) for each in self.members))
+        return replace(
+            self, members=tuple(member.without(genre, nearest) for member in self.members)
+        )
 
     def with_companions(self, population: Population, levs: Levs) -> Population:
         """A population, and what its texts (documents, lev_size) tell of each other, if they can.
@@ -110,10 +112,10 @@ class Scorer:
         texts = each_once(levs)
         styles: list[Levs] = []
         for at in range(0, len(texts), _PAIRS_AT_ONCE):  # in double precision they take memory
-            some = self._styles(texts[at : at + _PAIRS_AT_ONCE], population)
-            styles = styles or [np.empty((len(texts), own.shape[1]), np.float32) for own in some]
-            for table, own in zip(styles, some, strict=True):
-                table[at : at + len(own)] = own
+            parts = self._styles(texts[at : at + _PAIRS_AT_ONCE], population)
+            styles = styles or [np.empty((len(texts), part.shape[1]), np.float32) for part in parts]
+            for table, part in zip(styles, parts, strict=True):
+                table[at : at + len(part)] = part
         return replace(population, companions=Companions(styles))
 
     def centres(self, population: Population | None) -> list[Centre | None]:
@@ -153,8 +155,8 @@ class Scorer:
             return replace(self._no_scores(len(first)), members=heard)
         sides = self._sides(first, second)
         said = [
-            member.scores(*own, centre)
-            for member, own, centre in zip(self.members, sides, centres, strict=True)
+            member.scores(*levs_of_member, centre)
+            for member, levs_of_member, centre in zip(self.members, sides, centres, strict=True)
         ]
         scores = Scores(
             np.array(said), self.members[self.lead].context(*sides[self.lead], centres[self.lead])
@@ -176,7 +178,7 @@ class Scorer:
             return list(zip(self.columns(tables[0]), self.columns(tables[1]), strict=True))
         parts = [[self.columns(np.atleast_2d(levs)) for levs in side] for side in (first, second)]
         return [
-            ([own[at] for own in parts[0]], [own[at] for own in parts[1]])
+            ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
             for at in range(len(self.members))
         ]
 
@@ -185,8 +187,8 @@ class Scorer:
         if not np.isfinite(levs).all():
             raise OptionError("a LEV is not finite")
         return [
-            member.style(own.astype(np.float64), centre)
-            for member, own, centre in zip(
+            member.style(part.astype(np.float64), centre)
+            for member, part, centre in zip(
                 self.members, self.columns(levs), self.centres(population), strict=True
             )
             if centre is not None

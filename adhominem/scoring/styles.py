@@ -55,7 +55,7 @@ class Styles:
     ) -> Styles:
         """From the training LEVs (documents, lev_size): each corpus is a genre."""
         present = np.unique(corpora)
-        centres = np.array([levs[corpora == each].mean(axis=0) for each in present], np.float64)
+        centres = np.array([levs[corpora == corpus].mean(axis=0) for corpus in present], np.float64)
         rest = levs - centres[np.searchsorted(present, corpora)]
         usual = float(np.quantile(np.linalg.norm(rest, axis=1), _USUAL))
         styles = unit(rest, usual)
@@ -65,7 +65,7 @@ class Styles:
         else:
             several = np.bincount(authors)[authors] > 1
             model = TwoCovariance(max_iterations=30).fit(styles[several], authors[several])
-        genres = tuple(names[each] for each in present)
+        genres = tuple(names[corpus] for corpus in present)
         small = levs.shape[1] <= _LARGEST_WHITENED
         return cls(genres, centres, model, usual, _whitening(rest) if small else None)
 
@@ -76,8 +76,8 @@ class Styles:
         """
         if genre not in self.genres:
             return self
-        own = self.centres[self.genres.index(genre)]
-        far = np.argsort(-np.square(self.centres - own).sum(axis=1), kind="stable")
+        centre = self.centres[self.genres.index(genre)]
+        far = np.argsort(-np.square(self.centres - centre).sum(axis=1), kind="stable")
         kept = np.sort(far[: max(1, len(far) - 1 - nearest)])
         return replace(
             self, genres=tuple(self.genres[at] for at in kept), centres=self.centres[kept]

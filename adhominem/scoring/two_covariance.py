@@ -344,9 +344,9 @@ class IsotropicTwoCovariance:
     def of(cls, styles: npt.ArrayLike, authors: npt.ArrayLike) -> IsotropicTwoCovariance:
         """From texts (documents, lev_size) of unit length with known authors."""
         rows, names = np.asarray(styles, dtype=np.float32), np.asarray(authors)
-        some = np.random.default_rng(0).permutation(len(rows))[:_MOST_COMPARED]
-        cosines = rows[some] @ rows[some].T  # (documents, documents)
-        other = names[some][:, None] != names[some]
+        chosen = np.random.default_rng(0).permutation(len(rows))[:_MOST_COMPARED]
+        cosines = rows[chosen] @ rows[chosen].T  # (documents, documents)
+        other = names[chosen][:, None] != names[chosen]
         _, index, counts = np.unique(names, return_inverse=True, return_counts=True)
         sums = np.zeros((len(counts), rows.shape[1]))
         np.add.at(sums, index, rows)
@@ -354,8 +354,8 @@ class IsotropicTwoCovariance:
         if not several.any() or not other.any():
             raise OptionError("expected two authors or more, and one of them with two documents")
         n = counts[several]
-        own = np.bincount(index, np.square(rows).sum(axis=1))[several]
-        alike = (np.square(sums[several]).sum(axis=1) - own) / (n * (n - 1))  # mean product
+        squares = np.bincount(index, np.square(rows).sum(axis=1))[several]
+        alike = (np.square(sums[several]).sum(axis=1) - squares) / (n * (n - 1))  # mean product
         share = float(np.clip(alike.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
         return cls(rows.shape[1], share, float(1 / np.var(cosines[other])))
 

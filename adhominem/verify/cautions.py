@@ -60,82 +60,66 @@ def cautions_of(
     population_atypicality: float = 0.0,
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
-) -> list[Caution]:
+) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
     `population_atypicality` says how much farther the texts are from the population than from the
-    training texts.
-    `copies` are those of some texts on the same side, which are not in `sides`.
+    training texts. `copies` are those of texts on the same side, which are not in `sides`.
     """
-    found = [*_copied(copies), *_shared(sides)]
+    yield from _copied(copies)
+    yield from _shared(sides)
     if population is not None:
-        found += _of_population(sides, population, population_atypicality)
-        found += _mixed(
-            population, genre_names or {}, "the Bayes factor is", "leave the others out"
-        )
-    for side, its_tokens, its_atypicality in zip(sides, tokens, atypicality, strict=True):
-        found += _short(side, its_tokens, typicality)
-        for exhibit, words, how_atypical in zip(side, its_tokens, its_atypicality, strict=True):
+        yield from _of_population(sides, population, population_atypicality)
+        names = genre_names or {}
+        yield from _mixed(population, names, "the Bayes factor is", "leave the others out")
+    for exhibits, texts, distances in zip(sides, tokens, atypicality, strict=True):
+        yield from _short(exhibits, texts, typicality)
+        for exhibit, words, distance in zip(exhibits, texts, distances, strict=True):
             name = exhibit.document.id
             if _other_language(words, common_words):
-                found.append(
-                    Caution(
-                        "other_language",
-                        f"{name} hardly has a common word of the training texts: it seems to be "
-                        "in another language, or no running text",
-                        decides=True,
-                    )
+                yield Caution(
+                    "other_language",
+                    f"{name} hardly has a common word of the training texts: it seems to be in "
+                    "another language, or no running text",
+                    decides=True,
                 )
-            elif unlike := _unlike(words, known_types, how_atypical, typicality):
-                found.append(
-                    Caution(
-                        "unlike_training",
-                        f"{name} is unlike the training texts ({unlike}): the number may not hold "
-                        "for it",
-                    )
+            elif unlike := _unlike(words, known_types, distance, typicality):
+                yield Caution(
+                    "unlike_training",
+                    f"{name} is unlike the training texts ({unlike}): the number may not hold "
+                    "for it",
                 )
     if not calibrated:
-        found.append(Caution("uncalibrated", UNCALIBRATED))
+        yield Caution("uncalibrated", UNCALIBRATED)
     elif max(map(len, sides)) > 1:
-        found.append(
-            Caution(
-                "calibrated_on_single_texts",
-                "the model was calibrated with one text a side; here there are several",
-            )
+        yield Caution(
+            "calibrated_on_single_texts",
+            "the model was calibrated with one text a side; here there are several",
         )
     if guessed_genre and (long := [side for side in tokens if max(map(len, side)) > _LONG_TOKENS]):
         sides_named = "both sides" if len(long) == 2 else "one side"
-        found.append(
-            Caution(
-                "long_without_population",
-                f"texts of more than {_LONG_TOKENS:,} words and marks on {sides_named}: what all "
-                "such texts of a genre have in common then speaks louder than who wrote them; give "
-                "a population (--population), or excerpts",
-                decides=len(long) == 2,
-            )
+        yield Caution(
+            "long_without_population",
+            f"texts of more than {_LONG_TOKENS:,} words and marks on {sides_named}: what all such "
+            "texts of a genre have in common then speaks louder than who wrote them; give a "
+            "population (--population), or excerpts",
+            decides=len(long) == 2,
         )
     elif guessed_genre:
-        found.append(
-            Caution(
-                "no_population",
-                "no population was given: texts of one genre and time are alike "
-                "whoever wrote them, and the number may be too high for them",
-            )
+        yield Caution(
+            "no_population",
+            "no population was given: texts of one genre and time are alike whoever wrote them, "
+            "and the number may be too high for them",
         )
-    if not knows_topics and any(each.document.topic for side in sides for each in side):
-        found.append(
-            Caution(
-                "topic_unused", "the model was trained without topics: those given are not used"
-            )
+    if not knows_topics and any(exhibit.document.topic for side in sides for exhibit in side):
+        yield Caution(
+            "topic_unused", "the model was trained without topics: those given are not used"
         )
     if at_bound:
-        found.append(
-            Caution(
-                "at_bound",
-                "the score lies beyond what the calibration supports: the Bayes factor is a bound",
-            )
+        yield Caution(
+            "at_bound",
+            "the score lies beyond what the calibration supports: the Bayes factor is a bound",
         )
-    return found
 
 
 def cautions_of_many(
@@ -189,13 +173,13 @@ def _of_population(
         )
     yield from _small(population)
     exhibits = [exhibit for side in sides for exhibit in side]
-    prints = [*population.prints, *(fingerprint(each.document.text) for each in exhibits)]
+    prints = [*population.prints, *(fingerprint(exhibit.document.text) for exhibit in exhibits)]
     inside = len(population.prints)
     compared: set[int] = set()
     copies: set[int] = set()  # texts of the population
     repeated: set[int] = set()
-    for found in find_duplicates(prints, _COPIED):
-        low, high = sorted((found.first, found.second))
+    for pair in find_duplicates(prints, _COPIED):
+        low, high = sorted((pair.first, pair.second))
         if low < inside <= high:
             compared.add(high - inside)
             copies.add(low)
@@ -270,7 +254,7 @@ def _other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
 
 def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Caution]:
     """Texts that stand on one side several times, word for word."""
-    both = [f"{text.document.id} and {each.document.id}" for text, own in copies for each in own]
+    both = [f"{text.document.id} and {copy.document.id}" for text, same in copies for copy in same]
     if both:
         named = "; ".join(both[:_MOST_NAMED]) + ("; ..." if len(both) > _MOST_NAMED else "")
         yield Caution("repeated_text", f"the same text on one side, which counts once: {named}")
@@ -282,19 +266,19 @@ def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:
     names = [exhibit.document.id for exhibit in exhibits]
     prints = [fingerprint(exhibit.document.text) for exhibit in exhibits]
     repeated: dict[bool, list[str]] = {}
-    for found in find_duplicates(prints, _SHARED):
-        both = f"{names[found.first]} and {names[found.second]}"
-        in_first = found.first < len(sides[0])
-        if in_first == (found.second < len(sides[0])):
+    for pair in find_duplicates(prints, _SHARED):
+        both = f"{names[pair.first]} and {names[pair.second]}"
+        in_first = pair.first < len(sides[0])
+        if in_first == (pair.second < len(sides[0])):
             repeated.setdefault(in_first, []).append(both)
-        elif prints[found.first].exact == prints[found.second].exact:
+        elif prints[pair.first].exact == prints[pair.second].exact:
             yield Caution("identical", f"{both} are the same text", decides=True)
         else:
             yield Caution(
                 "shared_text",
-                f"about {found.share:.0%} of the shorter of {both} stands in the other: what was "
+                f"about {pair.share:.0%} of the shorter of {both} stands in the other: what was "
                 "copied says nothing of who wrote the rest",
-                decides=found.share >= 0.5,
+                decides=pair.share >= 0.5,
             )
     for pairs in repeated.values():
         named = "; ".join(pairs[:_MOST_NAMED]) + ("; ..." if len(pairs) > _MOST_NAMED else "")

@@ -193,7 +193,7 @@ class Verifier:
                     float(atypicality.max()),
                     self.genre_names,
                 )
-        cautions = cautions_of(
+        told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
             common_words=common_words,
@@ -209,6 +209,7 @@ class Verifier:
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
         )
+        cautions = tuple(told)
         obstacles = tuple(caution.message for caution in cautions if caution.decides)
         decided = decide(probability, delta, obstacles)
         reason = decided.reason
@@ -226,7 +227,7 @@ class Verifier:
             reason=reason,
             population=None if population is None else self._population_use(population, levs),
             likeness=likeness,
-            warnings=tuple(cautions),
+            warnings=cautions,
             model=self.name,
             model_sha256=self.sha256,
             version=adhominem.__version__,

@@ -194,6 +194,7 @@ def test_members_lie_in_the_folder_of_their_ensemble(
     (folder / "out").symlink_to(tmp_path / "ngrams")
     (folder / "inside").symlink_to(folder)
     config = {"format": 2, "architecture": "ensemble", "adhominem": "0", "members": ["ngrams"]}
+    config["lead"] = "ngrams"
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     answer(folder)
     (folder / "config.json").write_text(json.dumps({**config, "members": names}), "utf-8")

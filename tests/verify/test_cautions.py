@@ -104,17 +104,20 @@ def found(
     both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
     sides = [exhibits(*side, name=name) for side, name in zip(both, ("a", "b"), strict=True)]
     tokenizer = Tokenizer()
-    return cautions_of(
-        sides,
-        [[tokenizer.tokens(text) for text in side] for side in both],
-        vocabulary=vocabulary,
-        atypicality=[np.full(len(s), h) for s, h in zip(both, atypicality, strict=True)],
-        typicality=typicality,
-        calibrated=calibrated,
-        at_bound=at_bound,
-        guessed_genre=guessed_genre,
-        population=population,
-        population_atypicality=population_atypicality,
+    return list(
+        cautions_of(
+            sides,
+            [[tokenizer.tokens(text) for text in side] for side in both],
+            common_words=vocabulary.words,
+            known_types=vocabulary.known,
+            atypicality=[np.full(len(s), h) for s, h in zip(both, atypicality, strict=True)],
+            typicality=typicality,
+            calibrated=calibrated,
+            at_bound=at_bound,
+            guessed_genre=guessed_genre,
+            population=population,
+            population_atypicality=population_atypicality,
+        )
     )
 
 
