@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.ngrams.counter import NgramOptions
@@ -26,6 +26,8 @@ from adhominem.records import (
 )
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.vocabulary import VocabularyOptions, WindowOptions
+
+Preset = TypeVar("Preset")
 
 
 class Settings(Options):
@@ -78,7 +80,6 @@ class DataOptions(Options):
     windows: WindowOptions = field(default_factory=WindowOptions)
     pairs: PairOptions = field(default_factory=PairOptions)
     hidden_topics: Share = 0.2  # share of training documents whose contextual prefix is hidden
-    hidden_tokens: ShareBelow1 = 0.0  # share of training tokens that are hidden, anew in each step
 
     @property
     def knows_topics(self) -> bool:
@@ -92,8 +93,8 @@ class LossOptions(Options):
 
     distance                 "contrastive" (the paper's), "kernel" (2021's) or ""
     in_batch_negatives       weight of the added term; 0 leaves it out
-    in_batch_form            "cross_entropy" or "softmax" of the log Bayes factors, or "cosine":
-                             the softmax of all documents' cosines, moved to the batch's mean
+    in_batch_form            "softmax" of the log Bayes factors, or "cosine": the softmax of all
+                             documents' cosines, moved to the batch's mean
     stop_gradient_at_lev     the Bayes factor's loss trains its own layer alone
     projection_size          a dense layer with ReLU before the two-covariance layer; 0: none
     """
@@ -104,7 +105,7 @@ class LossOptions(Options):
     kernel_same_threshold: Share = 0.91
     kernel_different_threshold: Share = 0.09
     in_batch_negatives: NotNegative = 0.0
-    in_batch_form: Annotated[str, OneOf("cross_entropy", "softmax", "cosine")] = "softmax"
+    in_batch_form: Annotated[str, OneOf("softmax", "cosine")] = "softmax"
     stop_gradient_at_lev: bool = False
     projection_size: SizeOrNone = 0
     projection_dropout: ShareBelow1 = 0.2
@@ -163,7 +164,7 @@ class NgramTrainingOptions(Options):
     shortest: Size = 200  # tokens that a cut leaves
     longest: Size = 4_000  # tokens that are read of a text
     sample: Size = 3_000  # texts of a corpus that the starting values come from
-    dev_every: Size = 200  # steps between two looks at dev
+    dev_every: Size = 200  # steps between two evaluations on dev
     seed: Seed = 0
 
     ordered = (("shortest", "<=", "longest"),)
@@ -188,19 +189,6 @@ class Config(Settings):
         """The size of a LEV."""
         return self.encoder.lev_size
 
-    @property
-    def knows_topics(self) -> bool:
-        """Whether topics are of any use to the model."""
-        return self.data.knows_topics
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.loss.in_batch_negatives and self.training.masks == "pair":
-            raise OptionError(
-                "with in_batch_negatives, documents of one pair would be known by their dropout "
-                "masks; expected training.masks=document"
-            )
-
 
 @dataclass(frozen=True, kw_only=True)
 class NgramConfig(Settings):
@@ -216,11 +204,6 @@ class NgramConfig(Settings):
     form: Annotated[str, OneOf("projection", "profile")] = "projection"
     lev_size: Size = 768
     training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
-
-    @property
-    def knows_topics(self) -> bool:
-        """Never: n-grams have no contextual prefix."""
-        return False
 
 
 PRESETS = {
@@ -323,21 +306,19 @@ NGRAM_PRESETS = {
 
 def preset(name: str) -> Config:
     """The network's preset of this name."""
-    if name not in PRESETS:
-        raise _no_preset(name, PRESETS)
-    return PRESETS[name]
+    return _pick(name, PRESETS)
 
 
 def any_preset(name: str) -> Config | NgramConfig:
     """The preset of this name, be it of a network or of an n-gram model."""
     presets: dict[str, Config | NgramConfig] = {**PRESETS, **NGRAM_PRESETS}
+    return _pick(name, presets)
+
+
+def _pick(name: str, presets: Mapping[str, Preset]) -> Preset:
     if name not in presets:
-        raise _no_preset(name, presets)
+        raise OptionError(f"there is no preset '{name}'; expected one of: {', '.join(presets)}")
     return presets[name]
-
-
-def _no_preset(name: str, known: Iterable[str]) -> OptionError:
-    return OptionError(f"there is no preset '{name}'; expected one of: {', '.join(known)}")
 
 
 def _known(place: Any, name: str, path: str) -> Any:

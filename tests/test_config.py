@@ -32,7 +32,6 @@ configs = st.builds(
             Normaliser, steps=st.lists(st.sampled_from(sorted(STEPS)), unique=True).map(tuple)
         ),
         hidden_topics=st.floats(0, 1),
-        hidden_tokens=st.floats(0, 1, exclude_max=True),
     ),
     encoder=st.builds(
         EncoderOptions,
@@ -149,7 +148,7 @@ def test_json_with_a_value_that_cannot_work_is_refused() -> None:
         ("data.windows.hop=20", 20),
         ("encoder.cnn_dropout=0.5", 0.5),
         ("encoder.cnn_dropout=0", 0.0),
-        ("data.hidden_tokens=0.25", 0.25),
+        ("data.hidden_topics=0.25", 0.25),
         ("training.learning_rate=1e-3", 0.001),
         ("encoder.train_word_vectors=false", False),
         ("encoder.train_word_vectors=False", False),
@@ -203,9 +202,7 @@ def test_settings_add_up_and_the_preset_stays_as_it_was() -> None:
         ("encoder.cnn_dropout=1", "cnn_dropout is 1.0"),
         ("data.windows.hop=0", "config.data.windows.hop is 0; expected 1 to 1,000"),
         ("data.hidden_topics=2", "hidden_topics is 2.0"),
-        ("data.hidden_tokens=1", "hidden_tokens is 1.0; expected 0 to below 1"),
-        ("data.hidden_tokens=-0.1", "hidden_tokens is -0.1; expected 0 to below 1"),
-        ("data.hidden_tokens=NaN", "hidden_tokens is nan"),
+        ("data.hidden_topics=NaN", "hidden_topics is nan"),
         ("loss.distance=cosine", "distance is 'cosine'"),
         ("loss.in_batch_form=hinge", "in_batch_form is 'hinge'"),
         ("training.masks=word", "masks is 'word'"),

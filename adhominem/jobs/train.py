@@ -56,7 +56,8 @@ def train(
         if find_spec(library) is None:
             raise MissingExtraError(library, "train", "training")
     from adhominem.training import distributed
-    from adhominem.training.train_network import Task, pick_device, train_member
+    from adhominem.training.checkpoint import Task
+    from adhominem.training.train_network import pick_device, train_member
     from adhominem.training.train_ngrams import train_ngrams
 
     config = config or Config()
@@ -70,10 +71,10 @@ def train(
         finished, output, work = _places(Path(output), configs, resume)
         distributed.wait()  # until all have looked; from here on the first one writes
         if isinstance(config, NgramConfig) and not finished:
-            train_ngrams(corpus, dev, output, work, config, picked, on_event)
+            train_ngrams(Task(corpus, dev, config, work, picked, on_event), output)
         elif not finished:
             tasks = [
-                Task(corpus, dev, member, work / f"member-{at + 1}", at, picked, on_event)
+                Task(corpus, dev, member, work / f"member-{at + 1}", picked, on_event, at)
                 for at, member in enumerate(configs)
                 if isinstance(member, Config)
             ]

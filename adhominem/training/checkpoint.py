@@ -1,7 +1,7 @@
 """Checkpoints and the journal: a training run on disk, whole or not at all.
 
     FOLDER/checkpoint-000012/   model, optimiser (two files) and best weights, as safetensors
-    FOLDER/latest.json          which one counts, and where the run stood
+    FOLDER/latest.json          where the run stood, and the number of the one that counts
     FOLDER/log.jsonl            the course of the run, a line an epoch
     FOLDER/tensorboard/         the same as curves
 
@@ -13,24 +13,31 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Generic, TypeVar
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from adhominem.config import Config, NgramConfig
 from adhominem.errors import CheckpointError
-from adhominem.records import parsed_json
+from adhominem.records import Within, from_json, parsed_json
+from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import open_regular
 from adhominem.text.writing import write_through, write_whole
 
 Event = dict[str, Any]
 Weights = dict[str, Tensor]
+AnyConfig = TypeVar("AnyConfig", Config, NgramConfig)
+Count = Annotated[int, Within(0, 2**62)]
+Value = Annotated[float, Within(-1e300, 1e300)]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _LARGEST_STATE, _LARGEST_WEIGHTS = 2**26, 2**40  # bytes
 _DAMAGE = (
@@ -39,48 +46,74 @@ _DAMAGE = (
 )
 
 
+# What may be changed when a run is resumed; all else would make it another run.
+_FREE_SETTINGS = {
+    *("epochs", "patience", "learning_rate", "final_learning_rate", "decay_epochs"),
+    *("clip_norm", "checkpoint_minutes"),
+}
+
+
+@dataclass(frozen=True)
+class Task(Generic[AnyConfig]):
+    """A training run: its data, its settings, and the folder that it is kept in until it ends."""
+
+    corpus: PackedCorpus
+    dev: Mapping[str, PackedCorpus]
+    config: AnyConfig
+    folder: Path
+    device: torch.device
+    on_event: Callable[[Event], None]
+    member: int = 0
+
+    def fingerprint(self) -> str:
+        """The SHA-256 of settings and data, by which this run is told from others.
+
+        Of the data, the tokens and all labels that training uses.
+        """
+        settings = self.config.to_json()
+        for name in _FREE_SETTINGS & settings["training"].keys():
+            del settings["training"][name]
+        names: list[str] = sorted(self.dev)
+        digest = sha256(json.dumps([settings, names], sort_keys=True).encode())
+        for packed in (self.corpus, *(self.dev[name] for name in names)):
+            digest.update(str(packed.description.get("tokens_sha256", len(packed.tokens))).encode())
+            labels = packed.labels
+            for array in (packed.offsets, labels.author, labels.topic, labels.work, labels.corpus):
+                digest.update(np.ascontiguousarray(array).tobytes())
+            if packed.same_author is not None:
+                digest.update(packed.same_author.tobytes())
+        return digest.hexdigest()
+
+
 @dataclass
 class Progress:
     """Where a training run stands."""
 
-    epoch: int = 0
-    step: int = 0  # steps done of this epoch
-    loss_sums: dict[str, float] = field(default_factory=dict)  # over these steps
-    loss_counts: dict[str, int] = field(default_factory=dict)  # a step may lack a loss
-    best_score: float = -1.0
-    best_epoch: int = -1
-    log_lines: int = 0
-    number: int = 0  # of the checkpoint
-    fingerprint: dict[str, Any] = field(default_factory=dict)  # what the run is a run of
-
-    def __post_init__(self) -> None:
-        counts = (self.epoch, self.step, self.log_lines, self.number, 1 + self.best_epoch)
-        if not all(type(count) is int and 0 <= count < 2**62 for count in counts):
-            raise ValueError("a count is no number")
-        steps = self.loss_counts.values()
-        if not all(type(count) is int and 0 < count < 2**62 for count in steps):
-            raise ValueError("a loss of no steps")
-        sums = (self.best_score, *self.loss_sums.values())
-        if not all(type(value) in (int, float) and abs(value) < 1e300 for value in sums):
-            raise ValueError("a score or a loss is no number")
-        if set(self.loss_sums) != set(self.loss_counts):
-            raise ValueError("losses and their steps do not fit")
+    epoch: Count = 0
+    step: Count = 0  # steps done of this epoch
+    # The sum of each loss over these steps, and how many had it.
+    losses: dict[str, tuple[Value, Annotated[int, Within(1, 2**62)]]] = field(default_factory=dict)
+    best_score: Value = -1.0
+    best_epoch: Annotated[int, Within(-1, 2**62)] = -1
+    log_lines: Count = 0
+    number: Count = 0  # of the checkpoint
+    adam_step: Count = 0
+    fingerprint: str = ""  # what the run is a run of
 
     def count(self, losses: dict[str, float]) -> None:
         """Count one more step, with its losses."""
         self.step += 1
         for name, value in losses.items():
-            self.loss_sums[name] = self.loss_sums.get(name, 0.0) + value
-            self.loss_counts[name] = self.loss_counts.get(name, 0) + 1
+            total, count = self.losses.get(name, (0.0, 0))
+            self.losses[name] = total + value, count + 1
 
     def mean_losses(self) -> dict[str, float]:
         """Each loss over the steps of this epoch that had it."""
-        return {name: value / self.loss_counts[name] for name, value in self.loss_sums.items()}
+        return {name: total / count for name, (total, count) in self.losses.items()}
 
     def next_epoch(self) -> None:
         """Go on to the next epoch, at its first step."""
-        self.epoch, self.step = self.epoch + 1, 0
-        self.loss_sums, self.loss_counts = {}, {}
+        self.epoch, self.step, self.losses = self.epoch + 1, 0, {}
 
 
 def save_checkpoint(
@@ -88,17 +121,22 @@ def save_checkpoint(
 ) -> None:
     """Write the state of a run; those before it are removed when this one counts."""
     progress.number += 1
-    target = folder / f"checkpoint-{progress.number:06}"
+    progress.adam_step = max((int(state["step"]) for state in optimiser.state.values()), default=0)
+    target = _folder_of(folder, progress)
     shutil.rmtree(target, ignore_errors=True)  # of a run that was killed while it wrote it
     target.mkdir(parents=True)
     _write(weights_of(model), target / "model.safetensors")
     for moment in _MOMENTS:
-        _write(_moments(model, optimiser, moment), target / f"{moment}.safetensors")
+        moments = {
+            name: optimiser.state[parameter][moment].detach().cpu().contiguous()
+            for name, parameter in model.named_parameters()
+            if parameter in optimiser.state
+        }
+        _write(moments, target / f"{moment}.safetensors")
     if best:
         _write(best, target / "best.safetensors")
-    state = {**asdict(progress), "folder": target.name, "adam_step": _adam_step(optimiser)}
     with write_whole(folder / "latest.json") as text:
-        json.dump(state, text)
+        json.dump(asdict(progress), text)
         text.flush()
         os.fsync(text.fileno())
     for old in folder.glob("checkpoint-*"):
@@ -111,16 +149,27 @@ def has_checkpoint(folder: Path) -> bool:
     return (folder / "latest.json").exists()
 
 
-def check_fingerprint(folder: Path, fingerprint: dict[str, Any]) -> None:
-    """Raise CheckpointError unless the run in this folder is a run of the same thing."""
-    _read_state(folder, fingerprint)
+def read_progress(folder: Path, fingerprint: str) -> Progress:
+    """Where the run in this folder stands; CheckpointError if it is a run of something else."""
+    try:
+        with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
+            progress = from_json(Progress, parsed_json(file.read(_LARGEST_STATE)))
+    except _DAMAGE as error:
+        raise _damaged(folder, error) from None
+    if progress.fingerprint != fingerprint:
+        raise CheckpointError(
+            f"{folder} is a run with other data or settings; "
+            "resume with the same ones, or train into another folder"
+        )
+    return progress
 
 
 def load_checkpoint(
-    folder: Path, model: nn.Module, optimiser: torch.optim.Adam, fingerprint: dict[str, Any]
+    folder: Path, model: nn.Module, optimiser: torch.optim.Adam, fingerprint: str
 ) -> tuple[Progress, Weights]:
     """Put model and optimiser back where the run stood; returns that and the best weights."""
-    progress, source, adam_step = _read_state(folder, fingerprint)
+    progress = read_progress(folder, fingerprint)
+    source = _folder_of(folder, progress)
     try:
         model.load_state_dict(_read(source / "model.safetensors"))
         moments = {name: _read(source / f"{name}.safetensors") for name in _MOMENTS}
@@ -133,7 +182,7 @@ def load_checkpoint(
                 raise ValueError(f"a moment of {name} is {tuple(value.shape)}")
         for name, parameter in model.named_parameters():
             if name in moments["exp_avg"]:  # a frozen one has none
-                step = torch.tensor(float(adam_step))
+                step = torch.tensor(float(progress.adam_step))
                 optimiser.state[parameter] = {
                     # The fused optimiser counts on the device.
                     "step": step.to(parameter.device) if parameter.is_cuda else step,
@@ -152,22 +201,8 @@ def weights_of(model: nn.Module) -> Weights:
     }
 
 
-def _read_state(folder: Path, fingerprint: dict[str, Any]) -> tuple[Progress, Path, int]:
-    try:
-        with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
-            state = parsed_json(file.read(_LARGEST_STATE))
-        name, adam_step = state.pop("folder"), int(state.pop("adam_step"))
-        if not re.fullmatch(r"checkpoint-\d{1,12}", name):
-            raise ValueError("it names no checkpoint of this folder")
-        progress, source = Progress(**state), folder / name
-    except _DAMAGE as error:
-        raise _damaged(folder, error) from None
-    if progress.fingerprint != fingerprint:
-        raise CheckpointError(
-            f"{folder} is a run with other data or settings; "
-            "resume with the same ones, or train into another folder"
-        )
-    return progress, source, adam_step
+def _folder_of(folder: Path, progress: Progress) -> Path:
+    return folder / f"checkpoint-{progress.number:06}"
 
 
 def _damaged(folder: Path, error: Exception) -> CheckpointError:
@@ -175,18 +210,6 @@ def _damaged(folder: Path, error: Exception) -> CheckpointError:
         f"the checkpoint in {folder} is damaged ({type(error).__name__}: {str(error)[:300]}); "
         "remove that folder and train again"
     )
-
-
-def _moments(model: nn.Module, optimiser: torch.optim.Adam, moment: str) -> Weights:
-    return {
-        name: optimiser.state[parameter][moment].detach().cpu().contiguous()
-        for name, parameter in model.named_parameters()
-        if parameter in optimiser.state
-    }
-
-
-def _adam_step(optimiser: torch.optim.Adam) -> int:
-    return max((int(state["step"]) for state in optimiser.state.values()), default=0)
 
 
 def _write(weights: Weights, path: Path) -> None:

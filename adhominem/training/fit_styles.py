@@ -24,7 +24,11 @@ def fit_styles(
     model: AnyModel, corpus: PackedCorpus, on_documents: Callable[[int], None]
 ) -> Styles:
     """The genres as a model sees them, and the two-covariance model of the rest."""
-    levs, documents = training_levs(model, corpus, on_documents)
+    return styles_of(corpus, *training_levs(model, corpus, on_documents))
+
+
+def styles_of(corpus: PackedCorpus, levs: Levs, documents: IntArray) -> Styles:
+    """The genres and the two-covariance model of the rest, by the LEVs of these documents."""
     labels = corpus.labels
     return Styles.fit(levs, labels.author[documents], labels.corpus[documents], labels.corpus_names)
 

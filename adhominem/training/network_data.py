@@ -14,19 +14,11 @@ from adhominem.encoders.network.network import Batch
 from adhominem.errors import DivergedError
 from adhominem.evaluation.dev import PairScores
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
-from adhominem.text.vocabulary import (
-    PADDING,
-    UNKNOWN,
-    Vocabulary,
-    WindowOptions,
-    WindowTable,
-    spread_windows,
-)
-from adhominem.training.network_model import SiameseModel
+from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
+from adhominem.training.network_model import SiameseModel, squared_distance
 
 _DOCUMENTS_AT_ONCE = 200
 IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class DeviceCorpus:
@@ -38,46 +30,32 @@ class DeviceCorpus:
         vocabulary: Vocabulary,
         options: WindowOptions,
         device: torch.device,
+        *,
+        with_topics: bool = True,
     ) -> None:
-        self.labels = corpus.labels
+        self.labels, self.same_author = corpus.labels, corpus.same_author
+        self.with_topics = with_topics  # as at inference, where no topics are hidden at random
         self.lengths = corpus.lengths  # (documents,)
         self.options = options
         self.device = device
         self._offsets = corpus.offsets
         words = vocabulary.token_ids(corpus.types)  # (types,)
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
-        self._hidden = len(words)  # one more type: of a hidden token, which has no spelling
-        self._words = torch.from_numpy(np.append(words, UNKNOWN)).to(device)
+        self._words = torch.from_numpy(words).to(device)
         characters = vocabulary.character_ids(corpus.types)  # (types, characters)
-        spellings = np.pad(characters, ((0, 1), (0, 0)), constant_values=PADDING)
-        self._characters = torch.from_numpy(spellings).to(device)
+        self._characters = torch.from_numpy(characters).to(device)
         self._topic_words = words[corpus.topic_tokens]  # of all topics in a row
         self._topic_offsets = corpus.topic_offsets
 
     def batch(
-        self,
-        documents: IntArray,
-        windows: WindowTable,
-        topics: npt.NDArray[np.int32],
-        hidden: BoolArray | None = None,
+        self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
     ) -> Batch:
-        """Documents with these windows and topics; nothing waits for the device but the types.
-
-        `hidden` (documents, tokens) says which tokens nobody is to see, from the first one of a
-        document's windows, which follow each other.
-        """
+        """Documents with these windows and topics; nothing waits for the device but the types."""
         starts = self._send(self._offsets[documents][windows.documents] + windows.starts)
         counts = self._send(windows.counts)
         place = torch.arange(self.options.width, device=self.device)
         place = place.minimum(counts[:, None] - 1)  # behind the end: the last token once more
         types_at = self._tokens[starts[:, None] + place]  # (windows, tokens)
-        if hidden is not None:
-            owner = self._send(windows.documents)[:, None]  # (windows, 1)
-            since = self._send(windows.positions * self.options.hop)[:, None]
-            unseen = torch.from_numpy(hidden).to(self.device)[owner, since + place]
-            types_at = types_at.masked_fill(
-                unseen, self._hidden
-            )  # in all windows that a token is in
         types, tokens = torch.unique(types_at, return_inverse=True)
         topic_words, topic_documents = self._prefixes(topics)
         return Batch(
@@ -109,55 +87,27 @@ class DeviceCorpus:
         return tensor
 
 
-class DevSet:
-    """The pairs of a dev set, on the device that trains."""
+@torch.no_grad()
+def score_pairs(model: SiameseModel, data: DeviceCorpus) -> PairScores:
+    """The Bayes factor, the distance and the cosine of each pair of a dev set."""
+    assert data.same_author is not None
+    levs = encode_documents(model, data, np.arange(len(data.lengths)))  # (documents, lev_size)
+    styles = model.project(levs)
+    factors = model.two_covariance(styles[0::2], styles[1::2])  # (pairs,)
+    distance = squared_distance(levs[0::2], levs[1::2])  # (pairs,)
+    units = torch.nn.functional.normalize(levs - levs.mean(0), dim=1)
+    cosine = (units[0::2] * units[1::2]).sum(1)  # (pairs,)
+    if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
+        raise diverged("a dev score is no number")
 
-    def __init__(
-        self,
-        pairs: PackedCorpus,
-        vocabulary: Vocabulary,
-        windows: WindowOptions,
-        device: torch.device,
-        with_topics: bool = True,
-    ) -> None:
-        assert pairs.same_author is not None
-        self.same_author = pairs.same_author  # (pairs,)
-        self._data = DeviceCorpus(pairs, vocabulary, windows, device)
-        self._with_topics = with_topics
+    def numbers(scores: Tensor) -> npt.NDArray[np.float64]:
+        return scores.double().cpu().numpy()
 
-    @torch.no_grad()
-    def score(self, model: SiameseModel) -> PairScores:
-        """The Bayes factor and the distance of each pair."""
-        levs = self.encode(model)  # (documents, lev_size)
-        styles = model.project(levs)
-        factors = model.two_covariance(styles[0::2], styles[1::2])  # (pairs,)
-        distance = (levs[0::2] - levs[1::2]).square().sum(1)  # (pairs,)
-        units = torch.nn.functional.normalize(levs - levs.mean(0), dim=1)
-        cosine = (units[0::2] * units[1::2]).sum(1)  # (pairs,)
-        if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
-            raise diverged("a dev score is no number")
-        return PairScores(
-            factors.double().cpu().numpy(),
-            distance.double().cpu().numpy(),
-            self.same_author,
-            cosine.double().cpu().numpy(),
-        )
-
-    def encode(self, model: SiameseModel, with_topics: bool = True) -> torch.Tensor:
-        """(documents, lev_size): the LEVs, as at inference; without the topics if asked for."""
-        everything = np.arange(len(self._data.lengths))
-        return encode_documents(
-            model, self._data, everything, with_topics=with_topics and self._with_topics
-        )
+    return PairScores(numbers(factors), numbers(distance), data.same_author, numbers(cosine))
 
 
 @torch.no_grad()
-def encode_documents(
-    model: SiameseModel,
-    data: DeviceCorpus,
-    documents: npt.NDArray[np.int64],
-    with_topics: bool = True,
-) -> torch.Tensor:
+def encode_documents(model: SiameseModel, data: DeviceCorpus, documents: IntArray) -> Tensor:
     """(documents, lev_size): the LEVs of some documents of a corpus, as at inference."""
     model.eval()
     order = np.argsort(data.lengths[documents], kind="stable")  # like lengths: little padding
@@ -167,7 +117,7 @@ def encode_documents(
             batch = documents[order[at : at + _DOCUMENTS_AT_ONCE]]
             windows = spread_windows(data.lengths[batch], data.options)
             topics = data.labels.topic[batch]
-            if not with_topics:
+            if not data.with_topics:
                 topics = np.full_like(topics, UNKNOWN_LABEL)
             levs.append(model.encode(data.batch(batch, windows, topics)))
     back = torch.from_numpy(np.argsort(order)).to(data.device)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from adhominem.config import DataOptions, TrainingOptions
 from adhominem.encoders.network.network import Batch, Masks
 from adhominem.errors import OptionError
 from adhominem.pairs.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
-from adhominem.text.vocabulary import WindowOptions, consecutive_windows, crop_starts, hide_topics
+from adhominem.text.vocabulary import consecutive_windows, crop_starts, hide_topics
 from adhominem.training import distributed
 from adhominem.training.network_data import DeviceCorpus, diverged
 from adhominem.training.network_model import PairLabels, SiameseModel
@@ -69,12 +69,7 @@ class Trainer:
         self._data = data
         self._device = device
         self._gradient_scales = _GRADIENT_SCALES if device.type == "cuda" else (1.0,)
-        self._windows = WindowOptions(
-            hop=data.windows.hop,
-            overlap=data.windows.overlap,
-            max_windows=options.max_windows,
-            random_crop=data.windows.random_crop,
-        )
+        self._windows = replace(data.windows, max_windows=options.max_windows)
         self.optimiser = torch.optim.Adam(
             [parameter for parameter in model.parameters() if parameter.requires_grad],
             lr=options.learning_rate,
@@ -135,12 +130,6 @@ class Trainer:
         labels = self._corpus.labels
         topics = hide_topics(labels.topic[documents], self._data.hidden_topics, rng)
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
-        share = self._data.hidden_tokens
-        hidden = (
-            rng.random((len(documents), self._windows.max_tokens), np.float32) < share
-            if share
-            else None
-        )
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
         # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
         mine = distributed.own_pairs(len(pairs))
@@ -148,9 +137,7 @@ class Trainer:
         windows = consecutive_windows(lengths[mine], starts[mine], self._windows)
         authors = torch.from_numpy(labels.author[documents].astype(np.int64))
         return _Prepared(
-            self._corpus.batch(
-                documents[mine], windows, topics[mine], None if hidden is None else hidden[mine]
-            ),
+            self._corpus.batch(documents[mine], windows, topics[mine]),
             PairLabels(
                 torch.from_numpy(pairs.same_author).to(self._device), authors.to(self._device)
             ),

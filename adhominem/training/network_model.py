@@ -63,14 +63,13 @@ class SiameseModel(nn.Module):
         options = self.options
         pairs = len(levs) // 2
         losses: dict[str, Tensor] = {}
-        distance = squared_distance(levs[:pairs], levs[pairs:])  # (pairs,)
-        if self.kernel is not None:
-            thresholds = (options.kernel_same_threshold, options.kernel_different_threshold)
-            similarity = self.kernel(distance)
-            losses["distance"] = kernel_loss(similarity, labels.same_author, *thresholds).mean()
-        elif options.distance:
-            thresholds = (options.same_threshold, options.different_threshold)
-            losses["distance"] = contrastive_loss(distance, labels.same_author, *thresholds).mean()
+        if options.distance:
+            distance = squared_distance(levs[:pairs], levs[pairs:])  # (pairs,)
+            near, far = options.same_threshold, options.different_threshold
+            if self.kernel is not None:  # a similarity: the nearer, the larger
+                distance = -self.kernel(distance)
+                near, far = -options.kernel_same_threshold, -options.kernel_different_threshold
+            losses["distance"] = contrastive_loss(distance, labels.same_author, near, far).mean()
         styles = self.project(levs.detach() if options.stop_gradient_at_lev else levs, masks)
         first, second = styles[:pairs], styles[pairs:]
         scores = self.two_covariance(first, second)
@@ -81,7 +80,7 @@ class SiameseModel(nn.Module):
                 loss = self.cosine(levs, labels.author, labels.same_author)
             else:
                 matrix = self.two_covariance.matrix(first[same], second[same])
-                loss = in_batch_loss(matrix, labels.author[:pairs][same], options.in_batch_form)
+                loss = in_batch_loss(matrix, labels.author[:pairs][same])
             losses["in_batch"] = options.in_batch_negatives * loss
         return losses
 
@@ -113,7 +112,7 @@ def squared_distance(first: Tensor, second: Tensor) -> Tensor:
 def contrastive_loss(
     distance: Tensor, same_author: Tensor, same_threshold: float, different_threshold: float
 ) -> Tensor:
-    """The paper's loss with two thresholds on the squared distance; all are (pairs,)."""
+    """The paper's loss with two thresholds on the squared distance, or on any other; (pairs,)."""
     too_far = (distance - same_threshold).clamp(min=0).square()
     too_near = (different_threshold - distance).clamp(min=0).square()
     return torch.where(same_author, too_far, too_near)
@@ -133,15 +132,6 @@ class KernelSimilarity(nn.Module):
         return torch.exp(-self.log_alpha.exp() * power)
 
 
-def kernel_loss(
-    similarity: Tensor, same_author: Tensor, same_threshold: float, different_threshold: float
-) -> Tensor:
-    """The contrastive loss on the similarity: above one threshold, or below the other."""
-    too_low = (same_threshold - similarity).clamp(min=0).square()
-    too_high = (similarity - different_threshold).clamp(min=0).square()
-    return torch.where(same_author, too_low, too_high)
-
-
 def bayes_factor_loss(log_bayes_factor: Tensor, same_author: Tensor) -> Tensor:
     """(pairs,): the cross entropy of the probability under even priors."""
     return nn.functional.binary_cross_entropy_with_logits(
@@ -149,21 +139,15 @@ def bayes_factor_loss(log_bayes_factor: Tensor, same_author: Tensor) -> Tensor:
     )
 
 
-def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor, form: str) -> Tensor:
-    """Each first document of the same-author pairs against each second one; a scalar.
+def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor) -> Tensor:
+    """Which second document of the same-author pairs is by the author of a first one? A scalar.
 
     `log_bayes_factors` is (pairs, pairs), `authors` (pairs,) names who wrote the first documents.
-    "cross_entropy": is this pair by one author? Both answers count half, so that the Bayes factor
-    stays what it is under even priors. "softmax": which second document is by this author?
     """
     right = torch.eye(len(authors), dtype=torch.bool, device=authors.device)
     others = authors[:, None] != authors[None, :]
-    if form == "softmax":
-        scores = log_bayes_factors.masked_fill(~(right | others), -torch.inf)
-        return -torch.log_softmax(scores, dim=1).diagonal().mean()
-    misses = nn.functional.softplus(-log_bayes_factors.diagonal()).mean()
-    alarms = (nn.functional.softplus(log_bayes_factors) * others).sum() / others.sum().clamp(min=1)
-    return 0.5 * (misses + alarms)
+    scores = log_bayes_factors.masked_fill(~(right | others), -torch.inf)
+    return -torch.log_softmax(scores, dim=1).diagonal().mean()
 
 
 class CosineSoftmax(nn.Module):
@@ -214,27 +198,20 @@ class TwoCovarianceLayer(nn.Module):
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """(pairs, lev_size) twice to (pairs,): the log Bayes factor of each pair."""
-        form = self._quadratic_form()
-        y1, y2 = self._centred(first), self._centred(second)  # (pairs, lev_size)
-        alone = form.alone(y1) + form.alone(y2)  # (pairs,)
-        return (alone + 2 * (y1 @ form.cross * y2).sum(1) + form.constant).to(first.dtype)
+        alone1, alone2, crossed, y2, constant = self._terms(first, second)
+        return (alone1 + alone2 + 2 * (crossed * y2).sum(1) + constant).to(first.dtype)
 
     def matrix(self, first: Tensor, second: Tensor) -> Tensor:
         """(n, lev_size) and (m, lev_size) to (n, m): the log Bayes factor of each with each."""
-        form = self._quadratic_form()
-        y1, y2 = self._centred(first), self._centred(second)
-        alone = form.alone(y1)[:, None] + form.alone(y2)[None, :]  # (n, m)
-        return (alone + 2 * y1 @ form.cross @ y2.T + form.constant).to(first.dtype)
+        alone1, alone2, crossed, y2, constant = self._terms(first, second)
+        return (alone1[:, None] + alone2 + 2 * crossed @ y2.T + constant).to(first.dtype)
 
-    def _centred(self, levs: Tensor) -> Tensor:
-        """A shift of all LEVs and the mean changes nothing; without a mean, rho vanishes."""
-        return levs.double() - self.author_mean.double()
+    def _terms(self, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
+        """y1' Gamma y1, y2' Gamma y2, y1' Lambda, y2 and kappa (as corrected), of centred LEVs.
 
-    def _quadratic_form(self) -> _QuadraticForm:
-        """The paper's Lambda, Gamma and kappa for a mean of zero (kappa as corrected).
-
-        Only differences of covariances enter, each taken in the coordinates where W is the
-        identity: W(B + nW)^-1 W = C (F + n)^-1 C' with W = CC' and F = C^-1 B C^-T.
+        A shift of all LEVs and the mean changes nothing; without a mean, rho vanishes. Only
+        differences of covariances enter, each taken in the coordinates where W is the identity:
+        W(B + nW)^-1 W = C (F + n)^-1 C' with W = CC' and F = C^-1 B C^-T.
         """
         between, within = self.factors()
         root = torch.linalg.solve_triangular(within, between, upper=False)
@@ -245,22 +222,11 @@ class TwoCovarianceLayer(nn.Module):
         log_ratio, log_one, log_two = (
             2 * factor.diagonal().abs().log().sum() for factor in (root, one, two)
         )
-        return _QuadraticForm(
-            0.5 * within @ tilde_lambda @ within.T,
-            0.5 * within @ (tilde_lambda - tilde_gamma) @ within.T,
-            0.5 * (2 * log_one - log_ratio - log_two),
-        )
-
-
-class _QuadraticForm:
-    def __init__(self, cross: Tensor, square: Tensor, constant: Tensor) -> None:
-        self.cross = cross  # Lambda
-        self.square = square  # Gamma
-        self.constant = constant  # kappa
-
-    def alone(self, levs: Tensor) -> Tensor:
-        """(n,): what each LEV adds by itself."""
-        return (levs @ self.square * levs).sum(1)
+        cross = 0.5 * within @ tilde_lambda @ within.T  # Lambda
+        square = 0.5 * within @ (tilde_lambda - tilde_gamma) @ within.T  # Gamma
+        y1, y2 = (levs.double() - self.author_mean.double() for levs in (first, second))
+        alone1, alone2 = ((y @ square * y).sum(1) for y in (y1, y2))  # (n,) and (m,)
+        return alone1, alone2, y1 @ cross, y2, 0.5 * (2 * log_one - log_ratio - log_two)
 
 
 def _factor(raw: Tensor) -> Tensor:

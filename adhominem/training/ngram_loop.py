@@ -20,10 +20,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from adhominem.config import NgramTrainingOptions
-from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.encoders.ngrams.counter import NgramTable, symbols_of
 from adhominem.errors import OptionError
 from adhominem.evaluation.ranking import auc
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
+from adhominem.training.checkpoint import Event
 
 IntArray = npt.NDArray[np.int64]
 
@@ -41,17 +42,14 @@ class DeviceNgrams:
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
         known = [table.of_type(token_type) for token_type in corpus.types]
-        sizes = [len(grams_of.characters) for grams_of in known]
-        grams = [np.zeros(0, np.int64), *(grams_of.characters for grams_of in known)]
-        self._ends = self._send(np.cumsum([0, *sizes]))  # (types + 1,)
+        grams = [np.zeros(0, np.int64), *(ngrams.characters for ngrams in known)]
+        self._ends = self._send(np.cumsum(list(map(len, grams))))  # (types + 1,)
         self._grams = self._send(np.concatenate(grams))
-        self._token = self._send(np.array([grams_of.token for grams_of in known]))
-        symbols = [[grams_of.masked for grams_of in known], [grams_of.shaped for grams_of in known]]
+        self._token = self._send(np.array([ngrams.token for ngrams in known]))
+        both = zip(symbols_of(known), table.bigram_columns(), strict=True)
         self._bigrams = [
-            (self._send(np.array(of_types)), symbols_used, self._send(columns), first)
-            for of_types, (symbols_used, columns, first) in zip(
-                symbols, table.bigram_columns(), strict=True
-            )
+            (self._send(symbols), symbols_used, self._send(columns), first)
+            for symbols, (symbols_used, columns, first) in both
         ]
 
     def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
@@ -108,8 +106,7 @@ class NgramTrainer:
         table: NgramTable,
         options: NgramTrainingOptions,
         device: torch.device,
-        on_step: Callable[[str, int, float], None] = lambda stage, step, loss: None,
-        on_dev: Callable[[str, int, dict[str, float]], None] = lambda stage, step, aucs: None,
+        on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self.options, self.device = options, device
         self.channels = table.channels
@@ -122,7 +119,7 @@ class NgramTrainer:
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
-        self._on_step, self._on_dev = on_step, on_dev
+        self._on_event = on_event
 
     def learn_weights(self) -> Tensor:
         """(columns,): how much each n-gram counts.
@@ -179,28 +176,21 @@ class NgramTrainer:
 
         `levs` gives one or more forms of the texts; the sum of their scaled cosines is learnt.
         """
-        options = self.options
         optimiser = torch.optim.Adam(
-            [
-                {"params": [parameter], "start": rates[name]}
-                for name, parameter in parameters.items()
-            ]
+            [{"params": [value], "start": rates[name]} for name, value in parameters.items()]
         )
         scales = [parameter for name, parameter in parameters.items() if name.endswith("scale")]
         batches = self._batches(stage)
-        best, best_auc = (
-            {name: parameter.detach().clone() for name, parameter in parameters.items()},
-            -1.0,
-        )
+        best: dict[str, Tensor] = {}
+        best_auc = -1.0
         for step in range(steps + 1):
-            if self.dev and (step % options.dev_every == 0 or step == steps):
+            if self.dev and (step % self.options.dev_every == 0 or step == steps):
                 aucs = self._aucs(weights(), levs)
-                self._on_dev(stage, step, aucs)
                 mean = float(np.mean(list(aucs.values())))
+                event = {"event": "dev", "stage": stage, "step": step, "dev_auc": mean, "dev": aucs}
+                self._on_event(event)
                 if mean > best_auc:
-                    best = {
-                        name: parameter.detach().clone() for name, parameter in parameters.items()
-                    }
+                    best = {name: value.detach().clone() for name, value in parameters.items()}
                     best_auc = mean
             if step == steps:
                 break
@@ -214,17 +204,16 @@ class NgramTrainer:
                 first, second = functional.normalize(form - form.mean(0), dim=1).chunk(2)
                 scores = scores + first @ second.T * scale.exp()  # (authors, authors)
             right = torch.arange(len(scores), device=self.device)
-            loss = functional.cross_entropy(scores, right) + functional.cross_entropy(
-                scores.T, right
-            )
+            forward, back = (functional.cross_entropy(s, right) for s in (scores, scores.T))
+            loss = forward + back
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
-            self._on_step(stage, step, float(loss.detach()) / 2)
-        if self.dev:
-            with torch.no_grad():
-                for name, value in parameters.items():
-                    value.copy_(best[name])
+            told = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
+            self._on_event({"event": "step", "stage": stage, **told})
+        with torch.no_grad():
+            for name, value in best.items():
+                parameters[name].copy_(value)
 
     def _batches(self, stage: str) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Documents and the part of each: of authors of one corpus, the firsts, then the seconds.
@@ -264,8 +253,7 @@ class NgramTrainer:
         variance = torch.zeros_like(seen)
         for sample in samples:
             sums, squares = torch.zeros_like(seen), torch.zeros_like(seen)
-            for counts in self._counted(self.data, sample):
-                values = weigh(counts, idf, self.channels)
+            for values in self.weighed(sample, idf):
                 sums += values.sum(0)
                 squares += values.square().sum(0)
             variance += squares - sums.square() / len(sample)
@@ -320,12 +308,10 @@ class NgramTrainer:
         aucs = {}
         for name, (data, same_author) in self.dev.items():
             everything = np.arange(len(data.lengths))
-            encoded = torch.cat(
-                [
-                    levs(weigh(counts, weights, self.channels), False)[0]
-                    for counts in self._counted(data, everything)
-                ]
+            values = (
+                weigh(table, weights, self.channels) for table in self._counted(data, everything)
             )
+            encoded = torch.cat([levs(part, False)[0] for part in values])
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
             aucs[name] = auc(cosine.cpu().numpy(), same_author)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 import adhominem
@@ -30,7 +26,6 @@ from adhominem.models.writing import (
     write_training_authors,
     write_typicality,
 )
-from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary, spread_windows
 from adhominem.text.writing import write_folder
@@ -39,60 +34,35 @@ from adhominem.training.checkpoint import (
     Event,
     Journal,
     Progress,
+    Task,
     Weights,
-    check_fingerprint,
     has_checkpoint,
     load_checkpoint,
+    read_progress,
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.fit_styles import fit_typicality, reference_documents, style_documents
-from adhominem.training.network_data import DeviceCorpus, DevSet, diverged, encode_documents
+from adhominem.training.fit_styles import (
+    fit_typicality,
+    reference_documents,
+    style_documents,
+    styles_of,
+)
+from adhominem.training.network_data import DeviceCorpus, diverged, encode_documents, score_pairs
 from adhominem.training.network_loop import Trainer
 from adhominem.training.network_model import SiameseModel
 
-# What may be changed when a run is resumed; all else would make it another run.
-_FREE_SETTINGS = {
-    "epochs",
-    "patience",
-    "learning_rate",
-    "final_learning_rate",
-    "decay_epochs",
-    "clip_norm",
-    "checkpoint_minutes",
-}
 
-
-@dataclass(frozen=True)
-class Task:
-    """A training run: its data, its settings, and the folder that its checkpoints lie in."""
-
-    corpus: PackedCorpus
-    dev: Mapping[str, PackedCorpus]
-    config: Config
-    folder: Path
-    member: int
-    device: torch.device
-    on_event: Callable[[Event], None]
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Hashes of settings and data, by which this run is told from others."""
-        settings = self.config.to_json()
-        for name in _FREE_SETTINGS:
-            del settings["training"][name]
-        digest = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-        return {
-            "config": digest,
-            "corpus": digest_of(self.corpus),
-            "dev": {name: digest_of(pairs) for name, pairs in self.dev.items()},
-        }
-
-
-def train_member(task: Task) -> Path:
+def train_member(task: Task[Config]) -> Path:
     """Train to the end, from wherever the run stands; returns the model's folder."""
+    if task.config.loss.in_batch_negatives and task.config.training.masks == "pair":
+        raise OptionError(
+            "with in_batch_negatives, documents of one pair would be known by their dropout "
+            "masks; expected training.masks=document"
+        )
     done = task.folder / "model"
     if distributed.from_first(done.exists()):
-        check_fingerprint(task.folder, task.fingerprint())
+        read_progress(task.folder, task.fingerprint())
         return done
     run = _Run(task)
     try:
@@ -118,16 +88,12 @@ def pick_device(name: str) -> torch.device:
 
 
 class _Run:
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task[Config]) -> None:
         self.task = task
         config, corpus = task.config, task.corpus
         counts = corpus.count_types(range(len(corpus)))
         self.vocabulary = Vocabulary.build(corpus.types, counts, config.data.vocabulary)
-        windows = config.data.windows
-        self.dev = {
-            name: DevSet(pairs, self.vocabulary, windows, task.device, config.data.knows_topics)
-            for name, pairs in task.dev.items()
-        }
+        self.dev = {name: self._data(pairs, task.device) for name, pairs in task.dev.items()}
         torch.manual_seed(config.training.seed)
         self.model = SiameseModel(
             len(self.vocabulary.token_types),
@@ -141,12 +107,18 @@ class _Run:
                     config.encoder.word_vectors, self.vocabulary, config.encoder.word_vector_size
                 )
             )
-        data = DeviceCorpus(corpus, self.vocabulary, windows, task.device)
-        self.trainer = Trainer(self.model, data, config.data, config.training, task.device)
+        self.data = self._data(corpus, task.device)
+        self.trainer = Trainer(self.model, self.data, config.data, config.training, task.device)
         self.progress = Progress(fingerprint=task.fingerprint())
         self.best: Weights = {}
         self.journal: Journal | None = None  # of the first process alone
         self._saved_at = time.monotonic()
+
+    def _data(self, corpus: PackedCorpus, device: torch.device) -> DeviceCorpus:
+        data = self.task.config.data
+        return DeviceCorpus(
+            corpus, self.vocabulary, data.windows, device, with_topics=data.knows_topics
+        )
 
     def train(self) -> None:
         folder = self.task.folder
@@ -187,7 +159,8 @@ class _Run:
     def _epoch_event(self, rate: float) -> Event:
         """The losses and dev scores of an epoch; its weights are kept if none were better."""
         progress = self.progress
-        scores = {name: summarise(pairs.score(self.model)) for name, pairs in self.dev.items()}
+        scored = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
+        scores = {name: summarise(pair_scores) for name, pair_scores in scored.items()}
         scores = distributed.from_first(scores)
         # Judged by what was learnt.
         measure = "cosine_auc" if self.task.config.loss.by_cosine else "bayes_factor_auc"
@@ -237,8 +210,9 @@ class _Run:
         task, best_epoch = self.task, self.progress.best_epoch
         scores = log[best_epoch]["dev"]
         self.model.load_state_dict(self.best)
-        dev = {name: pairs.score(self.model).log_bayes_factor for name, pairs in self.dev.items()}
-        np.savez(task.folder / "dev.npz", **dev)  # type: ignore[arg-type]
+        dev = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
+        factors = {name: scored.log_bayes_factor for name, scored in dev.items()}
+        np.savez(task.folder / "dev.npz", **factors)  # type: ignore[arg-type]
         with write_folder(done) as folder:
             write_model(
                 folder,
@@ -252,9 +226,14 @@ class _Run:
                 version=adhominem.__version__,
             )
             write_training_authors(folder, task.corpus.labels.author_names)
-            write_typicality(folder, self._typicality())
+            documents = reference_documents(len(task.corpus))
+            unknown = self.vocabulary.token_ids(task.corpus.types) == UNKNOWN  # (types,)
+            levs = self._levs(documents)
+            write_typicality(folder, fit_typicality(task.corpus, documents, levs, unknown))
             if task.config.loss.by_cosine:
-                write_styles(folder, self._styles())
+                documents = style_documents(task.corpus, task.config.lev_size)
+                styles = styles_of(task.corpus, self._levs(documents), documents)
+                write_styles(folder, styles)
             export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():
@@ -265,47 +244,13 @@ class _Run:
                 folder / "entropy.png",
             )
 
-    def _styles(self) -> Styles:
-        """The genres in training, and the two-covariance model of what is left."""
-        corpus, labels = self.task.corpus, self.task.corpus.labels
-        documents = style_documents(corpus, self.task.config.lev_size)
-        knows_topics = self.task.config.data.knows_topics
-        levs = encode_documents(self.model, self._data(), documents, with_topics=knows_topics)
-        return Styles.fit(
-            levs.cpu().numpy(),
-            labels.author[documents],
-            labels.corpus[documents],
-            labels.corpus_names,
-        )
-
-    def _data(self) -> DeviceCorpus:
-        """The training texts as at inference."""
-        windows = self.task.config.data.windows
-        return DeviceCorpus(self.task.corpus, self.vocabulary, windows, self.task.device)
-
-    def _typicality(self) -> Typicality:
-        """What the training texts are like, by some of them."""
-        corpus, documents = self.task.corpus, reference_documents(len(self.task.corpus))
-        knows_topics = self.task.config.data.knows_topics
-        levs = encode_documents(self.model, self._data(), documents, with_topics=knows_topics)
-        unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
-        return fit_typicality(corpus, documents, levs.cpu().numpy(), unknown)
+    def _levs(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """(documents, lev_size): the LEVs of training texts, as at inference."""
+        return encode_documents(self.model, self.data, documents).cpu().numpy()
 
     def _example(self) -> Batch:
         """A batch of a few documents, to show the exporter what flows through the network."""
-        corpus, windows = self.task.corpus, self.task.config.data.windows
-        documents = np.arange(min(3, len(corpus)))
-        data = DeviceCorpus(corpus, self.vocabulary, windows, torch.device("cpu"))
-        spread = spread_windows(data.lengths[documents], windows)
-        return data.batch(documents, spread, corpus.labels.topic[documents])
-
-
-def digest_of(corpus: PackedCorpus) -> str:
-    """The SHA-256 of a corpus: its tokens and all labels that training uses."""
-    labels = corpus.labels
-    digest = sha256(str(corpus.description.get("tokens_sha256", len(corpus.tokens))).encode())
-    for array in (corpus.offsets, labels.author, labels.topic, labels.work, labels.corpus):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    if corpus.same_author is not None:
-        digest.update(corpus.same_author.tobytes())
-    return digest.hexdigest()
+        documents = np.arange(min(3, len(self.task.corpus)))
+        data = self._data(self.task.corpus, torch.device("cpu"))
+        spread = spread_windows(data.lengths[documents], data.options)
+        return data.batch(documents, spread, data.labels.topic[documents])

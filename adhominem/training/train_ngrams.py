@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -25,114 +25,77 @@ from adhominem.models.writing import (
     write_training_authors,
     write_typicality,
 )
-from adhominem.scoring.styles import Styles
-from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import replaced_file, write_folder, write_whole
-from adhominem.training.checkpoint import Event
-from adhominem.training.fit_styles import fit_typicality, reference_documents, training_levs
+from adhominem.training.checkpoint import Event, Task
+from adhominem.training.fit_styles import (
+    fit_typicality,
+    reference_documents,
+    styles_of,
+    training_levs,
+)
 from adhominem.training.ngram_loop import NgramTrainer
-from adhominem.training.train_network import digest_of
 
 Array = npt.NDArray[np.float32]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-def train_ngrams(
-    corpus: PackedCorpus,
-    dev: Mapping[str, PackedCorpus],
-    output: Path,
-    work: Path,
-    config: NgramConfig,
-    device: torch.device,
-    on_event: Callable[[Event], None],
-) -> None:
+def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
     """Learn and write the model. A run that was stopped goes on with the stage it was in."""
-    run = _Run(corpus, dev, work, config, device, on_event)
+    run = _Run(task)
     weights = run.learn()
     with write_folder(output) as folder:
         run.write(folder, weights)
 
 
 class _Run:
-    def __init__(
-        self,
-        corpus: PackedCorpus,
-        dev: Mapping[str, PackedCorpus],
-        work: Path,
-        config: NgramConfig,
-        device: torch.device,
-        on_event: Callable[[Event], None],
-    ) -> None:
-        self.corpus, self.config, self.device, self.folder = corpus, config, device, work
-        work.mkdir(parents=True, exist_ok=True)
-        settings = {
-            "config": config.to_json(),
-            "corpus": digest_of(corpus),
-            "dev": {name: digest_of(pairs) for name, pairs in dev.items()},
-        }
-        _check_settings(work / "settings.json", json.dumps(settings, sort_keys=True))
+    def __init__(self, task: Task[NgramConfig]) -> None:
+        self.task, self.config, corpus = task, task.config, task.corpus
+        self._log = task.folder / "log.jsonl"
+        task.folder.mkdir(parents=True, exist_ok=True)
+        path, fingerprint = task.folder / "fingerprint.txt", task.fingerprint()
+        if path.exists() and path.read_text("utf-8") != fingerprint:
+            raise CheckpointError(
+                f"{task.folder} holds an unfinished run with other data or settings; go on with "
+                "the same ones, or remove it"
+            )
+        with write_whole(path) as file:
+            file.write(fingerprint)
         documents = np.repeat(np.arange(len(corpus)), corpus.lengths)
-        self.table = NgramTable.build(
-            corpus.types, np.asarray(corpus.tokens), documents, config.ngrams
-        )
-        self._log = work / "log.jsonl"
+        tokens = np.asarray(corpus.tokens)
+        self.table = NgramTable.build(corpus.types, tokens, documents, self.config.ngrams)
         self._log.touch()  # without dev there are no evaluations
-        self._on_event = on_event
         self.trainer = NgramTrainer(
-            corpus, dev, self.table, config.training, device, self._step, self._dev
+            corpus, task.dev, self.table, self.config.training, task.device, self._hear
         )
 
-    def _forget_evaluations(self, stage: str) -> None:
-        """Take a stage that begins again out of the log; a crash may have left half a line."""
-        lines = self._log.read_text("utf-8").splitlines(keepends=True)
-        kept = [
-            line for line in lines if line.endswith("\n") and json.loads(line)["stage"] != stage
-        ]
-        with write_whole(self._log) as file:
-            file.writelines(kept)
-
-    def _step(self, stage: str, step: int, loss: float) -> None:
-        training = self.config.training
-        steps = {"weights": training.weight_steps, "projection": training.projection_steps}[stage]
-        self._on_event(
-            {"event": "step", "stage": stage, "step": step, "steps": steps, "loss": loss}
-        )
-
-    def _dev(self, stage: str, step: int, aucs: dict[str, float]) -> None:
-        event = {
-            "event": "dev",
-            "stage": stage,
-            "step": step,
-            "dev_auc": float(np.mean(list(aucs.values()))),
-            "dev": aucs,
-        }
-        with open(self._log, "a", encoding="utf-8") as file:
-            file.write(json.dumps(event) + "\n")
-        self._on_event(event)
+    def _hear(self, event: Event) -> None:
+        if event["event"] == "dev":
+            with open(self._log, "a", encoding="utf-8") as file:
+                file.write(json.dumps(event) + "\n")
+        self.task.on_event(event)
 
     def learn(self) -> Arrays:
         """Learn the arrays of the model, stage by stage."""
-        weights = self._stage("weights", self.trainer.learn_weights)
+        weights, size = self._stage("weights", self.trainer.learn_weights), self.config.lev_size
+        sent = torch.from_numpy(weights).to(self.task.device)
         if self.config.form == "profile":
-            importance = self._importance(torch.from_numpy(weights).to(self.device))
-            dimension, sign = shared_dimensions(
-                importance, self.config.lev_size, self.config.training.seed
-            )
+            importance = self._importance(sent)
+            dimension, sign = shared_dimensions(importance, size, self.config.training.seed)
             return {"weights": weights, "dimension": dimension, "sign": sign}
-        size = self.config.lev_size
-        projection = self._stage(
-            "projection",
-            lambda: self.trainer.learn_projection(torch.from_numpy(weights).to(self.device), size),
-        )
+        projection = self._stage("projection", lambda: self.trainer.learn_projection(sent, size))
         whole, scale = eight_bits(projection)
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
     def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array:
         """The result of a stage, kept on disk: after a stop it need not be done again."""
-        path = self.folder / f"{name}.npy"
+        path = self.task.folder / f"{name}.npy"
         if not path.exists():
-            self._forget_evaluations(name)
+            # A stage that begins again leaves the log; a crash may have left half a line.
+            lines = self._log.read_text("utf-8").splitlines(keepends=True)
+            whole = [line for line in lines if line.endswith("\n")]
+            with write_whole(self._log) as file:
+                file.writelines(line for line in whole if json.loads(line)["stage"] != name)
             learnt = learn().float().cpu().numpy()
             with replaced_file(path) as partial, open(partial, "wb") as file:
                 np.save(file, learnt)
@@ -148,13 +111,9 @@ class _Run:
 
     def write(self, folder: Path, weights: Arrays) -> None:
         """Write the model into an existing folder."""
-        labels, corpus = self.corpus.labels, self.corpus
+        corpus = self.task.corpus
         evaluations = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
-        last = (
-            [row for row in evaluations if row["stage"] == evaluations[-1]["stage"]]
-            if evaluations
-            else []
-        )
+        last = [row for row in evaluations if row["stage"] == evaluations[-1]["stage"]]
         best: Event = max(last, key=lambda row: float(row["dev_auc"]), default={"dev": {}})
         scores = {name: {"auc": value} for name, value in best["dev"].items()}
         write_ngram_model(
@@ -168,9 +127,8 @@ class _Run:
         )
         model = NgramModel(self.config, self.table, weights, scores, folder)
         levs, documents = training_levs(model, corpus)
-        authors, genres = labels.author[documents], labels.corpus[documents]
-        write_styles(folder, Styles.fit(levs, authors, genres, labels.corpus_names))
-        write_training_authors(folder, labels.author_names)
+        write_styles(folder, styles_of(corpus, levs, documents))
+        write_training_authors(folder, corpus.labels.author_names)
         if self.config.form == "projection":
             known = set(self.table.tokens)
             unknown = np.array([token_type not in known for token_type in corpus.types])
@@ -178,14 +136,3 @@ class _Run:
             typicality = fit_typicality(corpus, documents[chosen], levs[chosen], unknown)
             write_typicality(folder, typicality)
         shutil.copy(self._log, folder / "training.jsonl")
-
-
-def _check_settings(path: Path, settings: str) -> None:
-    """Raise CheckpointError if a run with other data or settings lies there; note these."""
-    if path.exists() and path.read_text("utf-8") != settings:
-        raise CheckpointError(
-            f"{path.parent} holds an unfinished run with other data or settings; go on with the "
-            "same ones, or remove it"
-        )
-    with write_whole(path) as file:
-        file.write(settings)

@@ -298,13 +298,13 @@ def test_a_damaged_checkpoint_is_gone_on_with_or_says_what_is_wrong(
         parameter.grad = torch.ones_like(parameter)
     optimiser.step()
     best = {name: value.clone() for name, value in made.state_dict().items()}
-    progress = Progress(epoch=1, best_epoch=0, fingerprint={"config": "x"})
+    progress = Progress(epoch=1, best_epoch=0, fingerprint="x")
     progress.count({"loss": 0.5})
     save_checkpoint(tmp_path, made, optimiser, best, progress)
 
     def read() -> None:
         again, other = model()
-        found, weights = load_checkpoint(tmp_path, again, other, {"config": "x"})
+        found, weights = load_checkpoint(tmp_path, again, other, "x")
         found.mean_losses()
         if weights:
             again.load_state_dict(weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,7 @@ from hypothesis import strategies as st
 from adhominem.encoders.network.network import Batch
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 from adhominem.text.vocabulary import (
-    PADDING,
     SPECIAL,
-    UNKNOWN,
     Vocabulary,
     WindowOptions,
     WindowTable,
@@ -218,54 +215,6 @@ def test_a_rare_token_is_unknown_but_keeps_its_first_characters() -> None:
     assert found == [token[:5] for token in TEXTS[3]]
     words = [word(common, batch.type_words[token]) for token in batch.tokens[0, : len(found)]]
     assert words == [token if token in ("the", "and") else "<UNK>" for token in TEXTS[3]]
-
-
-# Hidden tokens
-
-
-@given(documents_of, st.data())
-def test_a_hidden_token_is_unknown_without_a_spelling_in_every_window_it_stands_in(
-    documents: list[int], data: st.DataObject
-) -> None:
-    corpus = DeviceCorpus(packed_corpus(), EVERYTHING, NARROW, CPU)
-    tokens = corpus.lengths[documents]
-    starts = np.array([data.draw(st.integers(0, int(length) - 1)) for length in tokens])
-    table = consecutive_windows(tokens, starts, NARROW)
-    flags = st.lists(st.booleans(), min_size=NARROW.max_tokens, max_size=NARROW.max_tokens)
-    hidden = np.array([data.draw(flags) for _ in documents])  # from where reading begins
-    batch = corpus.batch(np.array(documents), table, NO_TOPICS[: len(documents)], hidden)
-    expected = [
-        [
-            "" if hidden[document, at - starts[document]] else TEXTS[documents[document]][at]
-            for at in range(start, start + count)
-        ]
-        for document, _, start, count in rows_of(table)
-    ]
-    assert window_strings(batch, EVERYTHING) == expected
-    for spelling, id in zip(
-        type_strings(batch, EVERYTHING), batch.type_words.tolist(), strict=True
-    ):
-        assert id == UNKNOWN if not spelling else word(EVERYTHING, id) == spelling
-
-
-def test_all_hidden_tokens_are_one_type_and_nothing_else_of_the_batch_changes() -> None:
-    corpus = DeviceCorpus(packed_corpus(), EVERYTHING, NARROW, CPU)
-    documents = np.arange(len(TEXTS))
-    table = consecutive_windows(corpus.lengths, np.zeros_like(documents), NARROW)
-    topics = np.array([0, 1, -1, 2, 0], dtype=np.int32)
-    shape = (len(TEXTS), NARROW.max_tokens)
-    plain, none, everything = (
-        corpus.batch(documents, table, topics, hidden)
-        for hidden in (None, np.zeros(shape, bool), np.ones(shape, bool))
-    )
-    for entry in fields(Batch):
-        one, same, blind = (getattr(b, entry.name) for b in (plain, none, everything))
-        torch.testing.assert_close(one, same, rtol=0, atol=0)
-        if entry.name not in ("type_words", "type_characters", "tokens"):
-            torch.testing.assert_close(one, blind, rtol=0, atol=0)
-    assert everything.type_words.tolist() == [UNKNOWN]
-    assert set(everything.type_characters.ravel().tolist()) == {PADDING}
-    assert not everything.tokens.any()
 
 
 # Topics

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,8 @@ from conftest import SmallData
 
 from adhominem import Config, Vocabulary, draw_epoch, train
 from adhominem.config import TrainingOptions
-from adhominem.encoders.network.network import Batch
 from adhominem.errors import DivergedError, OptionError
 from adhominem.pairs.sampling import PairOptions, batches
-from adhominem.text.vocabulary import PADDING, UNKNOWN
 from adhominem.training.network_data import DeviceCorpus
 from adhominem.training.network_loop import Trainer
 from adhominem.training.network_model import PairLabels, SiameseModel
@@ -245,110 +241,10 @@ def test_gradients_that_overflow_at_every_scale_end_the_run(
         next(run.epoch(0))
 
 
-# Hidden tokens
-
-
-def batch_of(
-    data: SmallData, config: Config, share: float, epoch: int = 0, step: int = 0
-) -> tuple[Batch, torch.Generator]:
-    """What a step of many documents sees, and where its dropout masks will come from."""
-    run = trainer(data, config.with_setting(f"data.hidden_tokens={share}"))
-    found = run._prepare(run._draw(0)[:20], epoch, step)
-    return found.batch, found.masks._generator
-
-
-def seen(batch: Batch, config: Config) -> dict[tuple[int, int], set[int]]:
-    """The types of each token of each document, counted from where reading begins; 0: hidden."""
-    found = defaultdict(set)
-    hidden = batch.type_words.eq(UNKNOWN) & batch.type_characters.eq(PADDING).all(1)
-    kinds = torch.arange(1, 1 + len(hidden)).masked_fill(hidden, 0)[batch.tokens].tolist()
-    for window, count in enumerate(batch.token_counts.tolist()):
-        begin = int(batch.window_positions[window]) * config.data.windows.hop
-        for at in range(count):
-            found[int(batch.window_documents[window]), begin + at].add(kinds[window][at])
-    return found
-
-
-def assert_same(first: Batch, second: Batch, without: Collection[str] = ()) -> None:
-    for entry in fields(Batch):
-        if entry.name not in without:
-            parts = (getattr(each, entry.name) for each in (first, second))
-            torch.testing.assert_close(*parts, rtol=0, atol=0)
-
-
-def test_no_token_is_hidden_unless_it_is_asked_for(
-    small_data: SmallData, small_config: Config
+def test_in_batch_negatives_with_masks_of_pairs_are_refused_before_any_work(
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
-    assert small_config.data.hidden_tokens == 0
-    run = trainer(small_data, small_config)
-    plain = run._prepare(run._draw(0)[:20], 0, 0).batch
-    assert {0} not in seen(plain, small_config).values()
-    assert_same(plain, batch_of(small_data, small_config, 0)[0])
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5])
-def test_a_share_of_the_tokens_is_hidden_and_all_else_that_is_random_stays(
-    share: float, small_data: SmallData, small_config: Config
-) -> None:
-    (plain, drawn), (hiding, drawn_too) = (
-        batch_of(small_data, small_config, each) for each in (0, share)
-    )
-    before, after = (seen(batch, small_config) for batch in (plain, hiding))
-    assert before.keys() == after.keys()
-    assert len(after) < int(hiding.token_counts.sum())  # some stand in two windows,
-    assert {len(kinds) for kinds in after.values()} == {1}  # and are hidden in both or in none
-    hidden = sum(kinds == {0} for kinds in after.values())
-    assert hidden / len(after) == pytest.approx(share, abs=0.05)
-    assert_same(plain, hiding, without=("type_words", "type_characters", "tokens"))
-    assert torch.equal(drawn.get_state(), drawn_too.get_state())
-
-
-def test_which_tokens_are_hidden_depends_on_seed_epoch_and_step_alone(
-    small_data: SmallData, small_config: Config
-) -> None:
-    def hidden(seed: int, epoch: int, step: int) -> set[tuple[int, int]]:
-        config = small_config.with_setting("data.windows.random_crop=0")
-        run = trainer(small_data, config.with_setting("data.hidden_tokens=0.5"))
-        drawn = run._draw(0)[:20]
-        run.options = replace(run.options, seed=seed)
-        found = seen(run._prepare(drawn, epoch, step).batch, config)
-        return {place for place, kinds in found.items() if kinds == {0}}
-
-    first = hidden(3, 1, 2)
-    assert hidden(3, 1, 2) == first
-    for other in ((4, 1, 2), (3, 2, 2), (3, 1, 3)):
-        shared = len(hidden(*other) & first) / len(first)
-        assert shared == pytest.approx(0.5, abs=0.1)  # by chance
-
-
-def test_tokens_are_hidden_in_training_steps_alone(
-    small_data: SmallData,
-    small_config: Config,
-    tmp_path: Path,
-    quick_export: None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    real = DeviceCorpus.batch
-    hidden: list[tuple[DeviceCorpus, bool]] = []
-
-    def batch(self: DeviceCorpus, documents: Any, windows: Any, topics: Any, *more: Any) -> Batch:
-        found = real(self, documents, windows, topics, *more)
-        hidden.append((self, {0} in seen(found, small_config).values()))
-        return found
-
-    monkeypatch.setattr(DeviceCorpus, "batch", batch)
-    config = small_config.with_setting("data.hidden_tokens=0.5")
-    events: list[dict[str, Any]] = []
-    train(
-        small_data.corpus,
-        small_data.dev,
-        tmp_path / "model",
-        config=config.with_setting("training.epochs=1"),
-        device="cpu",
-        on_event=events.append,
-    )
-    steps = sum(event["event"] == "step" for event in events)
-    assert sum(flag for _, flag in hidden) == 1 + steps  # the start looks at a batch, too
-    of_dev = [flag for corpus, flag in hidden if len(corpus.labels) != len(small_data.corpus)]
-    assert of_dev
-    assert not any(of_dev)
+    config = small_config.with_settings(["loss.in_batch_negatives=1", "training.masks=pair"])
+    with pytest.raises(OptionError, match=r"known by their dropout masks; expected training.masks"):
+        train(small_data.corpus, {}, tmp_path / "model", config=config, device="cpu")
+    assert not list(tmp_path.iterdir())

@@ -174,7 +174,7 @@ def test_the_loss_is_that_of_finding_each_text_of_an_author_among_those_of_all(
     losses: list[float] = []
     options = replace(FEW_STEPS, companion=0, cut=1.0)
     trainer = trainer_of(
-        ngram_run, options, dev={}, on_step=lambda stage, step, loss: losses.append(loss)
+        ngram_run, options, dev={}, on_event=lambda event: losses.append(event["loss"])
     )
     documents, starts, sizes = batches_of(trainer, 1)[0]
     trainer.learn_weights()
@@ -212,7 +212,7 @@ def test_the_loss_falls_in_both_stages(stage: str, ngram_run: NgramRun) -> None:
     )
     losses: list[float] = []
     trainer = trainer_of(
-        ngram_run, options, dev={}, on_step=lambda stage, step, loss: losses.append(loss)
+        ngram_run, options, dev={}, on_event=lambda event: losses.append(event["loss"])
     )
     if stage == "weights":
         trainer.learn_weights()
@@ -350,15 +350,18 @@ def test_the_state_that_dev_likes_best_is_kept(
 ) -> None:
     says, seen = states
     says += dev
-    looks: list[Any] = []
-    trainer = trainer_of(ngram_run, FEW_STEPS, on_dev=lambda *told: looks.append(told))
+    events: list[dict[str, Any]] = []
+    trainer = trainer_of(ngram_run, FEW_STEPS, on_event=events.append)
     if stage == "weights":
         found = trainer.learn_weights()
         kept = [weights for weights, _ in seen]
     else:
         found = trainer.learn_projection(torch.ones(trainer.data.columns), 10)
         kept = [projection for _, projection in seen]
-    assert looks == [(stage, step, told) for step, told in zip((0, 2, 4, 6), dev, strict=True)]
+    evaluations = [event for event in events if event["event"] == "dev"]
+    assert [(event["stage"], event["step"], event["dev"]) for event in evaluations] == [
+        (stage, step, aucs) for step, aucs in zip((0, 2, 4, 6), dev, strict=True)
+    ]
     assert [torch.equal(found, each) for each in kept] == [at == best for at in range(4)]
 
 
@@ -374,8 +377,8 @@ def test_without_dev_the_last_state_is_kept(ngram_run: NgramRun, states: Any) ->
 def test_dev_is_asked_for_the_auc_of_the_cosine_around_the_sets_own_mean(
     ngram_run: NgramRun,
 ) -> None:
-    found: list[dict[str, float]] = []
-    trainer = trainer_of(ngram_run, FEW_STEPS, on_dev=lambda *told: found.append(told[2]))
+    events: list[dict[str, Any]] = []
+    trainer = trainer_of(ngram_run, FEW_STEPS, on_event=events.append)
     trainer.learn_weights()
     dev = ngram_run.data.dev["dev"]
     counts = counts_of(dev, ngram_run, range(len(dev)))
@@ -385,4 +388,4 @@ def test_dev_is_asked_for_the_auc_of_the_cosine_around_the_sets_own_mean(
     cosine = [first @ second for first, second in zip(values[0::2], values[1::2], strict=True)]
     expected = roc_auc_score(dev.same_author, cosine)
     assert 0.6 < expected < 0.95
-    assert found[0]["dev"] == pytest.approx(expected, abs=0.01)
+    assert events[0]["dev"]["dev"] == pytest.approx(expected, abs=0.01)

@@ -23,7 +23,7 @@ from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.models.member import make_members
 from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
-from adhominem.training.network_data import DevSet
+from adhominem.training.network_data import DeviceCorpus, score_pairs
 from adhominem.training.network_model import SiameseModel
 
 TEXTS = ["It was he ; it was the a of", "he ! and for , for the in", "of of of of of of of of of"]
@@ -63,8 +63,8 @@ def test_the_scores_are_those_that_training_saw(small_run: SmallRun, verifier: V
         {name: torch.from_numpy(value.copy()) for name, value in small_run.model.weights.items()}
     )
     packed = small_run.data.dev["dev"]
-    dev = DevSet(packed, words, small_run.config.data.windows, torch.device("cpu"))
-    expected = dev.score(model)
+    dev = DeviceCorpus(packed, words, small_run.config.data.windows, torch.device("cpu"))
+    expected = score_pairs(model, dev)
     pairs = list(read_pairs(small_run.data.pairs))
     first, second = verifier.encode_pairs(pairs)
     np.testing.assert_allclose(verifier.score(first, second), expected.log_bayes_factor, atol=1e-4)

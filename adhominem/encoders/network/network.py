@@ -185,7 +185,9 @@ class Network(nn.Module):
         types = self.type_vectors(batch.type_words, batch.type_characters)
         prefixes = self.prefix_vectors(batch)
         windows, token_attention = self.window_vectors(types, prefixes, batch, masks)
-        levs, window_attention = self.document_vectors(windows, batch, masks)
+        place = (batch.window_documents, batch.window_positions)
+        shape = (batch.documents, batch.max_windows)
+        levs, window_attention = self.document_vectors(windows, place, shape, masks)
         return Encoded(levs, token_attention, window_attention)
 
     def type_vectors(self, words: Tensor, characters: Tensor) -> Tensor:
@@ -222,11 +224,17 @@ class Network(nn.Module):
         return vectors, attention
 
     def document_vectors(
-        self, windows: Tensor, batch: Batch, masks: Masks | None
+        self,
+        windows: Tensor,
+        place: tuple[Tensor, Tensor],
+        shape: tuple[int, int],
+        masks: Masks | None,
     ) -> tuple[Tensor, Tensor]:
-        """(documents, lev_size), and the attention (documents, windows)."""
-        place = (batch.window_documents, batch.window_positions)
-        grid = windows.new_zeros(batch.documents, batch.max_windows, windows.shape[1])
+        """(documents, lev_size), and the attention (documents, windows), which is the shape.
+
+        The place of each window says its document, and which window of this it is.
+        """
+        grid = windows.new_zeros(*shape, windows.shape[1])
         grid = grid.index_put(place, windows)  # (documents, windows, size)
         inside = torch.zeros(grid.shape[:2], dtype=torch.bool, device=grid.device)
         inside = inside.index_put(place, torch.ones_like(place[0], dtype=torch.bool))

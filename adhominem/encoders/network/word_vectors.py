@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,71 +50,58 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     so it starts amid all of them, where a random start might lie far off or on another scale.
     Its `known` is true. Types that were not found are left to the caller, as zeros.
     """
-    path = Path(path)
-    rows = _Rows(vocabulary, size, path)
+    path, types = Path(path), vocabulary.token_types
+    # Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
+    wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
+    of_word: dict[bytes, _Entry] = {}
     with open_bytes(path) as file:
         if file.peek(4).startswith(_FASTTEXT_MAGIC):  # type: ignore[attr-defined]
-            _read_fasttext(rows)
+            entries = _read_fasttext(path, size, types)
         elif bare_suffix(path) == ".bin":
-            _read_word2vec(file, rows)
+            entries = _read_word2vec(file, path, size, wanted)
         else:
-            _read_text(file, rows)
-    if not rows.known.any():
+            entries = _read_text(file, path, size, wanted)
+        for entry in entries:
+            of_word.setdefault(entry.word, entry)
+    vectors = np.zeros((len(SPECIAL) + len(types), size), dtype=np.float32)
+    known = np.zeros(len(vectors), dtype=np.bool_)
+    for row, name in enumerate(types, start=len(SPECIAL)):
+        match = of_word.get(name.encode()) or of_word.get(name.lower().encode())
+        if match is None:
+            continue
+        if not np.isfinite(match.vector).all():
+            raise InputError(
+                f"the vector for {name!r} holds nan, infinity, or a number too large; expected "
+                "ordinary numbers",
+                path,
+                match.line,
+            )
+        vectors[row], known[row] = match.vector, True
+    if not known.any():
         raise OptionError(
-            f"{path} has a vector for none of the {len(rows.types)} token types of the "
+            f"{path} has a vector for none of the {len(types)} token types of the "
             "vocabulary; choose word vectors of the texts' language"
         )
-    rows.vectors[UNKNOWN] = rows.vectors[rows.known].mean(axis=0, dtype=np.float64)
-    rows.known[UNKNOWN] = True
-    return WordVectors(rows.vectors, rows.known)
+    vectors[UNKNOWN] = vectors[known].mean(axis=0, dtype=np.float64)
+    known[UNKNOWN] = True
+    return WordVectors(vectors, known)
 
 
-class _Rows:
-    """The rows of the vocabulary, filled in whatever order the words of a file come.
+class _Entry(NamedTuple):
+    """A wanted word of a file."""
 
-    Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
-    """
+    word: bytes
+    vector: npt.NDArray[np.float32]
+    line: int | None = None
 
-    def __init__(self, vocabulary: Vocabulary, size: int, path: Path) -> None:
-        self.size, self.path, self.types = size, path, vocabulary.token_types
-        count = len(SPECIAL) + len(self.types)
-        self.vectors = np.zeros((count, size), dtype=np.float32)
-        self.known = np.zeros(count, dtype=np.bool_)
-        self._as_it_is = np.zeros(count, dtype=np.bool_)  # found, and not lower-cased
-        self.of_word: dict[bytes, list[int]] = {}  # first the type itself, if it is one
-        for row, token_type in enumerate(self.types, start=len(SPECIAL)):
-            self.of_word.setdefault(token_type.lower().encode(), []).append(row)
-            if token_type.lower() != token_type:
-                self.of_word.setdefault(token_type.encode(), []).append(row)
 
-    def check_size(self, size: int) -> None:
-        """Refuse vectors that do not fit the network's."""
-        if size != self.size:
-            raise OptionError(
-                f"the word vectors of {self.path} have the size {size}, but word_vector_size is "
-                f"{self.size}; set it to {size}, or choose other vectors"
-            )
-
-    def put(self, word: bytes, values: npt.ArrayLike, line: int | None = None) -> None:
-        """Keep the vector of a word; the first of a word stays, and its own before lower case."""
-        for row in self.of_word[word]:
-            as_it_is = self.types[row - len(SPECIAL)].encode() == word
-            if not self.known[row] or (as_it_is and not self._as_it_is[row]):
-                self.put_row(row, values, line)
-                self._as_it_is[row] = as_it_is
-
-    def put_row(self, row: int, values: npt.ArrayLike, line: int | None = None) -> None:
-        with np.errstate(over="ignore"):
-            vector = np.asarray(values).astype(np.float32)
-        if not np.isfinite(vector).all():
-            raise InputError(
-                f"the vector for {self.types[row - len(SPECIAL)]!r} holds nan, infinity, or a "
-                "number too large; expected ordinary numbers",
-                self.path,
-                line,
-            )
-        self.vectors[row] = vector
-        self.known[row] = True
+def _check_size(given: int, size: int, path: Path) -> None:
+    """Refuse vectors that do not fit the network's."""
+    if given != size:
+        raise OptionError(
+            f"the word vectors of {path} have the size {given}, but word_vector_size is "
+            f"{size}; set it to {given}, or choose other vectors"
+        )
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -125,13 +112,13 @@ def _header(line: bytes) -> tuple[int, int] | None:
     return int(fields[0]), int(fields[1])
 
 
-def _read_text(file: BinaryIO, rows: _Rows) -> None:
+def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_Entry]:
     """A word and its numbers in each line."""
-    size, promised, count, number = rows.size, 0, 0, 0
+    promised, count, number = 0, 0, 0
 
     def broken() -> InputError:
         problem = f"expected a word and {size} numbers, with spaces in between"
-        return InputError(problem, rows.path, number)
+        return InputError(problem, path, number)
 
     for number, line in enumerate(iter(partial(file.readline, _LONGEST), b""), start=1):
         if len(line) == _LONGEST:
@@ -143,7 +130,7 @@ def _read_text(file: BinaryIO, rows: _Rows) -> None:
             numbers = header[1] if header else _count_numbers(line, size)
             if not numbers:
                 raise broken()
-            rows.check_size(numbers)
+            _check_size(numbers, size, path)
             if header:
                 promised = header[0]
                 continue
@@ -154,18 +141,20 @@ def _read_text(file: BinaryIO, rows: _Rows) -> None:
         # fastText has words with spaces inside; the numbers are the last `size` fields.
         word, *fields = line.rsplit(b" ", size)
         count += 1
-        if word in rows.of_word:
+        if word in wanted:
             try:
-                rows.put(word, [float(field) for field in fields], number)
+                values = np.array([float(field) for field in fields])
             except ValueError:
                 raise broken() from None
+            with np.errstate(over="ignore"):
+                yield _Entry(word, values.astype(np.float32), number)
     if count == 0:
-        raise InputError("there are no word vectors in the file", rows.path)
+        raise InputError("there are no word vectors in the file", path)
     if count < promised:
         raise InputError(
             f"the first line promises {promised} words, but the file ends after {count}; "
             "fetch it again, or correct the first line",
-            rows.path,
+            path,
         )
 
 
@@ -184,21 +173,20 @@ def _count_numbers(line: bytes, expected: int) -> int:
     return count
 
 
-def _read_word2vec(file: BinaryIO, rows: _Rows) -> None:
+def _read_word2vec(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_Entry]:
     """A line "count size", then each word, a space, and its numbers."""
     header = _header(file.readline(100))
     if header is None:
         raise InputError(
             "neither a word2vec nor a fastText .bin; expected a first line with the number of "
             "words and the size of the vectors (a text file must not be called .bin)",
-            rows.path,
+            path,
         )
-    count, size = header
-    rows.check_size(size)
-    for word, data in _entries(file, rows.path, count, b" ", 4 * size):
+    _check_size(header[1], size, path)
+    for word, data in _entries(file, path, header[0], b" ", 4 * size):
         word = word.lstrip(b"\n")  # some writers end each vector with one
-        if word in rows.of_word:
-            rows.put(word, np.frombuffer(data, dtype="<f4"))
+        if word in wanted:
+            yield _Entry(word, np.frombuffer(data, dtype="<f4"))
 
 
 def _entries(
@@ -219,13 +207,12 @@ def _entries(
         start = end + 1 + width
 
 
-def _read_fasttext(rows: _Rows) -> None:
+def _read_fasttext(path: Path, size: int, types: Sequence[str]) -> Iterator[_Entry]:
     """Through fastText's library, which makes vectors for words it has not seen."""
-    path = rows.path
     if path.suffix.lower() in COMPRESSIONS:
         raise InputError("fastText cannot read its .bin packed; unpack it first", path)
     with open(path, "rb") as file:
-        _check_fasttext(file, rows)
+        _check_fasttext(file, path, size)
     try:
         fasttext = importlib.import_module("fasttext")
     except ImportError:
@@ -236,29 +223,27 @@ def _read_fasttext(rows: _Rows) -> None:
         model = fasttext.load_model(str(path))
     except (ValueError, RuntimeError) as error:
         raise InputError(f"fastText cannot read the file ({error})", path) from None
-    for word in rows.of_word:
-        if model.get_word_id(word.decode()) >= 0:
-            rows.put(word, model.get_word_vector(word.decode()))
-    for row, token_type in enumerate(rows.types, start=len(SPECIAL)):
-        if not rows.known[row]:
-            vector = model.get_word_vector(token_type)
-            if vector.any():  # zeros: it was trained without subwords, or the word is too short
-                rows.put_row(row, vector)
+    for name in types:
+        seen = (word for word in (name, name.lower()) if model.get_word_id(word) >= 0)
+        word = next(seen, name)
+        vector = model.get_word_vector(word)
+        if vector.any():  # zeros: it was trained without subwords, or the word is too short
+            yield _Entry(word.encode(), vector)
 
 
-def _check_fasttext(file: BinaryIO, rows: _Rows) -> None:
+def _check_fasttext(file: BinaryIO, path: Path, size: int) -> None:
     """See that the file is as long as it says, before any of it is loaded.
 
     The library does not: it takes whatever lies in memory for the numbers that are missing, and
     fills the memory where the file breaks off amid its words.
     """
-    path, end = rows.path, 92
+    end = 92
     damaged = DamagedFileError("the file is cut off or damaged; fetch it again", path)
     try:
         # Magic number and version; 12 settings, the size first, and the sampling threshold;
         # the numbers of entries, words, labels and tokens, and of pruned entries.
         head = struct.unpack("<2i12id3i2q", file.read(end))
-        rows.check_size(head[2])
+        _check_size(head[2], size, path)
         for word, _ in _entries(file, path, head[15], b"\0", 9):  # how often it occurs, its type
             end += len(word) + 10
         end += 8 * max(head[19], 0)

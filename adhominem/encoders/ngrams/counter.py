@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
@@ -83,8 +83,13 @@ class TypeNgrams:
 
     characters: IntArray  # columns, one for each n-gram of its letters
     token: int  # its column, or -1
-    masked: int  # its symbol in bigrams; 0 is the mask
-    shaped: int  # its symbol in shaped bigrams; 0 is a rare shape
+    # Its symbol in bigrams, where 0 is the mask, and in shaped bigrams, where 0 is a rare shape.
+    symbols: tuple[int, int]
+
+
+def symbols_of(types: Sequence[TypeNgrams]) -> IntArray:
+    """(2, types): the symbols of token types in both channels of bigrams."""
+    return np.array([ngrams.symbols for ngrams in types], np.int64).reshape(-1, 2).T
 
 
 @dataclass(frozen=True)
@@ -126,26 +131,28 @@ class NgramTable:
 
     def ngram(self, column: int) -> Ngram:
         """The n-gram of a column."""
-        channel = next(at for at, own in enumerate(self.channels) if column < own.stop)
+        channel = next(at for at, columns in enumerate(self.channels) if column < columns.stop)
         at = column - self.channels[channel].start
         if channel < 2:
             return Ngram(channel, ((self.characters, self.tokens)[channel][at],))
         symbols = self.tokens[: self.unmasked] if channel == 2 else self.symbols
         code = int((self.bigrams if channel == 2 else self.shaped_bigrams)[at])
         both = divmod(code, 1 + len(symbols))
-        return Ngram(channel, tuple(symbols[each - 1] if each else MASK for each in both))
+        return Ngram(channel, tuple(symbols[symbol - 1] if symbol else MASK for symbol in both))
 
     def of_type(self, token: str) -> TypeNgrams:
         """What this token type gives to each channel."""
         grams, tokens, symbols = self._numbers
-        found = [grams.get(gram, -1) for gram in spell(token, self.longest)]
+        columns = [grams.get(gram, -1) for gram in spell(token, self.longest)]
         at = tokens.get(token, -1)
         unmasked = 0 <= at < self.unmasked
         return TypeNgrams(
-            characters=np.array([gram for gram in found if gram >= 0], dtype=np.int64),
+            characters=np.array([column for column in columns if column >= 0], dtype=np.int64),
             token=at,
-            masked=at + 1 if unmasked else 0,
-            shaped=symbols.get(token if unmasked else shape(token), -1) + 1,
+            symbols=(
+                at + 1 if unmasked else 0,
+                symbols.get(token if unmasked else shape(token), -1) + 1,
+            ),
         )
 
     def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:
@@ -153,15 +160,15 @@ class NgramTable:
 
         The column of two symbols, (symbols ** 2,), counts from the channel's first; -1 is none.
         """
-        found = []
+        both = []
         for symbols_used, codes, channel in (
             (1 + self.unmasked, self.bigrams, self.channels[2]),
             (1 + len(self.symbols), self.shaped_bigrams, self.channels[3]),
         ):
             columns = np.full(symbols_used**2, -1, dtype=np.int64)
             columns[codes] = np.arange(len(codes))
-            found.append((symbols_used, columns, channel.start))
-        return tuple(found)
+            both.append((symbols_used, columns, channel.start))
+        return tuple(both)
 
     @classmethod
     def build(
@@ -195,28 +202,21 @@ class NgramTable:
             bigrams=np.zeros(0, np.int64),
             shaped_bigrams=np.zeros(0, np.int64),
         )
-        known = [start.of_type(token_type) for token_type in types]
+        masked, shaped = symbols_of([start.of_type(token_type) for token_type in types])
         inside = documents[1:] == documents[:-1]  # neighbours of one document
-        pairs = []
-        for symbols, symbols_used, size in (
-            ([each.masked for each in known], 1 + start.unmasked, options.bigrams),
-            ([each.shaped for each in known], 1 + len(start.symbols), options.shaped_bigrams),
-        ):
-            row = np.array(symbols, dtype=np.int64)[tokens]
-            found = np.bincount(
-                (row[:-1] * symbols_used + row[1:])[inside], minlength=symbols_used**2
-            )
-            found[0] = 0  # two masks say nothing
-            best = np.argsort(-found, kind="stable")[:size]
-            pairs.append(best[found[best] > 0])
-        return cls(
-            start.longest,
-            start.characters,
-            start.tokens,
-            start.unmasked,
-            start.symbols,
-            bigrams=pairs[0],
-            shaped_bigrams=pairs[1],
+
+        def frequent_pairs(symbols: IntArray, symbols_used: int, size: int) -> IntArray:
+            row = symbols[tokens]
+            codes = (row[:-1] * symbols_used + row[1:])[inside]
+            times = np.bincount(codes, minlength=symbols_used**2)
+            times[0] = 0  # two masks say nothing
+            best = np.argsort(-times, kind="stable")[:size]
+            return best[times[best] > 0]
+
+        return replace(
+            start,
+            bigrams=frequent_pairs(masked, 1 + start.unmasked, options.bigrams),
+            shaped_bigrams=frequent_pairs(shaped, 1 + len(start.symbols), options.shaped_bigrams),
         )
 
 
@@ -259,24 +259,15 @@ class NgramCounter:
         """(columns,): how often each n-gram occurs in a tokenized text."""
         table = self.table
         known, inverse, times = self._known(tokens)
-        characters, own, *_ = table.channels
+        characters, whole, *_ = table.channels
         counts = np.zeros(sum(table.sizes), dtype=np.float32)
-        grams = [each.characters for each in known]
-        counts[characters] = np.bincount(
-            np.concatenate(grams),
-            np.repeat(times, [len(each) for each in grams]),
-            minlength=characters.stop,
-        )
-        columns = np.array([each.token for each in known])
-        counts[own.start + columns[columns >= 0]] = times[columns >= 0]
-        for symbols, (size, pairs, first) in zip(
-            ([each.masked for each in known], [each.shaped for each in known]),
-            self._bigrams,
-            strict=True,
-        ):
-            symbol = np.array(symbols)[inverse]
-            found = pairs[symbol[:-1] * size + symbol[1:]]
-            np.add.at(counts, first + found[found >= 0], 1)
+        grams = [ngrams.characters for ngrams in known]
+        repeats = np.repeat(times, list(map(len, grams)))
+        counts[characters] = np.bincount(np.concatenate(grams), repeats, characters.stop)
+        columns = np.array([ngrams.token for ngrams in known])
+        counts[whole.start + columns[columns >= 0]] = times[columns >= 0]
+        for columns, _ in self._bigrams_of(known, inverse):
+            np.add.at(counts, columns, 1)
         return counts
 
     def occurrences(self, tokens: Sequence[str]) -> tuple[IntArray, IntArray]:
@@ -284,20 +275,25 @@ class NgramCounter:
         known, inverse, _ = self._known(tokens)
         places = np.arange(len(tokens))
         grams = [known[number].characters for number in inverse]
-        own = np.array([each.token for each in known])[inverse]
-        columns = [np.concatenate(grams), own[own >= 0] + self.table.channels[1].start]
-        found_at = [np.repeat(places, [len(each) for each in grams]), places[own >= 0]]
-        for symbols, (size, pairs, first) in zip(
-            ([each.masked for each in known], [each.shaped for each in known]),
-            self._bigrams,
+        whole = np.array([ngrams.token for ngrams in known])[inverse]
+        bigrams = self._bigrams_of(known, inverse)
+        columns, begins = zip(
+            (np.concatenate(grams), np.repeat(places, list(map(len, grams)))),
+            (whole[whole >= 0] + self.table.channels[1].start, places[whole >= 0]),
+            *bigrams,
             strict=True,
-        ):
-            symbol = np.array(symbols)[inverse]
-            found = pairs[symbol[:-1] * size + symbol[1:]]
-            columns.append(first + found[found >= 0])
-            found_at.append(places[:-1][found >= 0])
-        return np.concatenate(columns), np.concatenate(found_at)
+        )
+        return np.concatenate(columns), np.concatenate(begins)
+
+    def _bigrams_of(
+        self, known: Sequence[TypeNgrams], inverse: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """For both channels: the columns of a text's bigrams, and the token each begins with."""
+        for symbols, (size, pairs, first) in zip(symbols_of(known), self._bigrams, strict=True):
+            row = symbols[inverse]
+            columns = pairs[row[:-1] * size + row[1:]]
+            yield first + columns[columns >= 0], np.flatnonzero(columns >= 0)
 
 
 def _most_common(counts: Counter[str], size: int) -> tuple[str, ...]:
-    return tuple(each for each, _ in counts.most_common(size))
+    return tuple(entry for entry, _ in counts.most_common(size))

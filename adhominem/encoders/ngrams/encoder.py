@@ -1,6 +1,6 @@
 """The n-gram encoder at inference: counts, weights, a projection; in NumPy.
 
-The same computation as in `training.ngrams` (a test compares them). The projection is either a
+The same computation as in `training.ngram_loop` (a test compares them). The projection is either a
 matrix, kept as whole numbers of eight bits with a scale for each n-gram, or a *profile*: each
 n-gram has one dimension, its own if it is important, or one that many rare ones share with random
 signs.
@@ -64,8 +64,8 @@ class NgramEncoder:
         parts = np.zeros((len(times), 1), dtype=np.float32)  # that have anything left
         ends = np.append(starts[1:], len(tokens))
         for begin, end in self._parts(len(tokens)):
-            found, places = self.counter.occurrences(tokens[begin:end])
-            columns, column = np.unique(found, return_inverse=True)
+            occurring, places = self.counter.occurrences(tokens[begin:end])
+            columns, column = np.unique(occurring, return_inverse=True)
             passage = np.searchsorted(starts, places + begin, side="right") - 1
             shape = (len(starts), len(columns))
             cells = np.bincount(passage * shape[1] + column, minlength=shape[0] * shape[1])
@@ -118,9 +118,9 @@ class NgramEncoder:
         if self._projection is not None:
             rows = self._projection[columns].astype(np.float32)
             return np.asarray(rows * self._scale[columns, None])
-        found = np.zeros((len(columns), self.lev_size), dtype=np.float32)
-        found[np.arange(len(columns)), self._dimension[columns]] = self._sign[columns]
-        return found
+        rows = np.zeros((len(columns), self.lev_size), dtype=np.float32)
+        rows[np.arange(len(columns)), self._dimension[columns]] = self._sign[columns]
+        return rows
 
     def project_back(self, columns: npt.NDArray[np.int64], lev: FloatArray) -> FloatArray:
         """(columns,): the products of the n-grams' rows with a LEV (lev_size,)."""
@@ -179,13 +179,13 @@ def shared_dimensions(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
     """The dimension and the sign of each n-gram: the most important ones have their own."""
     rng = np.random.default_rng(seed)
-    own = len(importance) if len(importance) <= lev_size else lev_size * 3 // 4
+    alone = len(importance) if len(importance) <= lev_size else lev_size * 3 // 4
     order = np.argsort(-importance, kind="stable")
     dimension = np.empty(len(importance), dtype=np.int32)
     sign = np.ones(len(importance), dtype=np.int8)
-    dimension[order[:own]] = np.arange(own)
-    rest = len(importance) - own
+    dimension[order[:alone]] = np.arange(alone)
+    rest = len(importance) - alone
     if rest:
-        dimension[order[own:]] = rng.integers(own, lev_size, rest)
-        sign[order[own:]] = rng.choice(np.array([-1, 1], np.int8), rest)
+        dimension[order[alone:]] = rng.integers(alone, lev_size, rest)
+        sign[order[alone:]] = rng.choice(np.array([-1, 1], np.int8), rest)
     return dimension, sign
