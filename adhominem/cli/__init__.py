@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 
 import click
@@ -25,7 +26,7 @@ from adhominem import __version__
 from adhominem.cli import answers, compare, corpora, models, serve
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
-from adhominem.text.files import DEFAULT_MOST_BYTES, noting_inputs, reading_at_most
+from adhominem.text.files import DEFAULT_MOST_BYTES, inputs_read, largest_text
 
 _SKIPPED_STATUS = 3
 
@@ -54,7 +55,8 @@ class _Commands(click.Group):
         try:
             with short_warnings(), _harmless_complaints():
                 try:
-                    super().invoke(context)
+                    # What an option sets for a command ends with it.
+                    copy_context().run(super().invoke, context)
                 finally:
                     list_skipped(skipped)
         except BrokenPipeError:  # whoever reads our output has had enough: click ends in silence
@@ -125,8 +127,8 @@ def _end(number: int, frame: object) -> None:
 
 
 def _limit_texts(context: click.Context, parameter: click.Parameter, count: int) -> None:
-    context.with_resource(noting_inputs())
-    context.with_resource(reading_at_most(count))
+    inputs_read.set({})
+    largest_text.set(count)
 
 
 _MAX_BYTES = click.Option(

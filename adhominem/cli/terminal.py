@@ -33,7 +33,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adhominem.errors import InputError
-from adhominem.harmless import one_line
+from adhominem.harmless import LONGEST_LINE, one_line
 from adhominem.records import strict_json, with_schema
 
 if TYPE_CHECKING:
@@ -122,15 +122,21 @@ def silence() -> Iterator[None]:
         yield
 
 
+def _printable(text: str) -> str:
+    """A name or a message as one line without commands to the terminal; most of them are that."""
+    is_plain = len(text) <= LONGEST_LINE and text.isprintable()
+    return text if is_plain else one_line(text)
+
+
 def complain(*messages: str) -> None:
     """Lines for people, beside the results."""
-    for line in map(one_line, messages):
+    for line in map(_printable, messages):
         print(line, file=sys.stderr, flush=True)
 
 
 def say(message: str) -> None:
     """A line for people, among the results."""
-    print(one_line(message))
+    print(_printable(message))
 
 
 def show(page: str) -> None:
@@ -169,7 +175,7 @@ def print_result(result: Any, skipped: Sequence[InputError] | None = None) -> No
 
 def _shown(text: str) -> str:
     """Somebody's text for a console of rich: one line, without commands and without markup."""
-    return escape(one_line(text))
+    return escape(_printable(text))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -250,7 +256,7 @@ def print_verification(result: Verification) -> None:
     lines.append((f" model  {result.model}, SHA-256 {result.model_sha256}", "dim"))
     console = Console(soft_wrap=True, highlight=False, emoji=False)
     warned = [f"warning: {warning.message}" for warning in result.warnings]
-    shown = list(map(one_line, [line for line, _ in lines] + warned))
+    shown = list(map(_printable, [line for line, _ in lines] + warned))
     for line, (_, style) in zip(shown, lines, strict=False):
         text = Text(line, style)
         text.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
@@ -299,7 +305,7 @@ class TrainingBar:
             losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
             scores = ", ".join(f"{name} {row[measure]:.3f}" for name, row in event["dev"].items())
             told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
-        self._console.print(one_line(told), markup=False)
+        self._console.print(_printable(told), markup=False)
 
     def _step(self, event: dict[str, Any]) -> dict[str, Any]:
         """What the bar shows of a step."""
