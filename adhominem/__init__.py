@@ -26,21 +26,21 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.explain.explanation import Explanation as Explanation
     from adhominem.explain.texts import explain_texts as explain_texts
     from adhominem.jobs.attention import attention_of as attention_of
-    from adhominem.jobs.baseline import baseline_files as baseline_files
     from adhominem.jobs.calibrate import calibrate_model as calibrate_model
+    from adhominem.jobs.compare import explain_files as explain_files
     from adhominem.jobs.compare import verify_files as verify_files
     from adhominem.jobs.corpora import pair_files as pair_files
     from adhominem.jobs.corpora import prepare_files as prepare_files
     from adhominem.jobs.corpora import split_files as split_files
     from adhominem.jobs.encode import encode as encode
     from adhominem.jobs.ensemble import make_ensemble as make_ensemble
+    from adhominem.jobs.evaluate import baseline_files as baseline_files
     from adhominem.jobs.evaluate import evaluate_files as evaluate_files
-    from adhominem.jobs.explain import explain_files as explain_files
+    from adhominem.jobs.evaluate import table as table
     from adhominem.jobs.map import map_corpus as map_corpus
     from adhominem.jobs.predict import predict as predict
     from adhominem.jobs.report import check_report_files as check_report_files
     from adhominem.jobs.report import report_files as report_files
-    from adhominem.jobs.table import table as table
     from adhominem.jobs.train import train as train
     from adhominem.jobs.train import train_files as train_files
     from adhominem.models.folder import shipped_models as shipped_models
@@ -79,74 +79,50 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.verify.verifier import Verifier as Verifier
     from adhominem.verify.verifier import load as load
 
-_HOMES = {
-    "AdHominemError": "errors",
-    "AdHominemWarning": "errors",
-    "Calibration": "scoring.scale",
-    "Config": "config",
-    "Document": "text.files",
-    "Exhibit": "text.exhibits",
-    "Explanation": "explain.explanation",
-    "InputError": "errors",
-    "NgramConfig": "config",
-    "Normaliser": "text.normalisation",
-    "PackedCorpus": "text.corpus",
-    "PairOptions": "pairs.sampling",
-    "Population": "scoring.population",
-    "Report": "report.report",
-    "SplitOptions": "pairs.split",
-    "Tokenizer": "text.tokenizer",
-    "TwoCovariance": "scoring.two_covariance",
-    "VerbalScale": "scoring.decision",
-    "Verification": "verify.verification",
-    "Verifier": "verify.verifier",
-    "Vocabulary": "text.vocabulary",
-    "VocabularyOptions": "text.vocabulary",
-    "WindowOptions": "text.vocabulary",
-    "attention_of": "jobs.attention",
-    "baseline_files": "jobs.baseline",
-    "batches": "pairs.sampling",
-    "calibrate": "scoring.fitting",
-    "calibrate_model": "jobs.calibrate",
-    "check_leaks": "evaluation.leaks",
-    "check_report": "report.check",
-    "check_report_files": "jobs.report",
-    "draw_epoch": "pairs.sampling",
-    "encode": "jobs.encode",
-    "evaluate": "evaluation.measures",
-    "evaluate_files": "jobs.evaluate",
-    "explain_files": "jobs.explain",
-    "explain_texts": "explain.texts",
-    "explanation_page": "render.html",
-    "find_sources": "text.readers",
-    "load": "verify.verifier",
-    "load_answers": "evaluation.answers",
-    "load_truth": "evaluation.answers",
-    "make_ensemble": "jobs.ensemble",
-    "make_report": "report.report",
-    "map_corpus": "jobs.map",
-    "pair_files": "jobs.corpora",
-    "predict": "jobs.predict",
-    "prepare": "text.prepare",
-    "prepare_files": "jobs.corpora",
-    "prepare_pairs": "text.prepare",
-    "preset": "config",
-    "read_documents": "text.readers",
-    "read_exhibits": "text.exhibits",
-    "read_pairs": "text.readers",
-    "read_problems": "text.readers",
-    "report_files": "jobs.report",
-    "report_page": "report.html",
-    "shipped_models": "models.folder",
-    "split": "pairs.split",
-    "split_files": "jobs.corpora",
-    "table": "jobs.table",
-    "train": "jobs.train",
-    "train_files": "jobs.train",
-    "verify_files": "jobs.compare",
-    "write_answers": "evaluation.answers",
-    "write_pair_set": "pairs.pair_set",
+_NAMES = {
+    "config": "Config NgramConfig preset",
+    "errors": "AdHominemError AdHominemWarning InputError",
+    "evaluation.answers": "load_answers load_truth write_answers",
+    "evaluation.leaks": "check_leaks",
+    "evaluation.measures": "evaluate",
+    "explain.explanation": "Explanation",
+    "explain.texts": "explain_texts",
+    "jobs.attention": "attention_of",
+    "jobs.calibrate": "calibrate_model",
+    "jobs.compare": "explain_files verify_files",
+    "jobs.corpora": "pair_files prepare_files split_files",
+    "jobs.encode": "encode",
+    "jobs.ensemble": "make_ensemble",
+    "jobs.evaluate": "baseline_files evaluate_files table",
+    "jobs.map": "map_corpus",
+    "jobs.predict": "predict",
+    "jobs.report": "check_report_files report_files",
+    "jobs.train": "train train_files",
+    "models.folder": "shipped_models",
+    "pairs.pair_set": "write_pair_set",
+    "pairs.sampling": "PairOptions batches draw_epoch",
+    "pairs.split": "SplitOptions split",
+    "render.html": "explanation_page",
+    "report.check": "check_report",
+    "report.html": "report_page",
+    "report.report": "Report make_report",
+    "scoring.decision": "VerbalScale",
+    "scoring.fitting": "calibrate",
+    "scoring.population": "Population",
+    "scoring.scale": "Calibration",
+    "scoring.two_covariance": "TwoCovariance",
+    "text.corpus": "PackedCorpus",
+    "text.exhibits": "Exhibit read_exhibits",
+    "text.files": "Document",
+    "text.normalisation": "Normaliser",
+    "text.prepare": "prepare prepare_pairs",
+    "text.readers": "find_sources read_documents read_pairs read_problems",
+    "text.tokenizer": "Tokenizer",
+    "text.vocabulary": "Vocabulary VocabularyOptions WindowOptions",
+    "verify.verification": "Verification",
+    "verify.verifier": "Verifier load",
 }
+_HOMES = dict(sorted((name, home) for home, names in _NAMES.items() for name in names.split()))
 
 __all__ = ["__version__", *_HOMES]
 

@@ -8,27 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adhominem.cli.options import (
-    PATH,
-    choice_option,
-    corpora_argument,
-    json_option,
-    number_option,
-    output_folder,
-    path_option,
-    seed_option,
-)
+from adhominem.cli import options as opt
 
 if TYPE_CHECKING:
     from adhominem.errors import InputError
 
 
 @click.command()
-@corpora_argument
-@path_option(
+@opt.corpora
+@opt.path(
     "--dev", "A pair set to choose the best epoch by; may be given several times.", multiple=True
 )
-@output_folder
+@opt.output_folder
 @click.option(
     "--preset",
     default="pan20",
@@ -38,13 +29,11 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
-@number_option(
-    "--members", 1, "Train so many, with seeds that follow each other; their mean decides."
-)
+@opt.number("--members", 1, "Train so many, with seeds that follow each other; their mean decides.")
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
-@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
-@seed_option
-@json_option
+@opt.flag("--resume", "Go on with a run that was stopped.")
+@opt.seed
+@opt.json
 @click.pass_obj
 def train(
     skipped: list[InputError],
@@ -68,7 +57,7 @@ def train(
     """
     from contextlib import nullcontext
 
-    from adhominem.cli.terminal import TrainingBar, print_result, print_table, silence
+    from adhominem.cli.terminal import print_result, print_table, silence, training_bar
     from adhominem.config import any_preset
     from adhominem.jobs.train import train_files
 
@@ -76,14 +65,14 @@ def train(
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
     with (
         nullcontext() if speaks else silence(),
-        TrainingBar(getattr(config.training, "epochs", 1), members) as bar,
+        training_bar(getattr(config.training, "epochs", 1), members) as on_event,
     ):
         trained = train_files(
             **options,
             config=config,
             members=members,
             skipped=skipped if speaks else [],
-            on_event=bar.show,
+            on_event=on_event,
         )
     if not speaks:
         return
@@ -103,11 +92,11 @@ def train(
 
 
 @click.command()
-@click.argument("members", nargs=-1, required=True, type=PATH)
-@output_folder
-@path_option("--corpus", "The prepared training corpus: networks get genres from it.")
-@path_option("--about", "A file: how the model card begins.")
-@json_option
+@click.argument("members", nargs=-1, required=True, type=opt.PATH)
+@opt.output_folder
+@opt.path("--corpus", "The prepared training corpus: networks get genres from it.")
+@opt.path("--about", "A file: how the model card begins.")
+@opt.json
 def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
     """Make one model of several MEMBERS, be they networks or n-gram models.
 
@@ -129,25 +118,22 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 
 
 @click.command()
-@click.argument("model", type=PATH)
-@click.argument("sets", metavar="PAIRS...", nargs=-1, required=True, type=PATH)
-@choice_option(
+@click.argument("model", type=opt.PATH)
+@click.argument("sets", metavar="PAIRS...", nargs=-1, required=True, type=opt.PATH)
+@opt.choice(
     "--method",
     ["logistic", "isotonic"],
     "The shape of the map from score to log Bayes factor.",
     default="logistic",
 )
-@choice_option(
+@opt.choice(
     "--fusion",
     ["logistic", "mean"],
     "How an ensemble's members are heard: by fitted weights, or by their mean probability."
     "  [default: mean without a population, else logistic]",
 )
-@json_option
-@click.pass_obj
-def calibrate(
-    skipped: list[InputError], /, model: Path, fusion: str | None, as_json: bool, **options: Any
-) -> None:
+@opt.job
+def calibrate(model: Path, fusion: str | None, as_json: bool, **options: Any) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
     Fits the way from the members' scores to a log Bayes factor and the bounds beyond which
@@ -159,12 +145,12 @@ def calibrate(
     """
     from math import log
 
-    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.calibrate import calibrate_model
 
-    reports = calibrate_model(model, fusion=fusion or "", **options, skipped=skipped, watch=watch)
+    reports = calibrate_model(model, fusion=fusion or "", **options)
     if as_json:
-        print_result(reports, skipped)
+        print_result(reports, options["skipped"])
         return
     measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
     print_table(

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from adhominem.cli.options import model_option, number_option, population_option
+from adhominem.cli import options as opt
 
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@number_option("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
-@model_option
-@population_option
+@opt.number("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
+@opt.model
+@opt.population
 @click.option(
     "--token",
     envvar="ADHOMINEM_TOKEN",
@@ -26,14 +26,14 @@ from adhominem.cli.options import model_option, number_option, population_option
     metavar="NAME",
     help="A name that the server is reached by, if there is a proxy before it.",
 )
-@number_option("--max-bytes", 16 << 20, "The largest request to accept, in bytes.")
-@number_option(
+@opt.number("--max-bytes", 16 << 20, "The largest request to accept, in bytes.")
+@opt.number(
     "--timeout",
     120.0,
     "Seconds until a request is given up.",
     of=click.FloatRange(min=0, min_open=True),
 )
-@number_option(
+@opt.number(
     "--per-client",
     128,
     "Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -47,7 +47,6 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 # In JSON, where the controls of ASCII are escaped anyway.
 _COMMANDS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-
 _COLUMNS: dict[str, tuple[type[ProgressColumn], ...]] = {
     "pieces": (MofNCompleteColumn,),
     "bytes": (DownloadColumn, TransferSpeedColumn),
@@ -55,15 +54,8 @@ _COLUMNS: dict[str, tuple[type[ProgressColumn], ...]] = {
 }
 
 
-@contextmanager
-def watch(
-    what: str, total: int | None = None, unit: Unit = "pieces"
-) -> Iterator[Callable[[float], None]]:
-    """A progress bar with time left, as a `Watch` of jobs; silent where nobody looks."""
-    console = Console(stderr=True)
-    began, done = time.monotonic(), 0.0
-    columns = [column() for column in _COLUMNS[unit]]
-    with Progress(
+def _progress(console: Console, *columns: ProgressColumn) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         *columns,
@@ -71,7 +63,16 @@ def watch(
         TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,
-    ) as bar:
+    )
+
+
+@contextmanager
+def watch(
+    what: str, total: int | None = None, unit: Unit = "pieces"
+) -> Iterator[Callable[[float], None]]:
+    """A progress bar with time left, as a `Watch` of jobs; silent where nobody looks."""
+    began, done = time.monotonic(), 0.0
+    with _progress(Console(stderr=True), *(column() for column in _COLUMNS[unit])) as bar:
         task = bar.add_task(what, total=1.0 if unit == "share" else total, rate="")
 
         def show_progress(amount: float) -> None:
@@ -255,60 +256,27 @@ def print_verification(result: Verification) -> None:
             lines.append((f"{name:>6}  {told}", "dim"))
     lines.append((f" model  {result.model}, SHA-256 {result.model_sha256}", "dim"))
     console = Console(soft_wrap=True, highlight=False, emoji=False)
-    warned = [f"warning: {warning.message}" for warning in result.warnings]
-    shown = list(map(_printable, [line for line, _ in lines] + warned))
-    for line, (_, style) in zip(shown, lines, strict=False):
-        text = Text(line, style)
+    for line, style in lines:
+        text = Text(_printable(line), style)
         text.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
         console.print(text)
-    for line in shown[len(lines) :]:
-        print(line, file=sys.stderr, flush=True)
+    complain(*(f"warning: {warning.message}" for warning in result.warnings))
 
 
-class TrainingBar:
+@contextmanager
+def training_bar(epochs: int, members: int) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Where a training run stands: a bar with losses and pairs/s, and a line an epoch."""
+    console = Console(stderr=True, soft_wrap=True, emoji=False)
+    epoch: tuple[int, int] | None = None  # member and epoch that the rate is of
+    began, pairs = 0.0, 0
 
-    def __init__(self, epochs: int, members: int) -> None:
-        self._console = Console(stderr=True, soft_wrap=True, emoji=False)
-        self._epochs, self._members = epochs, members
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("starting", total=None, rate="")
-        self._epoch: tuple[int, int] | None = None  # member and epoch that the rate is of
-        self._began = 0.0
-        self._pairs = 0
+    def name_of(event: dict[str, Any]) -> str:
+        member = f"member {event['member'] + 1}, " if members > 1 else ""
+        return f"{member}epoch {event['epoch'] + 1}"
 
-    def __enter__(self) -> TrainingBar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self._bar.stop()
-
-    def show(self, event: dict[str, Any]) -> None:
-        """Show a step, an epoch of a network, or a dev evaluation of an n-gram model."""
-        if event["event"] == "step":
-            self._bar.update(self._task, **self._step(event))
-            return
-        if "stage" in event:
-            name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
-            scores = ", ".join(f"{name} {value:.3f}" for name, value in event["dev"].items())
-            told = f"{name}; {scores}"
-        else:
-            measure = event["measure"]
-            losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-            scores = ", ".join(f"{name} {row[measure]:.3f}" for name, row in event["dev"].items())
-            told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
-        self._console.print(_printable(told), markup=False)
-
-    def _step(self, event: dict[str, Any]) -> dict[str, Any]:
+    def show_step(event: dict[str, Any]) -> dict[str, Any]:
         """What the bar shows of a step."""
+        nonlocal epoch, began, pairs
         if "stage" in event:  # of an n-gram model
             return {
                 "description": event["stage"],
@@ -316,19 +284,37 @@ class TrainingBar:
                 "total": event["steps"],
                 "rate": f"loss {event['loss']:.3f}",
             }
-        if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
-            self._epoch = (event["member"], event["epoch"])
-            self._began, self._pairs = time.monotonic(), -event["pairs"]
-        self._pairs += event["pairs"]
-        rate = self._pairs / max(1e-9, time.monotonic() - self._began)
-        losses = " ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
+        if epoch != (event["member"], event["epoch"]):  # which may begin in its middle
+            epoch = (event["member"], event["epoch"])
+            began, pairs = time.monotonic(), -event["pairs"]
+        pairs += event["pairs"]
+        rate = pairs / max(1e-9, time.monotonic() - began)
         return {
-            "description": self._name(event),
+            "description": name_of(event),
             "completed": event["epoch"] * event["steps"] + event["step"] + 1,
-            "total": self._epochs * event["steps"],
-            "rate": f"{rate:,.0f} pairs/s, {losses}",
+            "total": epochs * event["steps"],
+            "rate": f"{rate:,.0f} pairs/s, {_numbers(event['losses'], ' ')}",
         }
 
-    def _name(self, event: dict[str, Any]) -> str:
-        member = f"member {event['member'] + 1}, " if self._members > 1 else ""
-        return f"{member}epoch {event['epoch'] + 1}"
+    with _progress(console) as bar:
+        task = bar.add_task("starting", total=None, rate="")
+
+        def show(event: dict[str, Any]) -> None:
+            """Show a step, an epoch of a network, or a dev evaluation of an n-gram model."""
+            if event["event"] == "step":
+                bar.update(task, **show_step(event))
+                return
+            if "stage" in event:
+                name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
+                told = f"{name}; {_numbers(event['dev'])}"
+            else:
+                scores = {name: row[event["measure"]] for name, row in event["dev"].items()}
+                told = f"{name_of(event)}: {_numbers(event['losses'])}; dev AUC "
+                told += _numbers(scores) or "(no dev set)"
+            console.print(_printable(told), markup=False)
+
+        yield show
+
+
+def _numbers(values: Mapping[str, float], between: str = ", ") -> str:
+    return between.join(f"{name} {value:.3f}" for name, value in values.items())
