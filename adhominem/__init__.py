@@ -29,11 +29,10 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.jobs.calibrate import calibrate_model as calibrate_model
     from adhominem.jobs.compare import explain_files as explain_files
     from adhominem.jobs.compare import verify_files as verify_files
+    from adhominem.jobs.corpora import encode as encode
     from adhominem.jobs.corpora import pair_files as pair_files
     from adhominem.jobs.corpora import prepare_files as prepare_files
     from adhominem.jobs.corpora import split_files as split_files
-    from adhominem.jobs.encode import encode as encode
-    from adhominem.jobs.ensemble import make_ensemble as make_ensemble
     from adhominem.jobs.evaluate import baseline_files as baseline_files
     from adhominem.jobs.evaluate import evaluate_files as evaluate_files
     from adhominem.jobs.evaluate import table as table
@@ -41,6 +40,7 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.jobs.predict import predict as predict
     from adhominem.jobs.report import check_report_files as check_report_files
     from adhominem.jobs.report import report_files as report_files
+    from adhominem.jobs.train import make_ensemble as make_ensemble
     from adhominem.jobs.train import train as train
     from adhominem.jobs.train import train_files as train_files
     from adhominem.models.folder import shipped_models as shipped_models
@@ -90,14 +90,12 @@ _NAMES = {
     "jobs.attention": "attention_of",
     "jobs.calibrate": "calibrate_model",
     "jobs.compare": "explain_files verify_files",
-    "jobs.corpora": "pair_files prepare_files split_files",
-    "jobs.encode": "encode",
-    "jobs.ensemble": "make_ensemble",
+    "jobs.corpora": "encode pair_files prepare_files split_files",
     "jobs.evaluate": "baseline_files evaluate_files table",
     "jobs.map": "map_corpus",
     "jobs.predict": "predict",
     "jobs.report": "check_report_files report_files",
-    "jobs.train": "train train_files",
+    "jobs.train": "make_ensemble train train_files",
     "models.folder": "shipped_models",
     "pairs.pair_set": "write_pair_set",
     "pairs.sampling": "PairOptions batches draw_epoch",

@@ -23,7 +23,7 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
-from adhominem.cli import answers, compare, corpora, models, serve
+from adhominem.cli import answers, compare, corpora, models
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
 from adhominem.text.files import DEFAULT_MOST_BYTES, inputs_read, largest_text
@@ -166,8 +166,8 @@ for _command in (
     models.train,
     models.ensemble,
     models.calibrate,
-    serve.serve,
+    models.serve,
 ):
-    if _command not in (models.ensemble, serve.serve):  # all others read texts
+    if _command not in (models.ensemble, models.serve):  # all others read texts
         _command.params.append(_MAX_BYTES)
     main.add_command(_command)

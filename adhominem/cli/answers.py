@@ -12,7 +12,6 @@ from adhominem.cli import options as opt
 if TYPE_CHECKING:
     from adhominem.errors import InputError
     from adhominem.evaluation.measures import Evaluation
-    from adhominem.jobs.predict import Predicted
 
 
 @click.command()
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
 @opt.choice(
     "--input-format", ["pan20", "pan15"], "pairs.jsonl, or problem folders.", default="pan20"
 )
-@click.option(
-    "--population",
-    metavar="PATH|input",
-    help="Texts of the same genre by anybody; `input`: those of the pairs, all of one genre.",
+@opt.population(
+    "PATH|input",
+    "Texts of the same genre by anybody; `input`: those of the pairs, all of one genre.",
 )
 @opt.no_companions
 @opt.device
@@ -47,8 +45,9 @@ def predict(
         adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
-    from adhominem.cli.terminal import complain, print_result, print_table, say
+    from adhominem.cli.terminal import print_result, print_table, say, warn
     from adhominem.jobs.predict import predict
+    from adhominem.scoring.companions import FEWEST, MOST
 
     path = source or given
     if path is None or (source and given):
@@ -57,8 +56,7 @@ def predict(
     companions = options["population"] == "input" and not no_companions
     done = predict(cases=path, companions=companions, **options)
     skipped = options["skipped"]
-    for caution in done.warnings:
-        complain(f"warning: {caution.message}")
+    warn(done.warnings)
     if as_json:
         print_result(done, skipped)
         return
@@ -67,28 +65,21 @@ def predict(
         ["", "answers", "scored now", "texts encoded", "skipped"],
         [["", done.answers, done.scored_now, done.texts_encoded, len(skipped)]],
     )
-    if companions:
-        say(_told_of_companions(done))
+    if done.companions:
+        say(
+            f"Texts could draw on companions among {done.population_texts:,}: others of the input "
+            "that look to be by the same author."
+        )
+    elif companions:
+        say(
+            "Companions were not looked for: that takes a model that is calibrated for it, and "
+            f"{FEWEST} to {MOST:,} different texts."
+        )
 
 
 def _check_companions(no_companions: bool, population: str | None) -> None:
     if no_companions and population != "input":
         raise click.UsageError("--no-companions is for `--population input`")
-
-
-def _told_of_companions(done: Predicted) -> str:
-    """In words: whether texts of an input that is its own population could draw on each other."""
-    from adhominem.scoring.companions import FEWEST, MOST
-
-    if done.companions:
-        return (
-            f"Texts could draw on companions among {done.population_texts:,}: others of the input "
-            "that look to be by the same author."
-        )
-    return (
-        "Companions were not looked for: that takes a model that is calibrated for it, and "
-        f"{FEWEST} to {MOST:,} different texts."
-    )
 
 
 @click.command()
@@ -100,20 +91,18 @@ def _told_of_companions(done: Predicted) -> str:
     "--model",
     help="A shipped model or a model's folder, to answer the pairs of --pairs itself.",
 )
-@click.option(
-    "--population",
-    metavar="PATH|input",
-    help="For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
+@opt.population(
+    "PATH|input",
+    "For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
 )
 @opt.no_companions
 @opt.path("--training", "A model's training.jsonl: its entropy curves go on the page, too.")
 @opt.flag("--missing-as-unanswered", "A pair without an answer is a non-answer.")
 @opt.number(
-    "--bootstrap",
+    "--bootstrap resamples",
     1000,
     "Resamples for the 95% intervals; 0 leaves them out.",
     of=click.IntRange(min=0),
-    into="resamples",
 )
 @opt.seed
 @opt.json
@@ -127,7 +116,7 @@ def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
         adhominem evaluate truth.jsonl answers.jsonl -o report
         adhominem evaluate dev/ --pairs dev/ --model general-en --population input
     """
-    from adhominem.cli.terminal import complain, print_result, say, watch
+    from adhominem.cli.terminal import print_result, say, warn, watch
     from adhominem.jobs.evaluate import evaluate_files
 
     if options["training"] is not None and options["output"] is None:
@@ -140,8 +129,7 @@ def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
         raise click.UsageError("--model needs the texts: give them by --pairs")
     _check_companions(no_companions, options["population"])
     evaluations = evaluate_files(**options, companions=not no_companions, watch=watch)
-    for caution in evaluations.warnings:
-        complain(f"warning: {caution.message}")
+    warn(evaluations.warnings)
     if as_json:
         print_result(evaluations)
         return
@@ -192,11 +180,10 @@ def _with_interval(evaluation: Evaluation, name: str) -> str:
 @click.command()
 @click.argument("models", nargs=-1, required=True, type=opt.PATH)
 @opt.path(
-    "--pairs",
+    "--pairs sets",
     "A pair set with its truth; may be given several times.",
     multiple=True,
     required=True,
-    into="sets",
 )
 @opt.flag("--without-topics", "Hide the contextual prefixes.")
 @opt.job

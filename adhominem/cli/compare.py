@@ -46,7 +46,7 @@ _case_options = _options(
     _more_texts,
     opt.text("--topic-first", "What the first side is about."),
     opt.text("--topic-second", "What the second is about."),
-    opt.population,
+    opt.population(),
     opt.device,
 )
 _scale_option = click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")
@@ -101,7 +101,7 @@ def explain(output: Path | None, format: str | None, as_json: bool, **options: A
         adhominem explain letter.txt email.txt -o report.html
         adhominem explain letter.txt email.txt
     """
-    from adhominem.cli.terminal import complain, print_json, say, show
+    from adhominem.cli.terminal import print_json, say, show, warn
     from adhominem.jobs.compare import explain_files
     from adhominem.render.output import explanation_text
 
@@ -115,8 +115,7 @@ def explain(output: Path | None, format: str | None, as_json: bool, **options: A
         environment = os.environ if sys.stdout.isatty() else None
         columns = shutil.get_terminal_size().columns
         show(explanation_text(explanation, format or "terminal", environment, columns))
-    for warning in explanation.verification.warnings:
-        complain(f"warning: {warning.message}")
+    warn(explanation.verification.warnings)
 
 
 def _known_endings(
@@ -172,7 +171,7 @@ def report(outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         adhominem report letter.txt known-letters/ -o report.html
         adhominem report letter.txt known-letters/ -o report.pdf --population other-letters/
     """
-    from adhominem.cli.terminal import complain, print_json, say
+    from adhominem.cli.terminal import print_json, say, warn
     from adhominem.jobs.report import report_files
     from adhominem.render.summary import signed
 
@@ -184,15 +183,14 @@ def report(outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     say(f"log10 Bayes factor  {signed(made.log10_bayes_factor)}")
     say(made.verbal)
     say(f"Written  {', '.join(written)}")
-    for warning in made.warnings:
-        complain(f"warning: {warning.message}")
+    warn(made.warnings)
 
 
 @click.command("check-report")
 @click.argument("page", metavar="REPORT", type=opt.PATH)
 @_sides
 @_more_texts
-@opt.population
+@opt.population()
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
 @opt.path("--scale", "The verbal scale that the report was made with, if it was not AdHominem's.")
 @opt.device

@@ -134,7 +134,7 @@ def encode(as_json: bool, **options: Any) -> None:
         adhominem encode novels/ -o levs.parquet
     """
     from adhominem.cli.terminal import print_result, print_table
-    from adhominem.jobs.encode import encode
+    from adhominem.jobs.corpora import encode
 
     done = encode(**options)
     if as_json:
@@ -147,7 +147,7 @@ def encode(as_json: bool, **options: Any) -> None:
 @click.command()
 @opt.corpora
 @opt.model
-@opt.number("--fewest", 5, "Documents that a word must stand in.", into="fewest_documents")
+@opt.number("--fewest fewest_documents", 5, "Documents that a word must stand in.")
 @opt.number("--top", 20, "Words to show.")
 @opt.job
 def attention(top: int, as_json: bool, **options: Any) -> None:
@@ -187,10 +187,8 @@ def attention(top: int, as_json: bool, **options: Any) -> None:
 @click.argument("corpus", type=opt.PATH)
 @opt.output("The page to write, an .html file.")
 @opt.model
-@click.option(
-    "--population",
-    metavar="PATH|input|none",
-    help="Texts of the same genre by anybody.  [default: input, the corpus itself]",
+@opt.population(
+    "PATH|input|none", "Texts of the same genre by anybody.  [default: input, the corpus itself]"
 )
 @opt.choice(
     "--linkage",

@@ -1,4 +1,4 @@
-"""The commands that make models: train, ensemble, calibrate."""
+"""The commands that make models and serve them: train, ensemble, calibrate, serve."""
 
 from __future__ import annotations
 
@@ -20,17 +20,14 @@ if TYPE_CHECKING:
     "--dev", "A pair set to choose the best epoch by; may be given several times.", multiple=True
 )
 @opt.output_folder
-@click.option(
-    "--preset",
-    default="pan20",
-    show_default=True,
-    help="pan20 (the paper's), general, tiny, ngrams or ngram-profile.",
+@opt.text(
+    "--preset", "pan20 (the paper's), general, tiny, ngrams or ngram-profile.", default="pan20"
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
 @opt.number("--members", 1, "Train so many, with seeds that follow each other; their mean decides.")
-@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
+@opt.text("--device", "cpu, cuda, or auto.", default="auto")
 @opt.flag("--resume", "Go on with a run that was stopped.")
 @opt.seed
 @opt.json
@@ -108,7 +105,7 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
         adhominem ensemble network ngrams -o both --corpus corpus
     """
     from adhominem.cli.terminal import print_json, print_table, watch
-    from adhominem.jobs.ensemble import make_ensemble
+    from adhominem.jobs.train import make_ensemble
 
     made = make_ensemble(output=output, about=about or "", **options, watch=watch)
     if as_json:
@@ -172,3 +169,67 @@ def calibrate(model: Path, fusion: str | None, as_json: bool, **options: Any) ->
     say("'After' is of pairs whose authors the map has not seen.")
     if reports.companions is None:
         say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")
+
+
+@click.command()
+@opt.text("--host", "Where to listen.", default="127.0.0.1")
+@opt.number("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
+@opt.model
+@opt.population()
+@click.option(
+    "--token",
+    envvar="ADHOMINEM_TOKEN",
+    default="",
+    help="Whoever asks must know it; better set ADHOMINEM_TOKEN, which other users cannot see.",
+)
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A name that the server is reached by, if there is a proxy before it.",
+)
+@opt.number("--max-bytes", 16 << 20, "The largest request to accept, in bytes.")
+@opt.number(
+    "--timeout",
+    120.0,
+    "Seconds until a request is given up.",
+    of=click.FloatRange(min=0, min_open=True),
+)
+@opt.number(
+    "--per-client",
+    128,
+    "Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
+)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+def serve(
+    model: str,
+    population: str | None,
+    max_bytes: int,
+    timeout: float,
+    per_client: int,
+    allow_host: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """A page to compare texts in a browser, and a REST interface for programs.
+
+    Texts are neither stored nor logged. Without --host only this machine can reach it.
+
+    \b
+        adhominem serve --open
+        ADHOMINEM_TOKEN=secret adhominem serve --host 0.0.0.0 --population similar-texts
+    """
+    from adhominem.cli.terminal import complain
+    from adhominem.errors import MissingExtraError
+
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve", "adhominem serve") from None
+    from adhominem.web.limits import Limits
+    from adhominem.web.server import serve as serve_all
+    from adhominem.web.service import Service
+
+    limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
+    service = Service.open(model, population, limits)
+    serve_all(service, names=allow_host, say=complain, **options)

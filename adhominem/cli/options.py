@@ -22,18 +22,16 @@ def output(help: str, *, required: bool = True) -> Decorator:
     return click.option("-o", "--output", required=required, type=PATH, help=help)
 
 
-def path(name: str, help: str, *, into: str = "", **settings: Any) -> Decorator:
-    """A file or folder, for the parameter `into` if that has another name."""
-    names = (name, into) if into else (name,)
-    return click.option(*names, type=PATH, help=help, **settings)
+def path(name: str, help: str, **settings: Any) -> Decorator:
+    """A file or folder; the name of the parameter follows where it is another: `--pairs sets`."""
+    return click.option(*name.split(), type=PATH, help=help, **settings)
 
 
 def number(
-    name: str, default: float, help: str, *, of: click.ParamType[Any] = ONE_OR_MORE, into: str = ""
+    name: str, default: float, help: str, *, of: click.ParamType[Any] = ONE_OR_MORE
 ) -> Decorator:
-    """A number with a default that the help shows; `into` is as for `path`."""
-    names = (name, into) if into else (name,)
-    return click.option(*names, default=default, show_default=True, type=of, help=help)
+    """A number with a default that the help shows; `name` is as for `path`."""
+    return click.option(*name.split(), default=default, show_default=True, type=of, help=help)
 
 
 def choice(
@@ -50,9 +48,18 @@ def flag(name: str, help: str) -> Decorator:
     return click.option(name, is_flag=True, help=help)
 
 
-def text(name: str, help: str, metavar: str = "TEXT") -> Decorator:
-    """A line of the user's own words."""
-    return click.option(name, default="", metavar=metavar, help=help)
+def text(name: str, help: str, metavar: str = "TEXT", default: str = "") -> Decorator:
+    """A word, or a line of the user's own; the help shows the default if there is one."""
+    shown = bool(default)
+    return click.option(name, default=default, show_default=shown, metavar=metavar, help=help)
+
+
+def population(
+    metavar: str = "PATH",
+    help: str = "Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
+) -> Decorator:
+    """Where the texts of a relevant population lie, and what else can be said instead."""
+    return click.option("--population", metavar=metavar, help=help)
 
 
 json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -86,25 +93,14 @@ model = click.option(
     show_default=True,
     help="A shipped model, or a model's folder; or set ADHOMINEM_MODEL.",
 )
-population = click.option(
-    "--population",
-    metavar="PATH",
-    help="Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
-)
 no_companions = flag(
     "--no-companions",
     "With `--population input`, draw on no other texts that look to be by the same author.",
 )
-device = click.option(
-    "--device",
-    default="cpu",
-    show_default=True,
-    help="cpu, or cuda where there is torch and a GPU.",
-)
+device = text("--device", "cpu, or cuda where there is torch and a GPU.", default="cpu")
 prior = number(
-    "--prior",
+    "--prior prior_same_author",
     0.5,
     "How probable one author is before the texts are read.",
     of=PRIOR,
-    into="prior_same_author",
 )

@@ -8,27 +8,17 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
+from rich import progress
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -38,6 +28,7 @@ from adhominem.records import strict_json, with_schema
 
 if TYPE_CHECKING:
     from adhominem.jobs.inputs import Unit
+    from adhominem.verify.cautions import Caution
     from adhominem.verify.verification import Verification
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
@@ -47,20 +38,20 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 # In JSON, where the controls of ASCII are escaped anyway.
 _COMMANDS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-_COLUMNS: dict[str, tuple[type[ProgressColumn], ...]] = {
-    "pieces": (MofNCompleteColumn,),
-    "bytes": (DownloadColumn, TransferSpeedColumn),
-    "share": (TaskProgressColumn,),
+_COLUMNS: dict[str, tuple[type[progress.ProgressColumn], ...]] = {
+    "pieces": (progress.MofNCompleteColumn,),
+    "bytes": (progress.DownloadColumn, progress.TransferSpeedColumn),
+    "share": (progress.TaskProgressColumn,),
 }
 
 
-def _progress(console: Console, *columns: ProgressColumn) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
+def _progress(console: Console, *columns: progress.ProgressColumn) -> progress.Progress:
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
         *columns,
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,
     )
@@ -89,14 +80,7 @@ def short_warnings() -> Iterator[None]:
     """Warnings as one line each, without Python's source lines, and not without end."""
     shown = 0
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, *place: Any, **details: Any) -> None:
         nonlocal shown
         shown += 1
         if shown <= _MOST_SHOWN:
@@ -133,6 +117,11 @@ def complain(*messages: str) -> None:
     """Lines for people, beside the results."""
     for line in map(_printable, messages):
         print(line, file=sys.stderr, flush=True)
+
+
+def warn(warnings: Iterable[Caution]) -> None:
+    """What a result must be read with."""
+    complain(*(f"warning: {caution.message}" for caution in warnings))
 
 
 def say(message: str) -> None:
@@ -260,7 +249,7 @@ def print_verification(result: Verification) -> None:
         text = Text(_printable(line), style)
         text.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
         console.print(text)
-    complain(*(f"warning: {warning.message}" for warning in result.warnings))
+    warn(result.warnings)
 
 
 @contextmanager
@@ -274,44 +263,40 @@ def training_bar(epochs: int, members: int) -> Iterator[Callable[[dict[str, Any]
         member = f"member {event['member'] + 1}, " if members > 1 else ""
         return f"{member}epoch {event['epoch'] + 1}"
 
-    def show_step(event: dict[str, Any]) -> dict[str, Any]:
-        """What the bar shows of a step."""
-        nonlocal epoch, began, pairs
-        if "stage" in event:  # of an n-gram model
-            return {
-                "description": event["stage"],
-                "completed": event["step"] + 1,
-                "total": event["steps"],
-                "rate": f"loss {event['loss']:.3f}",
-            }
-        if epoch != (event["member"], event["epoch"]):  # which may begin in its middle
-            epoch = (event["member"], event["epoch"])
-            began, pairs = time.monotonic(), -event["pairs"]
-        pairs += event["pairs"]
-        rate = pairs / max(1e-9, time.monotonic() - began)
-        return {
-            "description": name_of(event),
-            "completed": event["epoch"] * event["steps"] + event["step"] + 1,
-            "total": epochs * event["steps"],
-            "rate": f"{rate:,.0f} pairs/s, {_numbers(event['losses'], ' ')}",
-        }
+    def tell(message: str) -> None:
+        console.print(_printable(message), markup=False)
 
     with _progress(console) as bar:
         task = bar.add_task("starting", total=None, rate="")
 
         def show(event: dict[str, Any]) -> None:
             """Show a step, an epoch of a network, or a dev evaluation of an n-gram model."""
-            if event["event"] == "step":
-                bar.update(task, **show_step(event))
-                return
-            if "stage" in event:
+            nonlocal epoch, began, pairs
+            is_of_ngrams = "stage" in event
+            if event["event"] == "step" and is_of_ngrams:
+                done, rate = event["step"] + 1, f"loss {event['loss']:.3f}"
+                name, total = event["stage"], event["steps"]
+                bar.update(task, description=name, completed=done, total=total, rate=rate)
+            elif event["event"] == "step":
+                if epoch != (event["member"], event["epoch"]):  # which may begin in its middle
+                    epoch = (event["member"], event["epoch"])
+                    began, pairs = time.monotonic(), -event["pairs"]
+                pairs += event["pairs"]
+                rate = f"{pairs / max(1e-9, time.monotonic() - began):,.0f} pairs/s"
+                bar.update(
+                    task,
+                    description=name_of(event),
+                    completed=event["epoch"] * event["steps"] + event["step"] + 1,
+                    total=epochs * event["steps"],
+                    rate=f"{rate}, {_numbers(event['losses'], ' ')}",
+                )
+            elif is_of_ngrams:
                 name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
-                told = f"{name}; {_numbers(event['dev'])}"
+                tell(f"{name}; {_numbers(event['dev'])}")
             else:
                 scores = {name: row[event["measure"]] for name, row in event["dev"].items()}
-                told = f"{name_of(event)}: {_numbers(event['losses'])}; dev AUC "
-                told += _numbers(scores) or "(no dev set)"
-            console.print(_printable(told), markup=False)
+                dev = _numbers(scores) or "(no dev set)"
+                tell(f"{name_of(event)}: {_numbers(event['losses'])}; dev AUC {dev}")
 
         yield show
 

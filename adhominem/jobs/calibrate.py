@@ -87,17 +87,18 @@ def _calibrate(
     verifier = load(folder)
     verifier.scales = Scales()  # as if it had never been calibrated
     everything = [pair for pairs in sets.values() for pair in pairs]
-    _labels(everything)
+    _check_labels(everything)
     authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
-    alone, population, companions = [], [], []
+    alone, population = [], []
+    looked: list[tuple[str, _Part]] = []  # among companions, by set
     separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     begin = 0
     for name, pairs in sets.items():
         of_set = authors[begin : begin + len(pairs)]
         begin += len(pairs)
         for words in (None, *lengths):
-            chosen = [at for at, pair in enumerate(pairs) if words is None or _is_long(pair, words)]
+            chosen = [at for at, pair in enumerate(pairs) if words is None or _words(pair) > words]
             if len(chosen) < _FEWEST_SHORTENED and words is not None:
                 continue
             part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
@@ -112,24 +113,25 @@ def _calibrate(
             alone.append(
                 _Part(verifier.scorer.scores(first, second), of_set[chosen], whole, condition)
             )
-            few = _few(len(part))  # companions are not looked for among more texts
+            few = np.zeros(len(part), dtype=bool)  # companions are not looked for among more texts
+            few[np.random.default_rng(0).permutation(len(part))[: MOST // 2]] = True
             levs = np.concatenate([first[few], second[few]])
             relevant = verifier.scorer.with_companions(Population.of(levs), levs)
             if relevant.companions is not None:
                 scores = verifier.scorer.scores(first[few], second[few], relevant)
                 # By shortened texts no member shall seem less clear for this genre than it is.
                 separation.setdefault(name, relevant.companions.separation)
-                companions.append(_Part(scores, of_set[chosen][few], whole, condition[few]))
+                looked.append((name, _Part(scores, of_set[chosen][few], whole, condition[few])))
             if name in verifier.genres:  # twice: with genres like it, and with one unlike it
                 unknown = replace(condition, known=~condition.known)
                 for nearest in (0, len(verifier.genres) - 2):
                     scores = verifier.scorer.without(name, nearest).scores(first, second)
                     told = nearest == 0  # in the validation a pair is of an unknown genre once
                     alone.append(_Part(scores, of_set[chosen], False, unknown, told))
-    if not _suffice(companions):  # or they would not let the rest be calibrated
-        companions, separation = [], {}
+    if not _suffice([part for _, part in looked]):  # or the rest could not be calibrated
+        looked, separation = [], {}
     usual = _usual_separation(separation, {name: len(pairs) for name, pairs in sets.items()})
-    companions = [part.heard(member_weights(separation[part.set], usual)) for part in companions]
+    companions = [part.heard(member_weights(separation[name], usual)) for name, part in looked]
     data = [
         _Data(parts, method, fusion or better)
         for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
@@ -151,13 +153,6 @@ def _calibrate(
     return reports
 
 
-def _few(pairs: int) -> BoolArray:
-    """(pairs,): which ones are chosen at random, of no more texts than can be looked through."""
-    chosen = np.zeros(pairs, dtype=bool)
-    chosen[np.random.default_rng(0).permutation(pairs)[: MOST // 2]] = True
-    return chosen
-
-
 def _suffice(parts: Sequence[_Part]) -> bool:
     """Whether there are pairs enough of both classes, whole ones."""
     same = np.concatenate([np.zeros(0, bool), *(part.same_author for part in parts if part.whole)])
@@ -177,14 +172,12 @@ def _usual_separation(
 
 def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
     """The pairs of a set, not scored yet: without a population, and of a known genre."""
-    same = _labels(pairs, fewest=0)
-    lengths = [min(len(text.split()) for text in _texts(pair)) for pair in pairs]
     return Validation(
         genres=sets,
         log_bayes_factor=np.zeros(len(pairs), np.float32),
-        same_author=same,
+        same_author=np.array([pair.same_author for pair in pairs], dtype=bool),
         genre=np.full(len(pairs), sets.index(name), np.int32),
-        words=np.array(lengths, np.int32),
+        words=np.array([_words(pair) for pair in pairs], np.int32),
         population=np.zeros(len(pairs), dtype=bool),
         known=np.ones(len(pairs), dtype=bool),
     )
@@ -199,12 +192,9 @@ def shortened(pair: Pair, words: int) -> Pair:
     )
 
 
-def _is_long(pair: Pair, words: int) -> bool:
-    return all(len(text.split()) > words for text in _texts(pair))
-
-
-def _texts(pair: Pair) -> tuple[str, str]:
-    return pair.first.text, pair.second.text
+def _words(pair: Pair) -> int:
+    """Those of the shorter text."""
+    return min(len(pair.first.text.split()), len(pair.second.text.split()))
 
 
 def first_words(text: str, words: int) -> str:
@@ -245,11 +235,6 @@ class _Part:
     def same_author(self) -> BoolArray:
         """(pairs,)."""
         return self.condition.same_author
-
-    @property
-    def set(self) -> str:
-        """The name of the pair set."""
-        return self.condition.genres[int(self.condition.genre[0])]
 
     def heard(self, weights: FloatArray) -> _Part:
         """This part with each member's scores multiplied by its weight (members,)."""
@@ -348,18 +333,16 @@ def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str,
     return measure(answers_from("", value, log_bayes_factor, same_author))
 
 
-def _labels(pairs: Sequence[Pair], fewest: int = _FEWEST) -> BoolArray:
+def _check_labels(pairs: Sequence[Pair]) -> None:
     unlabelled = sum(pair.same_author is None for pair in pairs)
     if unlabelled:
         raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
-    same = np.array([pair.same_author for pair in pairs], dtype=bool)
-    counts = int(same.sum()), int((~same).sum())
-    if min(counts) < fewest:
+    same = sum(pair.same_author is True for pair in pairs)
+    if min(same, len(pairs) - same) < _FEWEST:
         raise OptionError(
-            f"{counts[0]:,} pairs by the same author and {counts[1]:,} by different authors; "
-            f"expected {fewest} of each or more"
+            f"{same:,} pairs by the same author and {len(pairs) - same:,} by different authors; "
+            f"expected {_FEWEST} of each or more"
         )
-    return same
 
 
 def _authors(pairs: Sequence[Pair]) -> npt.NDArray[np.str_]:
@@ -384,19 +367,16 @@ def _authors(pairs: Sequence[Pair]) -> npt.NDArray[np.str_]:
 
 
 def _check_authors(folder: Path, names: set[str]) -> None:
-    silent = False
-    for member in member_folders(folder):
-        known = trained_on(member, names)
-        if known is None:
-            silent = True
-        elif known:
+    by_member = [trained_on(member, names) for member in member_folders(folder)]
+    for known in by_member:
+        if known:
             names_known = ", ".join(sorted(known)[:5]) + (", ..." if len(known) > 5 else "")
             raise OptionError(
                 f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
                 f"pairs ({names_known}), where it is surer than it may "
                 "be elsewhere; expected pairs of other authors"
             )
-    if silent:
+    if None in by_member:
         warnings.warn(
             f"{folder} does not say whom it was trained on: make sure that none of these authors "
             "was among them",

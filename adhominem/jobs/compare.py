@@ -54,10 +54,14 @@ def read_case(first: str | Path, second: str | Path, **options: Unpack[CaseOptio
     )
     population = None
     if (path := options.get("population")) is not None:
-        from adhominem.jobs.population import population_at
+        from adhominem.jobs.population import read_population
+        from adhominem.jobs.workers import encoder
 
-        skipped, watch = options.get("skipped"), options.get("watch", unwatched)
-        population = population_at(path, verifier, skipped=skipped, watch=watch)
+        watch, skipped = options.get("watch", unwatched), options.get("skipped")
+        with encoder(verifier.name, verifier, 1) as encode, watch("population") as on_documents:
+            population = read_population(
+                path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
+            )
     return Case(verifier, *sides, population)
 
 

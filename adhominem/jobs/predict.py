@@ -42,7 +42,6 @@ from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
 
-FloatArray = npt.NDArray[np.float64]
 Levs = npt.NDArray[np.float32]
 
 _CASES_AT_ONCE = 256
@@ -217,26 +216,25 @@ class _Levs:
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
         """The cases whose texts all could be encoded, and the LEVs of their two sides."""
-        documents = {id(text): text for case in cases for text in chain(*documents_of(case))}
-        levs = dict(zip(documents, self.encode(list(documents.values())), strict=True))
+        levs = self.encode([text for case in cases for text in chain(*documents_of(case))])
         good, sides = [], []
         for case in cases:
-            encoded = [[levs[id(text)] for text in side] for side in documents_of(case)]
-            wrong = [
-                lev.at(document.id)
-                for document, lev in zip(chain(*documents_of(case)), chain(*encoded), strict=True)
-                if isinstance(lev, InputError)
-            ]
-            if wrong:
-                place = case.place if isinstance(case, Pair) else None
-                error = type(wrong[0])(str(wrong[0]), *place) if place else wrong[0]
+            encoded = [[(text, next(levs)) for text in side] for side in documents_of(case)]
+            errors = (
+                lev.at(text.id) for text, lev in chain(*encoded) if isinstance(lev, InputError)
+            )
+            if (error := next(errors, None)) is not None:
+                if isinstance(case, Pair) and case.place:
+                    error = type(error)(str(error), *case.place)
                 if skipped is None:
                     raise error
                 skipped.append(error)
                 continue
             good.append(case)
             # A text that a side has several times counts once, as in a single comparison.
-            first, second = (each_once(np.array(side, dtype=np.float32)) for side in encoded)
+            first, second = (
+                each_once(np.array([lev for _, lev in side], dtype=np.float32)) for side in encoded
+            )
             sides.append((first, second))
         return good, sides
 
