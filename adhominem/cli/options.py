@@ -38,9 +38,8 @@ def choice(
     name: str, choices: Sequence[str], help: str, *, default: str | None = None
 ) -> Decorator:
     """One of several words; the help shows the default if there is one."""
-    shown = default is not None
-    kind = click.Choice(choices)
-    return click.option(name, type=kind, default=default, show_default=shown, help=help)
+    shown, words = default is not None, click.Choice(choices)
+    return click.option(name, type=words, default=default, show_default=shown, help=help)
 
 
 def flag(name: str, help: str) -> Decorator:

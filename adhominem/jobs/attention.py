@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -70,12 +71,9 @@ def attention_of(
     sums: dict[str, Sums] = defaultdict(lambda: np.zeros(7))
     documents = tokens = 0
     with reading(corpora, "reading", watch) as (sources, on_bytes):
-        for document in (
-            document
+        for document in chain.from_iterable(
+            source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes)
             for source in sources
-            for document in source.documents(
-                author_required=False, skipped=skipped, on_bytes=on_bytes
-            )
         ):
             attended = []  # the tokens that each network sees, and their weights
             for member in networks:

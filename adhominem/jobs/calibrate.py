@@ -27,7 +27,7 @@ from adhominem.scoring.companions import MOST, member_weights
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.fitting import calibrate, empirical_bounds, fit_fusion, group_weights
 from adhominem.scoring.population import Population
-from adhominem.scoring.scale import Fusion, Scale, Scales, Scores
+from adhominem.scoring.scale import Calibration, Fusion, Scales, Scores
 from adhominem.text.pan import Pair
 from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import load
@@ -128,7 +128,9 @@ def _calibrate(
                     scores = verifier.scorer.without(name, nearest).scores(first, second)
                     told = nearest == 0  # in the validation a pair is of an unknown genre once
                     alone.append(_Part(scores, of_set[chosen], False, unknown, told))
-    if not _suffice([part for _, part in looked]):  # or the rest could not be calibrated
+    whole_pairs = [part.condition.same_author for _, part in looked if part.whole]
+    same = int(sum(map(np.sum, whole_pairs)))
+    if min(same, sum(map(len, whole_pairs)) - same) < _FEWEST:  # too few to fit a scale to
         looked, separation = [], {}
     usual = _usual_separation(separation, {name: len(pairs) for name, pairs in sets.items()})
     companions = [part.heard(member_weights(separation[name], usual)) for name, part in looked]
@@ -151,12 +153,6 @@ def _calibrate(
         with write_whole(folder / CARD.name) as file:
             file.write(calibrated_card(card, reports.modes))
     return reports
-
-
-def _suffice(parts: Sequence[_Part]) -> bool:
-    """Whether there are pairs enough of both classes, whole ones."""
-    same = np.concatenate([np.zeros(0, bool), *(part.same_author for part in parts if part.whole)])
-    return min(int(same.sum()), int((~same).sum())) >= _FEWEST
 
 
 def _usual_separation(
@@ -231,11 +227,6 @@ class _Part:
     condition: Validation
     told: bool = True  # whether it goes into the validation
 
-    @property
-    def same_author(self) -> BoolArray:
-        """(pairs,)."""
-        return self.condition.same_author
-
     def heard(self, weights: FloatArray) -> _Part:
         """This part with each member's scores multiplied by its weight (members,)."""
         scores = replace(self.scores, members=self.scores.members * weights[:, None])
@@ -246,10 +237,10 @@ class _Data:
     """All that a scale is fitted to."""
 
     def __init__(self, parts: Sequence[_Part], method: str, fusion: str) -> None:
-        sizes = [len(part.same_author) for part in parts]
+        sizes = [len(part.condition) for part in parts]
         groups = np.repeat(np.arange(len(parts)), sizes)
         self.method, self.fusion = method, fusion
-        self.same_author = np.concatenate([part.same_author for part in parts])
+        self.same_author = np.concatenate([part.condition.same_author for part in parts])
         self.authors = np.concatenate([part.authors for part in parts])  # (pairs, 2)
         self.weight = group_weights(groups, self.same_author)
         self.scores = Scores.joined([part.scores for part in parts])
@@ -260,10 +251,10 @@ class _Data:
     def report(self, sets: tuple[str, ...]) -> CalibrationReport:
         """The scale, and what it is worth for authors it has not seen."""
         same = self.same_author[self.whole]
-        assert self.scale.calibration is not None
+        fused, calibration = self.fitted
         return CalibrationReport(
-            fusion=self.scale.fusion,
-            calibration=self.scale.calibration,
+            fusion=fused,
+            calibration=calibration,
             sets=sets,
             same_author=int(same.sum()),
             authors=len(np.unique(self.authors)),
@@ -277,11 +268,11 @@ class _Data:
         return replace(pairs, log_bayes_factor=self.bounded.astype(np.float32))[self._told]
 
     @cached_property
-    def scale(self) -> Scale:
-        """That of all pairs: the model's."""
+    def fitted(self) -> tuple[Fusion, Calibration]:
+        """The scale of all pairs: the model's."""
         return self.fit(np.ones(len(self.scores), dtype=bool))
 
-    def fit(self, chosen: BoolArray) -> Scale:
+    def fit(self, chosen: BoolArray) -> tuple[Fusion, Calibration]:
         """The scale of some of the pairs."""
         scores, same, weight = self.scores[chosen], self.same_author[chosen], self.weight[chosen]
         if len(scores.members) == 1 and not len(scores.context):  # then there is nothing to fuse
@@ -294,7 +285,7 @@ class _Data:
         whole = self.whole[chosen]
         lower, upper = empirical_bounds(map_.unbounded(values[whole]), same[whole])
         pairs = int(whole.sum())
-        return Scale(fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs))
+        return fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs)
 
     @cached_property
     def crossed(self) -> FloatArray:
@@ -311,9 +302,8 @@ class _Data:
             tested = np.asarray((np.sort(folds, axis=1) == two).all(axis=1))
             others = np.asarray(~np.isin(folds, two).any(axis=1))
             if tested.any():
-                scale = self.fit(others)
-                assert scale.calibration is not None
-                factors[tested] = scale.calibration.unbounded(scale.raw(self.scores[tested]))
+                fused, calibration = self.fit(others)
+                factors[tested] = calibration.unbounded(fused(self.scores[tested]))
         return factors
 
     @cached_property
@@ -323,8 +313,7 @@ class _Data:
         A fold has fewer pairs, and bounds of its own. A pair that stops at these could not be
         counted among those as great as a result that the model's bounds let through.
         """
-        calibration = self.scale.calibration
-        assert calibration is not None
+        _, calibration = self.fitted
         return np.clip(self.crossed, calibration.lower_bound, calibration.upper_bound)
 
 

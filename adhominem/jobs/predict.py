@@ -142,11 +142,10 @@ def predict(
         while batch := list(islice(rest, _CASES_AT_ONCE)):
             digests = [digest_of(case) for case in batch]
             known = [known_digest in partial for known_digest in digests]
-            good, sides = levs.of(list(compress(batch, map(not_, known))), skipped)
+            good, first, second = levs.of(list(compress(batch, map(not_, known))), skipped)
             partial.recognise([*compress(batch, known), *good])
             scored: dict[str, tuple[float, float]] = {}
             if good:
-                first, second = [side for side, _ in sides], [side for _, side in sides]
                 factors = verifier.score(first, second, relevant)
                 probability = probability_same_author(factors, prior_same_author)
                 values = without_weak_answers(probability, delta)
@@ -214,10 +213,11 @@ class _Levs:
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
-    ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
-        """The cases whose texts all could be encoded, and the LEVs of their two sides."""
+    ) -> tuple[list[Case], list[Levs], list[Levs]]:
+        """The cases whose texts all could be encoded, and the LEVs of both their sides."""
         levs = self.encode([text for case in cases for text in chain(*documents_of(case))])
-        good, sides = [], []
+        good = []
+        sides: tuple[list[Levs], list[Levs]] = [], []
         for case in cases:
             encoded = [[(text, next(levs)) for text in side] for side in documents_of(case)]
             errors = (
@@ -232,11 +232,9 @@ class _Levs:
                 continue
             good.append(case)
             # A text that a side has several times counts once, as in a single comparison.
-            first, second = (
-                each_once(np.array([lev for _, lev in side], dtype=np.float32)) for side in encoded
-            )
-            sides.append((first, second))
-        return good, sides
+            for levs_of_side, side in zip(sides, encoded, strict=True):
+                levs_of_side.append(each_once(np.array([lev for _, lev in side], dtype=np.float32)))
+        return good, *sides
 
 
 def _key(document: Document) -> bytes:

@@ -251,8 +251,7 @@ def test_pairs_stop_at_the_bounds_of_the_model_not_at_those_of_a_fold() -> None:
     same = authors[:, 0] == authors[:, 1]
     scores = Scores((rng.normal(size=(1, 600)) + 3 * same), np.zeros((0, 600)))
     data = _Data([_Part(scores, authors, True, condition_of(same))], "logistic", "")
-    calibration = data.scale.calibration
-    assert calibration is not None
+    _, calibration = data.fitted
     lower, upper = calibration.lower_bound, calibration.upper_bound
     factors = data.validation().log_bayes_factor
     assert (factors.min(), factors.max()) == (np.float32(lower), np.float32(upper))
