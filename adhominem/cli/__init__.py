@@ -34,8 +34,8 @@ _SKIPPED_STATUS = 3
 class _Commands(click.Group):
     """Shows what AdHominem raises on purpose, and a full disk, as one line, not as a traceback.
 
-    The object of the context is the list of what had to be skipped. It is shown at the end, be that
-    an error.
+    The object of the context is what every job takes: a list for what had to be skipped, which is
+    shown at the end, be that an error, and a way to show progress.
     """
 
     def main(self, *details: Any, **options: Any) -> Any:
@@ -48,10 +48,10 @@ class _Commands(click.Group):
             return super().make_context(*details, **options)
 
     def invoke(self, context: click.Context) -> Any:
-        from adhominem.cli.terminal import complain, list_skipped, short_warnings
+        from adhominem.cli.terminal import complain, list_skipped, short_warnings, watch
 
         skipped: list[InputError] = []
-        context.obj = skipped
+        context.obj = {"skipped": skipped, "watch": watch}
         try:
             with short_warnings(), _harmless_complaints():
                 try:

@@ -10,7 +10,6 @@ import click
 from adhominem.cli import options as opt
 
 if TYPE_CHECKING:
-    from adhominem.errors import InputError
     from adhominem.evaluation.measures import Evaluation
 
 
@@ -31,9 +30,15 @@ if TYPE_CHECKING:
 @opt.prior
 @opt.number("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=opt.DELTA)
 @opt.jobs
-@opt.job
+@opt.runs_job
 def predict(
-    source: Path | None, given: Path | None, no_companions: bool, as_json: bool, **options: Any
+    job: opt.Job,
+    /,
+    source: Path | None,
+    given: Path | None,
+    no_companions: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Answer all pairs of a file: PAN's pairs.jsonl to answers.jsonl.
 
@@ -54,8 +59,8 @@ def predict(
         raise click.UsageError("give the input once, as SOURCE or by -i")
     _check_companions(no_companions, options["population"])
     companions = options["population"] == "input" and not no_companions
-    done = predict(cases=path, companions=companions, **options)
-    skipped = options["skipped"]
+    done = predict(cases=path, companions=companions, **options, **job)
+    skipped = job["skipped"]
     warn(done.warnings)
     if as_json:
         print_result(done, skipped)
@@ -186,8 +191,8 @@ def _with_interval(evaluation: Evaluation, name: str) -> str:
     required=True,
 )
 @opt.flag("--without-topics", "Hide the contextual prefixes.")
-@opt.job
-def table(without_topics: bool, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) -> None:
     """Print the paper's Table 2 for models and pair sets.
 
     The width of the band of non-answers is, as in the paper, the best for each set.
@@ -198,9 +203,9 @@ def table(without_topics: bool, as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.evaluate import table
 
-    scored = table(**options, with_topics=not without_topics)
+    scored = table(**options, **job, with_topics=not without_topics)
     if as_json:
-        print_result(scored, options["skipped"])
+        print_result(scored, job["skipped"])
         return
     measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
     for name, pairs in {row.pair_set: row.pairs for row in scored.rows}.items():
@@ -230,9 +235,8 @@ def table(without_topics: bool, as_json: bool, **options: Any) -> None:
 @opt.output("The answers.jsonl.")
 @opt.all_cores
 @opt.force
-@opt.json
-@click.pass_obj
-def baseline(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def baseline(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Answer PAIRS by a simple rival system, for comparison.
 
     \b
@@ -246,6 +250,6 @@ def baseline(skipped: list[InputError], /, as_json: bool, **options: Any) -> Non
     from adhominem.cli.terminal import print_result
     from adhominem.jobs.evaluate import baseline_files
 
-    answers = baseline_files(**options, skipped=skipped)
+    answers = baseline_files(**options, skipped=job["skipped"])
     if as_json:
-        print_result(answers, skipped)
+        print_result(answers, job["skipped"])

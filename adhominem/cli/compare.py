@@ -60,8 +60,8 @@ _evidence_options = _options(
 @click.command()
 @_case_options
 @_evidence_options
-@opt.job
-def verify(as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def verify(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Were two texts written by the same person, and how strong is the evidence?
 
     FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
@@ -74,7 +74,7 @@ def verify(as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import print_json, print_verification
     from adhominem.jobs.compare import verify_files
 
-    verification = verify_files(**options)
+    verification = verify_files(**options, **job)
     if as_json:
         print_json(verification.to_json())
     else:
@@ -90,8 +90,10 @@ def verify(as_json: bool, **options: Any) -> None:
     "What to write.  [default: by the ending of the output]",
 )
 @_evidence_options
-@opt.job
-def explain(output: Path | None, format: str | None, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def explain(
+    job: opt.Job, /, output: Path | None, format: str | None, as_json: bool, **options: Any
+) -> None:
     """Show where the model looked, and what speaks for or against one author.
 
     FIRST and SECOND are as for `verify`. In the texts, blue is the attention that a passage got,
@@ -105,7 +107,7 @@ def explain(output: Path | None, format: str | None, as_json: bool, **options: A
     from adhominem.jobs.compare import explain_files
     from adhominem.render.output import explanation_text
 
-    explanation = explain_files(**options, output=output, format=format)
+    explanation = explain_files(**options, **job, output=output, format=format)
     if as_json:
         print_json(explanation.to_json())
         return
@@ -160,8 +162,8 @@ def _known_endings(
 @click.option(
     "--date", metavar="DATE", help="The date of the report, like 2026-05-31.  [default: now]"
 )
-@opt.job
-def report(outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def report(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """Write the report for a case: the evidence, what it rests on, and where it ends.
 
     FIRST and SECOND are as for `verify`. The .html is one file for a browser that needs nothing
@@ -175,7 +177,7 @@ def report(outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     from adhominem.jobs.report import report_files
     from adhominem.render.summary import signed
 
-    made = report_files(**options, outputs=outputs)
+    made = report_files(**options, **job, outputs=outputs)
     written = [str(output) for output in outputs]
     if as_json:
         print_json({"outputs": written, **made.to_json()})
@@ -194,8 +196,8 @@ def report(outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
 @opt.path("--scale", "The verbal scale that the report was made with, if it was not AdHominem's.")
 @opt.device
-@opt.job
-def check_report(as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Compute a report anew from its texts, and say what differs.
 
     REPORT is the .html that `report` wrote. Topics, seed, draws and prior are those of the report;
@@ -208,7 +210,7 @@ def check_report(as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import print_json, say
     from adhominem.jobs.report import check_report_files
 
-    check = check_report_files(**options)
+    check = check_report_files(**options, **job)
     if as_json:
         print_json(check.to_json())
     elif check.differences:

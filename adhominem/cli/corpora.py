@@ -15,8 +15,8 @@ from adhominem.cli import options as opt
 @opt.output_folder
 @opt.all_cores
 @click.option("--without", multiple=True, metavar="STEP", help="Leave out a normalisation step.")
-@opt.job
-def prepare(output: Path, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def prepare(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
     """Tokenize texts once, into a packed corpus for training.
 
     SOURCES are folders author/document.txt or author_title.txt, .jsonl files (or
@@ -29,10 +29,10 @@ def prepare(output: Path, as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import print_json, print_table
     from adhominem.jobs.corpora import prepare_files
 
-    corpus = prepare_files(output=output, **options)
+    corpus = prepare_files(output=output, **options, **job)
     description = corpus.description
     if as_json:
-        print_json({**description, "skipped": [str(error) for error in options["skipped"]]})
+        print_json({**description, "skipped": [str(error) for error in job["skipped"]]})
         return
     names = ("name", "authors", "documents", "tokens")
     rows = [[part[name] for name in names] for part in description["corpora"]]
@@ -54,8 +54,8 @@ def prepare(output: Path, as_json: bool, **options: Any) -> None:
 )
 @opt.flag("--topic-disjoint", "No topic in two parts (as in PAN 2021).")
 @opt.seed
-@opt.job
-def split(output: Path, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def split(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
     """Split texts by author into train, dev and test.
 
     Every author is in one part alone, whatever the order of the files. Texts that
@@ -68,7 +68,7 @@ def split(output: Path, as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.corpora import split_files
 
-    report = split_files(output=output, **options)
+    report = split_files(output=output, **options, **job)
     if as_json:
         print_result(report)
         return
@@ -91,8 +91,8 @@ def split(output: Path, as_json: bool, **options: Any) -> None:
     "Different-author pairs only from one and the same.",
 )
 @opt.seed
-@opt.job
-def pairs(output: Path, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def pairs(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
     """Draw a fixed set of pairs and write it in PAN's format.
 
     The pairs are drawn by the paper's algorithms, each text at most once. The leak
@@ -104,9 +104,9 @@ def pairs(output: Path, as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import print_result, print_table
     from adhominem.jobs.corpora import pair_files
 
-    drawn = pair_files(output=output, **options)
+    drawn = pair_files(output=output, **options, **job)
     if as_json:
-        print_result(drawn, options["skipped"])
+        print_result(drawn, job["skipped"])
         return
     balance = [[drawn.same_author, drawn.different_authors, drawn.pairs]]
     print_table(f"{output}: pairs", ["same author", "different authors", "all"], balance)
@@ -123,8 +123,8 @@ def pairs(output: Path, as_json: bool, **options: Any) -> None:
 @opt.model
 @opt.jobs
 @opt.force
-@opt.job
-def encode(as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def encode(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Turn every text into its linguistic embedding vector (LEV).
 
     The table has a row a text: corpus, author, topic, work, id and lev. Where no text can be
@@ -136,9 +136,9 @@ def encode(as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import print_result, print_table
     from adhominem.jobs.corpora import encode
 
-    done = encode(**options)
+    done = encode(**options, **job)
     if as_json:
-        print_result(done, options["skipped"])
+        print_result(done, job["skipped"])
         return
     rows = [["", done.documents, done.lev_size]]
     print_table(str(done.output), ["", "documents", "LEV size"], rows)
@@ -149,8 +149,8 @@ def encode(as_json: bool, **options: Any) -> None:
 @opt.model
 @opt.number("--fewest fewest_documents", 5, "Documents that a word must stand in.")
 @opt.number("--top", 20, "Words to show.")
-@opt.job
-def attention(top: int, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
     """Which words of a corpus get more or less attention than their frequency explains?
 
     \b
@@ -159,9 +159,9 @@ def attention(top: int, as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import complain, print_result, print_table
     from adhominem.jobs.attention import attention_of
 
-    result = attention_of(**options)
+    result = attention_of(**options, **job)
     if as_json:
-        print_result(result, options["skipped"])
+        print_result(result, job["skipped"])
         return
     columns = ["word", "attention / frequency", "95 % interval", "tokens", "documents"]
     rows = [
@@ -199,8 +199,8 @@ def attention(top: int, as_json: bool, **options: Any) -> None:
 @opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
 @opt.seed
 @opt.jobs
-@opt.job
-def map_command(output: Path, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def map_command(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
     """Draw a corpus: which texts are alike, as a map and as a tree.
 
     The page is one file for a browser and needs nothing else. CORPUS is a folder of texts, a
@@ -215,11 +215,11 @@ def map_command(output: Path, as_json: bool, **options: Any) -> None:
     from adhominem.cli.terminal import complain, print_json, print_table
     from adhominem.jobs.map import map_corpus
 
-    drawn = map_corpus(output=output, **options)
+    drawn = map_corpus(output=output, **options, **job)
     for remark in drawn.remarks:
         complain(f"note: {remark}")
     if as_json:
-        told = [str(error) for error in options["skipped"]]
+        told = [str(error) for error in job["skipped"]]
         print_json({"output": str(output), **drawn.to_json(), "skipped": told})
         return
     authors = len({document.author for document in drawn.documents} - {""})

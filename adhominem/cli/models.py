@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from adhominem.cli import options as opt
-
-if TYPE_CHECKING:
-    from adhominem.errors import InputError
 
 
 @click.command()
@@ -30,10 +27,9 @@ if TYPE_CHECKING:
 @opt.text("--device", "cpu, cuda, or auto.", default="auto")
 @opt.flag("--resume", "Go on with a run that was stopped.")
 @opt.seed
-@opt.json
-@click.pass_obj
+@opt.runs_job
 def train(
-    skipped: list[InputError],
+    job: opt.Job,
     /,
     preset: str,
     settings: tuple[str, ...],
@@ -68,13 +64,13 @@ def train(
             **options,
             config=config,
             members=members,
-            skipped=skipped if speaks else [],
+            skipped=job["skipped"] if speaks else [],
             on_event=on_event,
         )
     if not speaks:
         return
     if as_json:
-        print_result(trained, skipped)
+        print_result(trained, job["skipped"])
         return
     parts = [(f"member {i}: ", scores) for i, scores in enumerate(trained.members, start=1)]
     parts = [*(parts if members > 1 else []), ("", trained.scores)]
@@ -129,8 +125,10 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
     "How an ensemble's members are heard: by fitted weights, or by their mean probability."
     "  [default: mean without a population, else logistic]",
 )
-@opt.job
-def calibrate(model: Path, fusion: str | None, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def calibrate(
+    job: opt.Job, /, model: Path, fusion: str | None, as_json: bool, **options: Any
+) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
     Fits the way from the members' scores to a log Bayes factor and the bounds beyond which
@@ -145,9 +143,9 @@ def calibrate(model: Path, fusion: str | None, as_json: bool, **options: Any) ->
     from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.calibrate import calibrate_model
 
-    reports = calibrate_model(model, fusion=fusion or "", **options)
+    reports = calibrate_model(model, fusion=fusion or "", **options, **job)
     if as_json:
-        print_result(reports, options["skipped"])
+        print_result(reports, job["skipped"])
         return
     measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
     print_table(

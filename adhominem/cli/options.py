@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ PATH = click.Path(path_type=Path)
 PRIOR = click.FloatRange(0, 1, min_open=True, max_open=True)
 DELTA = click.FloatRange(0, 0.5, max_open=True)
 ONE_OR_MORE = click.IntRange(min=1)
+Job = dict[str, Any]  # `skipped`, a list for what cannot be read, and `watch`, for the progress
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -64,17 +64,9 @@ def population(
 json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
-def job(function: Callable[..., None]) -> Callable[..., None]:
-    """`--json`, and what jobs take beside options: `skipped` and `watch`."""
-
-    @json
-    @functools.wraps(function)
-    def run(**options: Any) -> None:
-        from adhominem.cli.terminal import watch
-
-        function(skipped=click.get_current_context().obj, watch=watch, **options)
-
-    return run
+def runs_job(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--json`, and give the function first what jobs take beside options: see `Job`."""
+    return json(click.pass_obj(function))
 
 
 corpora = click.argument("corpora", metavar="SOURCES...", nargs=-1, required=True, type=PATH)
