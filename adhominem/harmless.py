@@ -10,7 +10,7 @@ _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u20
 _LINE_ENDS = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _CONTROL_PICTURES = 0x2400  # ␀, the first of them
 _TAB = "    "
-_LONGEST_LINE = 4_000
+LONGEST_LINE = 4_000
 _END_OF_LINE = 1_000  # of these, where a message says what to do
 
 
@@ -30,9 +30,9 @@ def one_line(text: str) -> str:
 
     What is too long to be read is cut in its middle: a message may quote an id of megabytes.
     """
-    if len(text) <= _LONGEST_LINE and text.isprintable():
+    if len(text) <= LONGEST_LINE and text.isprintable():
         return text
-    if (left_out := len(text) - _LONGEST_LINE) > 0:
+    if (left_out := len(text) - LONGEST_LINE) > 0:
         text = f"{text[: -_END_OF_LINE - left_out]} [{left_out:,} letters] {text[-_END_OF_LINE:]}"
     return spelt_out(text)
 

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 
 import click
@@ -22,10 +23,10 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
-from adhominem.cli import answers, compare, corpora, models, serve
+from adhominem.cli import answers, compare, corpora, models
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
-from adhominem.text.files import DEFAULT_MOST_BYTES, noting_inputs, reading_at_most
+from adhominem.text.files import DEFAULT_MOST_BYTES, inputs_read, largest_text
 
 _SKIPPED_STATUS = 3
 
@@ -33,8 +34,8 @@ _SKIPPED_STATUS = 3
 class _Commands(click.Group):
     """Shows what AdHominem raises on purpose, and a full disk, as one line, not as a traceback.
 
-    The object of the context is the list of what had to be skipped. It is shown at the end, be that
-    an error.
+    The object of the context is what every job takes: a list for what had to be skipped, which is
+    shown at the end, be that an error, and a way to show progress.
     """
 
     def main(self, *details: Any, **options: Any) -> Any:
@@ -47,14 +48,15 @@ class _Commands(click.Group):
             return super().make_context(*details, **options)
 
     def invoke(self, context: click.Context) -> Any:
-        from adhominem.cli.terminal import complain, list_skipped, short_warnings
+        from adhominem.cli.terminal import complain, list_skipped, short_warnings, watch
 
         skipped: list[InputError] = []
-        context.obj = skipped
+        context.obj = {"skipped": skipped, "watch": watch}
         try:
             with short_warnings(), _harmless_complaints():
                 try:
-                    super().invoke(context)
+                    # What an option sets for a command ends with it.
+                    copy_context().run(super().invoke, context)
                 finally:
                     list_skipped(skipped)
         except BrokenPipeError:  # whoever reads our output has had enough: click ends in silence
@@ -125,8 +127,8 @@ def _end(number: int, frame: object) -> None:
 
 
 def _limit_texts(context: click.Context, parameter: click.Parameter, count: int) -> None:
-    context.with_resource(noting_inputs())
-    context.with_resource(reading_at_most(count))
+    inputs_read.set({})
+    largest_text.set(count)
 
 
 _MAX_BYTES = click.Option(
@@ -164,8 +166,8 @@ for _command in (
     models.train,
     models.ensemble,
     models.calibrate,
-    serve.serve,
+    models.serve,
 ):
-    if _command not in (models.ensemble, serve.serve):  # all others read texts
+    if _command not in (models.ensemble, models.serve):  # all others read texts
         _command.params.append(_MAX_BYTES)
     main.add_command(_command)

@@ -7,52 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adhominem.cli.options import (
-    DELTA,
-    PATH,
-    all_cores_option,
-    choice_option,
-    device_option,
-    force_option,
-    jobs_option,
-    json_option,
-    model_option,
-    no_companions_option,
-    number_option,
-    output_option,
-    path_option,
-    prior_option,
-    seed_option,
-)
+from adhominem.cli import options as opt
 
 if TYPE_CHECKING:
-    from adhominem.errors import InputError
     from adhominem.evaluation.measures import Evaluation
-    from adhominem.jobs.predict import Predicted
 
 
 @click.command()
-@click.argument("source", required=False, type=PATH)
-@click.option("-i", "--input", "given", type=PATH, help="The same as SOURCE.")
-@output_option("The answers.jsonl, or a folder for it.")
-@model_option
-@choice_option(
+@click.argument("source", required=False, type=opt.PATH)
+@click.option("-i", "--input", "given", type=opt.PATH, help="The same as SOURCE.")
+@opt.output("The answers.jsonl, or a folder for it.")
+@opt.model
+@opt.choice(
     "--input-format", ["pan20", "pan15"], "pairs.jsonl, or problem folders.", default="pan20"
 )
-@click.option(
-    "--population",
-    metavar="PATH|input",
-    help="Texts of the same genre by anybody; `input`: those of the pairs, all of one genre.",
+@opt.population(
+    "PATH|input",
+    "Texts of the same genre by anybody; `input`: those of the pairs, all of one genre.",
 )
-@no_companions_option
-@device_option
-@prior_option
-@number_option("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=DELTA)
-@jobs_option
-@json_option
-@click.pass_obj
+@opt.no_companions
+@opt.device
+@opt.prior
+@opt.number("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=opt.DELTA)
+@opt.jobs
+@opt.runs_job
 def predict(
-    skipped: list[InputError],
+    job: opt.Job,
     /,
     source: Path | None,
     given: Path | None,
@@ -70,23 +50,18 @@ def predict(
         adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
-    from adhominem.cli.terminal import complain, print_result, print_table, say, watch
+    from adhominem.cli.terminal import print_result, print_table, say, warn
     from adhominem.jobs.predict import predict
+    from adhominem.scoring.companions import FEWEST, MOST
 
     path = source or given
     if path is None or (source and given):
         raise click.UsageError("give the input once, as SOURCE or by -i")
     _check_companions(no_companions, options["population"])
     companions = options["population"] == "input" and not no_companions
-    done = predict(
-        cases=path,
-        companions=companions,
-        **options,
-        skipped=skipped,
-        watch=watch,
-    )
-    for caution in done.warnings:
-        complain(f"warning: {caution.message}")
+    done = predict(cases=path, companions=companions, **options, **job)
+    skipped = job["skipped"]
+    warn(done.warnings)
     if as_json:
         print_result(done, skipped)
         return
@@ -95,8 +70,16 @@ def predict(
         ["", "answers", "scored now", "texts encoded", "skipped"],
         [["", done.answers, done.scored_now, done.texts_encoded, len(skipped)]],
     )
-    if companions:
-        say(_told_of_companions(done))
+    if done.companions:
+        say(
+            f"Texts could draw on companions among {done.population_texts:,}: others of the input "
+            "that look to be by the same author."
+        )
+    elif companions:
+        say(
+            "Companions were not looked for: that takes a model that is calibrated for it, and "
+            f"{FEWEST} to {MOST:,} different texts."
+        )
 
 
 def _check_companions(no_companions: bool, population: str | None) -> None:
@@ -104,49 +87,30 @@ def _check_companions(no_companions: bool, population: str | None) -> None:
         raise click.UsageError("--no-companions is for `--population input`")
 
 
-def _told_of_companions(done: Predicted) -> str:
-    """In words: whether texts of an input that is its own population could draw on each other."""
-    from adhominem.scoring.companions import FEWEST, MOST
-
-    if done.companions:
-        return (
-            f"Texts could draw on companions among {done.population_texts:,}: others of the input "
-            "that look to be by the same author."
-        )
-    return (
-        "Companions were not looked for: that takes a model that is calibrated for it, and "
-        f"{FEWEST} to {MOST:,} different texts."
-    )
-
-
 @click.command()
-@click.argument("truth", type=PATH)
-@click.argument("answers", nargs=-1, type=PATH)
-@output_option("A folder for figures and a page.", required=False)
-@path_option("--pairs", "The texts (pairs.jsonl): measures by topic and by length, too.")
+@click.argument("truth", type=opt.PATH)
+@click.argument("answers", nargs=-1, type=opt.PATH)
+@opt.output("A folder for figures and a page.", required=False)
+@opt.path("--pairs", "The texts (pairs.jsonl): measures by topic and by length, too.")
 @click.option(
     "--model",
     help="A shipped model or a model's folder, to answer the pairs of --pairs itself.",
 )
-@click.option(
-    "--population",
-    metavar="PATH|input",
-    help="For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
+@opt.population(
+    "PATH|input",
+    "For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
 )
-@no_companions_option
-@path_option("--training", "A model's training.jsonl: its entropy curves go on the page, too.")
-@click.option(
-    "--missing-as-unanswered", is_flag=True, help="A pair without an answer is a non-answer."
-)
-@number_option(
-    "--bootstrap",
+@opt.no_companions
+@opt.path("--training", "A model's training.jsonl: its entropy curves go on the page, too.")
+@opt.flag("--missing-as-unanswered", "A pair without an answer is a non-answer.")
+@opt.number(
+    "--bootstrap resamples",
     1000,
     "Resamples for the 95% intervals; 0 leaves them out.",
     of=click.IntRange(min=0),
-    into="resamples",
 )
-@seed_option
-@json_option
+@opt.seed
+@opt.json
 def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
     """Measure anyone's answers: PAN's scores, and the cost of the evidence.
 
@@ -157,7 +121,7 @@ def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
         adhominem evaluate truth.jsonl answers.jsonl -o report
         adhominem evaluate dev/ --pairs dev/ --model general-en --population input
     """
-    from adhominem.cli.terminal import complain, print_result, say, watch
+    from adhominem.cli.terminal import print_result, say, warn, watch
     from adhominem.jobs.evaluate import evaluate_files
 
     if options["training"] is not None and options["output"] is None:
@@ -170,8 +134,7 @@ def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
         raise click.UsageError("--model needs the texts: give them by --pairs")
     _check_companions(no_companions, options["population"])
     evaluations = evaluate_files(**options, companions=not no_companions, watch=watch)
-    for caution in evaluations.warnings:
-        complain(f"warning: {caution.message}")
+    warn(evaluations.warnings)
     if as_json:
         print_result(evaluations)
         return
@@ -220,20 +183,16 @@ def _with_interval(evaluation: Evaluation, name: str) -> str:
 
 
 @click.command()
-@click.argument("models", nargs=-1, required=True, type=PATH)
-@path_option(
-    "--pairs",
+@click.argument("models", nargs=-1, required=True, type=opt.PATH)
+@opt.path(
+    "--pairs sets",
     "A pair set with its truth; may be given several times.",
     multiple=True,
     required=True,
-    into="sets",
 )
-@click.option("--without-topics", is_flag=True, help="Hide the contextual prefixes.")
-@json_option
-@click.pass_obj
-def table(
-    skipped: list[InputError], /, without_topics: bool, as_json: bool, **options: Any
-) -> None:
+@opt.flag("--without-topics", "Hide the contextual prefixes.")
+@opt.runs_job
+def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) -> None:
     """Print the paper's Table 2 for models and pair sets.
 
     The width of the band of non-answers is, as in the paper, the best for each set.
@@ -241,12 +200,12 @@ def table(
     \b
         adhominem table model ensemble --pairs dev/blogs --pairs dev/reddit
     """
-    from adhominem.cli.terminal import print_result, print_table, say, watch
-    from adhominem.jobs.table import table
+    from adhominem.cli.terminal import print_result, print_table, say
+    from adhominem.jobs.evaluate import table
 
-    scored = table(**options, with_topics=not without_topics, skipped=skipped, watch=watch)
+    scored = table(**options, **job, with_topics=not without_topics)
     if as_json:
-        print_result(scored, skipped)
+        print_result(scored, job["skipped"])
         return
     measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
     for name, pairs in {row.pair_set: row.pairs for row in scored.rows}.items():
@@ -266,19 +225,18 @@ def table(
 
 @click.command()
 @click.argument("name", type=click.Choice(["naive", "compression", "delta"]))
-@click.argument("pairs", type=PATH)
-@path_option(
+@click.argument("pairs", type=opt.PATH)
+@opt.path(
     "--train",
     "Pairs with their truth to learn from; may be given several times.",
     multiple=True,
     required=True,
 )
-@output_option("The answers.jsonl.")
-@all_cores_option
-@force_option
-@json_option
-@click.pass_obj
-def baseline(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+@opt.output("The answers.jsonl.")
+@opt.all_cores
+@opt.force
+@opt.runs_job
+def baseline(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Answer PAIRS by a simple rival system, for comparison.
 
     \b
@@ -290,8 +248,8 @@ def baseline(skipped: list[InputError], /, as_json: bool, **options: Any) -> Non
         adhominem baseline naive dev --train train-pairs -o answers.jsonl
     """
     from adhominem.cli.terminal import print_result
-    from adhominem.jobs.baseline import baseline_files
+    from adhominem.jobs.evaluate import baseline_files
 
-    answers = baseline_files(**options, skipped=skipped)
+    answers = baseline_files(**options, skipped=job["skipped"])
     if as_json:
-        print_result(answers, skipped)
+        print_result(answers, job["skipped"])

@@ -7,28 +7,11 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from adhominem.cli.options import (
-    DELTA,
-    PATH,
-    PRIOR,
-    choice_option,
-    device_option,
-    json_option,
-    model_option,
-    number_option,
-    output_option,
-    path_option,
-    population_option,
-    prior_option,
-    seed_option,
-)
-
-if TYPE_CHECKING:
-    from adhominem.errors import InputError
+from adhominem.cli import options as opt
 
 
 def _one_standard_input(context: click.Context, parameter: click.Parameter, second: str) -> str:
@@ -59,17 +42,17 @@ _more_texts = _options(
 )
 _case_options = _options(
     _sides,
-    model_option,
+    opt.model,
     _more_texts,
-    click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about."),
-    click.option("--topic-second", default="", metavar="TEXT", help="What the second is about."),
-    population_option,
-    device_option,
+    opt.text("--topic-first", "What the first side is about."),
+    opt.text("--topic-second", "What the second is about."),
+    opt.population(),
+    opt.device,
 )
-_scale_option = click.option("--scale", type=PATH, help="A verbal scale of your own, as JSON.")
+_scale_option = click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")
 _evidence_options = _options(
-    prior_option,
-    number_option("--delta", 0.125, "Undecided within 0.5 +- delta.", of=DELTA),
+    opt.prior,
+    opt.number("--delta", 0.125, "Undecided within 0.5 +- delta.", of=opt.DELTA),
     _scale_option,
 )
 
@@ -77,9 +60,8 @@ _evidence_options = _options(
 @click.command()
 @_case_options
 @_evidence_options
-@json_option
-@click.pass_obj
-def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+@opt.runs_job
+def verify(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Were two texts written by the same person, and how strong is the evidence?
 
     FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
@@ -89,10 +71,10 @@ def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
         adhominem verify letter.txt email.txt
         adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
-    from adhominem.cli.terminal import print_json, print_verification, watch
+    from adhominem.cli.terminal import print_json, print_verification
     from adhominem.jobs.compare import verify_files
 
-    verification = verify_files(**options, skipped=skipped, watch=watch)
+    verification = verify_files(**options, **job)
     if as_json:
         print_json(verification.to_json())
     else:
@@ -101,22 +83,16 @@ def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
 
 @click.command()
 @_case_options
-@output_option("The file to write: .html, .png or .tex.  [default: the terminal]", required=False)
-@choice_option(
+@opt.output("The file to write: .html, .png or .tex.  [default: the terminal]", required=False)
+@opt.choice(
     "--format",
     ["html", "terminal", "png", "latex"],
     "What to write.  [default: by the ending of the output]",
 )
 @_evidence_options
-@json_option
-@click.pass_obj
+@opt.runs_job
 def explain(
-    skipped: list[InputError],
-    /,
-    output: Path | None,
-    format: str | None,
-    as_json: bool,
-    **options: Any,
+    job: opt.Job, /, output: Path | None, format: str | None, as_json: bool, **options: Any
 ) -> None:
     """Show where the model looked, and what speaks for or against one author.
 
@@ -127,13 +103,11 @@ def explain(
         adhominem explain letter.txt email.txt -o report.html
         adhominem explain letter.txt email.txt
     """
-    from adhominem.cli.terminal import complain, print_json, say, show, watch
-    from adhominem.jobs.explain import explain_files
+    from adhominem.cli.terminal import print_json, say, show, warn
+    from adhominem.jobs.compare import explain_files
     from adhominem.render.output import explanation_text
 
-    explanation = explain_files(
-        **options, output=output, format=format, skipped=skipped, watch=watch
-    )
+    explanation = explain_files(**options, **job, output=output, format=format)
     if as_json:
         print_json(explanation.to_json())
         return
@@ -143,8 +117,7 @@ def explain(
         environment = os.environ if sys.stdout.isatty() else None
         columns = shutil.get_terminal_size().columns
         show(explanation_text(explanation, format or "terminal", environment, columns))
-    for warning in explanation.verification.warnings:
-        complain(f"warning: {warning.message}")
+    warn(explanation.verification.warnings)
 
 
 def _known_endings(
@@ -170,35 +143,27 @@ def _known_endings(
     "outputs",
     required=True,
     multiple=True,
-    type=PATH,
+    type=opt.PATH,
     callback=_known_endings,
     help="The .html or .pdf to write; may be given twice.",
 )
-@click.option(
-    "--population-source",
-    default="",
-    metavar="TEXT",
-    help="What the population is, in words.  [default: its path]",
-)
+@opt.text("--population-source", "What the population is, in words.  [default: its path]")
 @click.option(
     "--prior",
     "prior_same_author",
-    type=PRIOR,
+    type=opt.PRIOR,
     help="The court's prior probability of one author; without it no probability is given.",
 )
-@number_option("--draws", 200, "Draws of passages for the interval.", of=click.IntRange(20, 10_000))
-@seed_option
+@opt.number("--draws", 200, "Draws of passages for the interval.", of=click.IntRange(20, 10_000))
+@opt.seed
 @_scale_option
-@click.option("--case", default="", metavar="TEXT", help="The case's title or number.")
-@click.option("--examiner", default="", metavar="NAME", help="Who answers for the report.")
+@opt.text("--case", "The case's title or number.")
+@opt.text("--examiner", "Who answers for the report.", "NAME")
 @click.option(
     "--date", metavar="DATE", help="The date of the report, like 2026-05-31.  [default: now]"
 )
-@json_option
-@click.pass_obj
-def report(
-    skipped: list[InputError], /, outputs: tuple[Path, ...], as_json: bool, **options: Any
-) -> None:
+@opt.runs_job
+def report(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """Write the report for a case: the evidence, what it rests on, and where it ends.
 
     FIRST and SECOND are as for `verify`. The .html is one file for a browser that needs nothing
@@ -208,11 +173,11 @@ def report(
         adhominem report letter.txt known-letters/ -o report.html
         adhominem report letter.txt known-letters/ -o report.pdf --population other-letters/
     """
-    from adhominem.cli.terminal import complain, print_json, say, watch
+    from adhominem.cli.terminal import print_json, say, warn
     from adhominem.jobs.report import report_files
     from adhominem.render.summary import signed
 
-    made = report_files(**options, outputs=outputs, skipped=skipped, watch=watch)
+    made = report_files(**options, **job, outputs=outputs)
     written = [str(output) for output in outputs]
     if as_json:
         print_json({"outputs": written, **made.to_json()})
@@ -220,23 +185,19 @@ def report(
     say(f"log10 Bayes factor  {signed(made.log10_bayes_factor)}")
     say(made.verbal)
     say(f"Written  {', '.join(written)}")
-    for warning in made.warnings:
-        complain(f"warning: {warning.message}")
+    warn(made.warnings)
 
 
 @click.command("check-report")
-@click.argument("page", metavar="REPORT", type=PATH)
+@click.argument("page", metavar="REPORT", type=opt.PATH)
 @_sides
 @_more_texts
-@population_option
+@opt.population()
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
-@path_option(
-    "--scale", "The verbal scale that the report was made with, if it was not AdHominem's."
-)
-@device_option
-@json_option
-@click.pass_obj
-def check_report(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+@opt.path("--scale", "The verbal scale that the report was made with, if it was not AdHominem's.")
+@opt.device
+@opt.runs_job
+def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Compute a report anew from its texts, and say what differs.
 
     REPORT is the .html that `report` wrote. Topics, seed, draws and prior are those of the report;
@@ -246,10 +207,10 @@ def check_report(skipped: list[InputError], /, as_json: bool, **options: Any) ->
     \b
         adhominem check-report report.html letter.txt known-letters/
     """
-    from adhominem.cli.terminal import print_json, say, watch
+    from adhominem.cli.terminal import print_json, say
     from adhominem.jobs.report import check_report_files
 
-    check = check_report_files(**options, skipped=skipped, watch=watch)
+    check = check_report_files(**options, **job)
     if as_json:
         print_json(check.to_json())
     elif check.differences:

@@ -1,53 +1,35 @@
-"""The commands that make models: train, ensemble, calibrate."""
+"""The commands that make models and serve them: train, ensemble, calibrate, serve."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from adhominem.cli.options import (
-    PATH,
-    choice_option,
-    corpora_argument,
-    json_option,
-    number_option,
-    output_folder,
-    path_option,
-    seed_option,
-)
-
-if TYPE_CHECKING:
-    from adhominem.errors import InputError
+from adhominem.cli import options as opt
 
 
 @click.command()
-@corpora_argument
-@path_option(
+@opt.corpora
+@opt.path(
     "--dev", "A pair set to choose the best epoch by; may be given several times.", multiple=True
 )
-@output_folder
-@click.option(
-    "--preset",
-    default="pan20",
-    show_default=True,
-    help="pan20 (the paper's), general, tiny, ngrams or ngram-profile.",
+@opt.output_folder
+@opt.text(
+    "--preset", "pan20 (the paper's), general, tiny, ngrams or ngram-profile.", default="pan20"
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
-@number_option(
-    "--members", 1, "Train so many, with seeds that follow each other; their mean decides."
-)
-@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
-@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
-@seed_option
-@json_option
-@click.pass_obj
+@opt.number("--members", 1, "Train so many, with seeds that follow each other; their mean decides.")
+@opt.text("--device", "cpu, cuda, or auto.", default="auto")
+@opt.flag("--resume", "Go on with a run that was stopped.")
+@opt.seed
+@opt.runs_job
 def train(
-    skipped: list[InputError],
+    job: opt.Job,
     /,
     preset: str,
     settings: tuple[str, ...],
@@ -68,7 +50,7 @@ def train(
     """
     from contextlib import nullcontext
 
-    from adhominem.cli.terminal import TrainingBar, print_result, print_table, silence
+    from adhominem.cli.terminal import print_result, print_table, silence, training_bar
     from adhominem.config import any_preset
     from adhominem.jobs.train import train_files
 
@@ -76,19 +58,19 @@ def train(
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
     with (
         nullcontext() if speaks else silence(),
-        TrainingBar(getattr(config.training, "epochs", 1), members) as bar,
+        training_bar(getattr(config.training, "epochs", 1), members) as on_event,
     ):
         trained = train_files(
             **options,
             config=config,
             members=members,
-            skipped=skipped if speaks else [],
-            on_event=bar.show,
+            skipped=job["skipped"] if speaks else [],
+            on_event=on_event,
         )
     if not speaks:
         return
     if as_json:
-        print_result(trained, skipped)
+        print_result(trained, job["skipped"])
         return
     parts = [(f"member {i}: ", scores) for i, scores in enumerate(trained.members, start=1)]
     parts = [*(parts if members > 1 else []), ("", trained.scores)]
@@ -103,11 +85,11 @@ def train(
 
 
 @click.command()
-@click.argument("members", nargs=-1, required=True, type=PATH)
-@output_folder
-@path_option("--corpus", "The prepared training corpus: networks get genres from it.")
-@path_option("--about", "A file: how the model card begins.")
-@json_option
+@click.argument("members", nargs=-1, required=True, type=opt.PATH)
+@opt.output_folder
+@opt.path("--corpus", "The prepared training corpus: networks get genres from it.")
+@opt.path("--about", "A file: how the model card begins.")
+@opt.json
 def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
     """Make one model of several MEMBERS, be they networks or n-gram models.
 
@@ -119,7 +101,7 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
         adhominem ensemble network ngrams -o both --corpus corpus
     """
     from adhominem.cli.terminal import print_json, print_table, watch
-    from adhominem.jobs.ensemble import make_ensemble
+    from adhominem.jobs.train import make_ensemble
 
     made = make_ensemble(output=output, about=about or "", **options, watch=watch)
     if as_json:
@@ -129,24 +111,23 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 
 
 @click.command()
-@click.argument("model", type=PATH)
-@click.argument("sets", metavar="PAIRS...", nargs=-1, required=True, type=PATH)
-@choice_option(
+@click.argument("model", type=opt.PATH)
+@click.argument("sets", metavar="PAIRS...", nargs=-1, required=True, type=opt.PATH)
+@opt.choice(
     "--method",
     ["logistic", "isotonic"],
     "The shape of the map from score to log Bayes factor.",
     default="logistic",
 )
-@choice_option(
+@opt.choice(
     "--fusion",
     ["logistic", "mean"],
     "How an ensemble's members are heard: by fitted weights, or by their mean probability."
     "  [default: mean without a population, else logistic]",
 )
-@json_option
-@click.pass_obj
+@opt.runs_job
 def calibrate(
-    skipped: list[InputError], /, model: Path, fusion: str | None, as_json: bool, **options: Any
+    job: opt.Job, /, model: Path, fusion: str | None, as_json: bool, **options: Any
 ) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
@@ -159,12 +140,12 @@ def calibrate(
     """
     from math import log
 
-    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.calibrate import calibrate_model
 
-    reports = calibrate_model(model, fusion=fusion or "", **options, skipped=skipped, watch=watch)
+    reports = calibrate_model(model, fusion=fusion or "", **options, **job)
     if as_json:
-        print_result(reports, skipped)
+        print_result(reports, job["skipped"])
         return
     measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
     print_table(
@@ -186,3 +167,67 @@ def calibrate(
     say("'After' is of pairs whose authors the map has not seen.")
     if reports.companions is None:
         say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")
+
+
+@click.command()
+@opt.text("--host", "Where to listen.", default="127.0.0.1")
+@opt.number("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
+@opt.model
+@opt.population()
+@click.option(
+    "--token",
+    envvar="ADHOMINEM_TOKEN",
+    default="",
+    help="Whoever asks must know it; better set ADHOMINEM_TOKEN, which other users cannot see.",
+)
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A name that the server is reached by, if there is a proxy before it.",
+)
+@opt.number("--max-bytes", 16 << 20, "The largest request to accept, in bytes.")
+@opt.number(
+    "--timeout",
+    120.0,
+    "Seconds until a request is given up.",
+    of=click.FloatRange(min=0, min_open=True),
+)
+@opt.number(
+    "--per-client",
+    128,
+    "Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
+)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+def serve(
+    model: str,
+    population: str | None,
+    max_bytes: int,
+    timeout: float,
+    per_client: int,
+    allow_host: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """A page to compare texts in a browser, and a REST interface for programs.
+
+    Texts are neither stored nor logged. Without --host only this machine can reach it.
+
+    \b
+        adhominem serve --open
+        ADHOMINEM_TOKEN=secret adhominem serve --host 0.0.0.0 --population similar-texts
+    """
+    from adhominem.cli.terminal import complain
+    from adhominem.errors import MissingExtraError
+
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve", "adhominem serve") from None
+    from adhominem.web.limits import Limits
+    from adhominem.web.server import serve as serve_all
+    from adhominem.web.service import Service
+
+    limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
+    service = Service.open(model, population, limits)
+    serve_all(service, names=allow_host, say=complain, **options)

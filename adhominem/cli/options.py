@@ -13,77 +13,85 @@ PATH = click.Path(path_type=Path)
 PRIOR = click.FloatRange(0, 1, min_open=True, max_open=True)
 DELTA = click.FloatRange(0, 0.5, max_open=True)
 ONE_OR_MORE = click.IntRange(min=1)
+Job = dict[str, Any]  # `skipped`, a list for what cannot be read, and `watch`, for the progress
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def output_option(help: str, *, required: bool = True) -> Decorator:
+def output(help: str, *, required: bool = True) -> Decorator:
     """`-o`, for what a command writes."""
     return click.option("-o", "--output", required=required, type=PATH, help=help)
 
 
-def path_option(name: str, help: str, *, into: str = "", **settings: Any) -> Decorator:
-    """A file or folder, for the parameter `into` if that has another name."""
-    names = (name, into) if into else (name,)
-    return click.option(*names, type=PATH, help=help, **settings)
+def path(name: str, help: str, **settings: Any) -> Decorator:
+    """A file or folder; the name of the parameter follows where it is another: `--pairs sets`."""
+    return click.option(*name.split(), type=PATH, help=help, **settings)
 
 
-def number_option(
-    name: str, default: float, help: str, *, of: click.ParamType[Any] = ONE_OR_MORE, into: str = ""
+def number(
+    name: str, default: float, help: str, *, of: click.ParamType[Any] = ONE_OR_MORE
 ) -> Decorator:
-    """A number with a default that the help shows; `into` is as for `path_option`."""
-    names = (name, into) if into else (name,)
-    return click.option(*names, default=default, show_default=True, type=of, help=help)
+    """A number with a default that the help shows; `name` is as for `path`."""
+    return click.option(*name.split(), default=default, show_default=True, type=of, help=help)
 
 
-def choice_option(
+def choice(
     name: str, choices: Sequence[str], help: str, *, default: str | None = None
 ) -> Decorator:
     """One of several words; the help shows the default if there is one."""
-    shown = default is not None
-    kind = click.Choice(choices)
-    return click.option(name, type=kind, default=default, show_default=shown, help=help)
+    shown, words = default is not None, click.Choice(choices)
+    return click.option(name, type=words, default=default, show_default=shown, help=help)
 
 
-corpora_argument = click.argument(
-    "corpora", metavar="SOURCES...", nargs=-1, required=True, type=PATH
-)
-output_folder = output_option("The folder to make.")
-seed_option = number_option("--seed", 0, "Repeats a run.", of=click.IntRange(min=0))
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-force_option = click.option(
-    "--force", is_flag=True, help="Write the output even if nothing is in it."
-)
-jobs_option = number_option("--jobs", 1, "Worker processes.")
-all_cores_option = click.option(
+def flag(name: str, help: str) -> Decorator:
+    """A switch that is off unless it is given."""
+    return click.option(name, is_flag=True, help=help)
+
+
+def text(name: str, help: str, metavar: str = "TEXT", default: str = "") -> Decorator:
+    """A word, or a line of the user's own; the help shows the default if there is one."""
+    shown = bool(default)
+    return click.option(name, default=default, show_default=shown, metavar=metavar, help=help)
+
+
+def population(
+    metavar: str = "PATH",
+    help: str = "Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
+) -> Decorator:
+    """Where the texts of a relevant population lie, and what else can be said instead."""
+    return click.option("--population", metavar=metavar, help=help)
+
+
+json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def runs_job(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--json`, and give the function first what jobs take beside options: see `Job`."""
+    return json(click.pass_obj(function))
+
+
+corpora = click.argument("corpora", metavar="SOURCES...", nargs=-1, required=True, type=PATH)
+output_folder = output("The folder to make.")
+seed = number("--seed", 0, "Repeats a run.", of=click.IntRange(min=0))
+force = flag("--force", "Write the output even if nothing is in it.")
+jobs = number("--jobs", 1, "Worker processes.")
+all_cores = click.option(
     "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=ONE_OR_MORE
 )
-model_option = click.option(
+model = click.option(
     "--model",
     envvar="ADHOMINEM_MODEL",
     default="general-en",
     show_default=True,
     help="A shipped model, or a model's folder; or set ADHOMINEM_MODEL.",
 )
-population_option = click.option(
-    "--population",
-    metavar="PATH",
-    help="Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
-)
-no_companions_option = click.option(
+no_companions = flag(
     "--no-companions",
-    is_flag=True,
-    help="With `--population input`, draw on no other texts that look to be by the same author.",
+    "With `--population input`, draw on no other texts that look to be by the same author.",
 )
-device_option = click.option(
-    "--device",
-    default="cpu",
-    show_default=True,
-    help="cpu, or cuda where there is torch and a GPU.",
-)
-prior_option = number_option(
-    "--prior",
+device = text("--device", "cpu, or cuda where there is torch and a GPU.", default="cpu")
+prior = number(
+    "--prior prior_same_author",
     0.5,
     "How probable one author is before the texts are read.",
     of=PRIOR,
-    into="prior_same_author",
 )

@@ -8,36 +8,27 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
+from rich import progress
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
 from adhominem.errors import InputError
-from adhominem.harmless import one_line
+from adhominem.harmless import LONGEST_LINE, one_line
 from adhominem.records import strict_json, with_schema
 
 if TYPE_CHECKING:
     from adhominem.jobs.inputs import Unit
+    from adhominem.verify.cautions import Caution
     from adhominem.verify.verification import Verification
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
@@ -47,12 +38,23 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 # In JSON, where the controls of ASCII are escaped anyway.
 _COMMANDS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-
-_COLUMNS: dict[str, tuple[type[ProgressColumn], ...]] = {
-    "pieces": (MofNCompleteColumn,),
-    "bytes": (DownloadColumn, TransferSpeedColumn),
-    "share": (TaskProgressColumn,),
+_COLUMNS: dict[str, tuple[type[progress.ProgressColumn], ...]] = {
+    "pieces": (progress.MofNCompleteColumn,),
+    "bytes": (progress.DownloadColumn, progress.TransferSpeedColumn),
+    "share": (progress.TaskProgressColumn,),
 }
+
+
+def _progress(console: Console, *columns: progress.ProgressColumn) -> progress.Progress:
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        *columns,
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
 
 
 @contextmanager
@@ -60,18 +62,8 @@ def watch(
     what: str, total: int | None = None, unit: Unit = "pieces"
 ) -> Iterator[Callable[[float], None]]:
     """A progress bar with time left, as a `Watch` of jobs; silent where nobody looks."""
-    console = Console(stderr=True)
     began, done = time.monotonic(), 0.0
-    columns = [column() for column in _COLUMNS[unit]]
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        *columns,
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    ) as bar:
+    with _progress(Console(stderr=True), *(column() for column in _COLUMNS[unit])) as bar:
         task = bar.add_task(what, total=1.0 if unit == "share" else total, rate="")
 
         def show_progress(amount: float) -> None:
@@ -88,14 +80,7 @@ def short_warnings() -> Iterator[None]:
     """Warnings as one line each, without Python's source lines, and not without end."""
     shown = 0
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, *place: Any, **details: Any) -> None:
         nonlocal shown
         shown += 1
         if shown <= _MOST_SHOWN:
@@ -122,15 +107,26 @@ def silence() -> Iterator[None]:
         yield
 
 
+def _printable(text: str) -> str:
+    """A name or a message as one line without commands to the terminal; most of them are that."""
+    is_plain = len(text) <= LONGEST_LINE and text.isprintable()
+    return text if is_plain else one_line(text)
+
+
 def complain(*messages: str) -> None:
     """Lines for people, beside the results."""
-    for line in map(one_line, messages):
+    for line in map(_printable, messages):
         print(line, file=sys.stderr, flush=True)
+
+
+def warn(warnings: Iterable[Caution]) -> None:
+    """What a result must be read with."""
+    complain(*(f"warning: {caution.message}" for caution in warnings))
 
 
 def say(message: str) -> None:
     """A line for people, among the results."""
-    print(one_line(message))
+    print(_printable(message))
 
 
 def show(page: str) -> None:
@@ -169,7 +165,7 @@ def print_result(result: Any, skipped: Sequence[InputError] | None = None) -> No
 
 def _shown(text: str) -> str:
     """Somebody's text for a console of rich: one line, without commands and without markup."""
-    return escape(one_line(text))
+    return escape(_printable(text))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -249,80 +245,61 @@ def print_verification(result: Verification) -> None:
             lines.append((f"{name:>6}  {told}", "dim"))
     lines.append((f" model  {result.model}, SHA-256 {result.model_sha256}", "dim"))
     console = Console(soft_wrap=True, highlight=False, emoji=False)
-    warned = [f"warning: {warning.message}" for warning in result.warnings]
-    shown = list(map(one_line, [line for line, _ in lines] + warned))
-    for line, (_, style) in zip(shown, lines, strict=False):
-        text = Text(line, style)
+    for line, style in lines:
+        text = Text(_printable(line), style)
         text.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
         console.print(text)
-    for line in shown[len(lines) :]:
-        print(line, file=sys.stderr, flush=True)
+    warn(result.warnings)
 
 
-class TrainingBar:
+@contextmanager
+def training_bar(epochs: int, members: int) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Where a training run stands: a bar with losses and pairs/s, and a line an epoch."""
+    console = Console(stderr=True, soft_wrap=True, emoji=False)
+    epoch: tuple[int, int] | None = None  # member and epoch that the rate is of
+    began, pairs = 0.0, 0
 
-    def __init__(self, epochs: int, members: int) -> None:
-        self._console = Console(stderr=True, soft_wrap=True, emoji=False)
-        self._epochs, self._members = epochs, members
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("starting", total=None, rate="")
-        self._epoch: tuple[int, int] | None = None  # member and epoch that the rate is of
-        self._began = 0.0
-        self._pairs = 0
-
-    def __enter__(self) -> TrainingBar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self._bar.stop()
-
-    def show(self, event: dict[str, Any]) -> None:
-        """Show a step, an epoch of a network, or a dev evaluation of an n-gram model."""
-        if event["event"] == "step":
-            self._bar.update(self._task, **self._step(event))
-            return
-        if "stage" in event:
-            name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
-            scores = ", ".join(f"{name} {value:.3f}" for name, value in event["dev"].items())
-            told = f"{name}; {scores}"
-        else:
-            measure = event["measure"]
-            losses = ", ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-            scores = ", ".join(f"{name} {row[measure]:.3f}" for name, row in event["dev"].items())
-            told = f"{self._name(event)}: {losses}; dev AUC {scores or '(no dev set)'}"
-        self._console.print(one_line(told), markup=False)
-
-    def _step(self, event: dict[str, Any]) -> dict[str, Any]:
-        """What the bar shows of a step."""
-        if "stage" in event:  # of an n-gram model
-            return {
-                "description": event["stage"],
-                "completed": event["step"] + 1,
-                "total": event["steps"],
-                "rate": f"loss {event['loss']:.3f}",
-            }
-        if self._epoch != (event["member"], event["epoch"]):  # which may begin in its middle
-            self._epoch = (event["member"], event["epoch"])
-            self._began, self._pairs = time.monotonic(), -event["pairs"]
-        self._pairs += event["pairs"]
-        rate = self._pairs / max(1e-9, time.monotonic() - self._began)
-        losses = " ".join(f"{name} {value:.3f}" for name, value in event["losses"].items())
-        return {
-            "description": self._name(event),
-            "completed": event["epoch"] * event["steps"] + event["step"] + 1,
-            "total": self._epochs * event["steps"],
-            "rate": f"{rate:,.0f} pairs/s, {losses}",
-        }
-
-    def _name(self, event: dict[str, Any]) -> str:
-        member = f"member {event['member'] + 1}, " if self._members > 1 else ""
+    def name_of(event: dict[str, Any]) -> str:
+        member = f"member {event['member'] + 1}, " if members > 1 else ""
         return f"{member}epoch {event['epoch'] + 1}"
+
+    def tell(message: str) -> None:
+        console.print(_printable(message), markup=False)
+
+    with _progress(console) as bar:
+        task = bar.add_task("starting", total=None, rate="")
+
+        def show(event: dict[str, Any]) -> None:
+            """Show a step, an epoch of a network, or a dev evaluation of an n-gram model."""
+            nonlocal epoch, began, pairs
+            is_of_ngrams = "stage" in event
+            if event["event"] == "step" and is_of_ngrams:
+                done, rate = event["step"] + 1, f"loss {event['loss']:.3f}"
+                name, total = event["stage"], event["steps"]
+                bar.update(task, description=name, completed=done, total=total, rate=rate)
+            elif event["event"] == "step":
+                if epoch != (event["member"], event["epoch"]):  # which may begin in its middle
+                    epoch = (event["member"], event["epoch"])
+                    began, pairs = time.monotonic(), -event["pairs"]
+                pairs += event["pairs"]
+                rate = f"{pairs / max(1e-9, time.monotonic() - began):,.0f} pairs/s"
+                bar.update(
+                    task,
+                    description=name_of(event),
+                    completed=event["epoch"] * event["steps"] + event["step"] + 1,
+                    total=epochs * event["steps"],
+                    rate=f"{rate}, {_numbers(event['losses'], ' ')}",
+                )
+            elif is_of_ngrams:
+                name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
+                tell(f"{name}; {_numbers(event['dev'])}")
+            else:
+                scores = {name: row[event["measure"]] for name, row in event["dev"].items()}
+                dev = _numbers(scores) or "(no dev set)"
+                tell(f"{name_of(event)}: {_numbers(event['losses'])}; dev AUC {dev}")
+
+        yield show
+
+
+def _numbers(values: Mapping[str, float], between: str = ", ") -> str:
+    return between.join(f"{name} {value:.3f}" for name, value in values.items())

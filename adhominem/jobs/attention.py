@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,10 @@ from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.verify.verifier import load
+
+# Of a word: its tokens, its documents, the attention it gets, the attention it would get by its
+# frequency; and for the interval the squares of these two, and their product.
+Sums = npt.NDArray[np.float64]
 
 _FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more of the text
 
@@ -44,17 +49,6 @@ class CorpusAttention:
     words: tuple[WordAttention, ...]
 
 
-@dataclass
-class _Sums:
-    tokens: int = 0
-    documents: int = 0
-    attention: float = 0.0
-    even: float = 0.0  # what it would get by its frequency
-    squares: float = 0.0  # of attention, of even, and both multiplied: for the interval
-    even_squares: float = 0.0
-    products: float = 0.0
-
-
 def attention_of(
     model: str | Path,
     corpora: Corpora,
@@ -74,15 +68,12 @@ def attention_of(
             f"the model {verifier.name} has no network, and only networks have attention; "
             "expected one trained with a network's preset"
         )
-    sums: dict[str, _Sums] = defaultdict(_Sums)
+    sums: dict[str, Sums] = defaultdict(lambda: np.zeros(7))
     documents = tokens = 0
     with reading(corpora, "reading", watch) as (sources, on_bytes):
-        for document in (
-            document
+        for document in chain.from_iterable(
+            source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes)
             for source in sources
-            for document in source.documents(
-                author_required=False, skipped=skipped, on_bytes=on_bytes
-            )
         ):
             attended = []  # the tokens that each network sees, and their weights
             for member in networks:
@@ -97,7 +88,7 @@ def attention_of(
             tokens += max(len(words) for words, _ in attended)
     if not documents:
         raise NotFoundError("no text in the corpus; expected at least one")
-    rows = [_word(word, of) for word, of in sums.items() if of.documents >= fewest_documents]
+    rows = [_word(word, of) for word, of in sums.items() if of[1] >= fewest_documents]
     rows.sort(key=lambda row: (-row.ratio, row.word))
     return CorpusAttention(verifier.name, documents, tokens, tuple(rows))
 
@@ -121,7 +112,7 @@ def token_weights(seen: Encoded, tokens: int) -> npt.NDArray[np.float64]:
 
 
 def _add(
-    sums: dict[str, _Sums], attended: Sequence[tuple[list[str], npt.NDArray[np.float64]]]
+    sums: dict[str, Sums], attended: Sequence[tuple[list[str], npt.NDArray[np.float64]]]
 ) -> None:
     """A document: what a word gets, and would get by its frequency, is the mean of the networks.
 
@@ -137,14 +128,7 @@ def _add(
             before = means.get(token_type, (0, 0.0, 0.0))
             means[token_type] = max(before[0], count), before[1] + got, before[2] + expected
     for token_type, (count, got, expected) in means.items():
-        of_type = sums[token_type]
-        of_type.tokens += count
-        of_type.documents += 1
-        of_type.attention += got
-        of_type.even += expected
-        of_type.squares += got**2
-        of_type.even_squares += expected**2
-        of_type.products += got * expected
+        sums[token_type] += (count, 1, got, expected, got**2, expected**2, got * expected)
 
 
 def student_95(free: int) -> float:
@@ -165,20 +149,21 @@ def student_95(free: int) -> float:
     return float(sum(term / free**power for power, term in enumerate(terms)))
 
 
-def _word(word: str, sums: _Sums) -> WordAttention:
+def _word(word: str, sums: Sums) -> WordAttention:
     """The ratio of two sums over documents, and its interval by the delta method, in logs.
 
     The spread is that of few documents, so the interval is Student's. It still is too narrow where
     a word's ratio differs much between documents: of 5 documents about 90 % are inside, not 95.
     A word of one document has no spread, and its interval no end.
     """
-    ratio = sums.attention / sums.even
-    rest = sums.squares - 2 * ratio * sums.products + ratio**2 * sums.even_squares
-    free = sums.documents - 1
+    tokens, documents, attention, even, squares, even_squares, products = sums.tolist()
+    ratio = attention / even
+    rest = squares - 2 * ratio * products + ratio**2 * even_squares
+    free = int(documents) - 1
     low, high = 0.0, float("inf")
     if free:
-        spread = max(0.0, rest * sums.documents / free) ** 0.5 / sums.even
+        spread = max(0.0, rest * documents / free) ** 0.5 / even
         # A word of two documents may get an exponent beyond any number.
         factor = float(np.exp(min(700.0, student_95(free) * spread / max(ratio, 1e-300))))
-        low, high = float(ratio / factor), float(ratio * factor)
-    return WordAttention(word, sums.tokens, sums.documents, float(ratio), low, high)
+        low, high = ratio / factor, ratio * factor
+    return WordAttention(word, int(tokens), int(documents), ratio, low, high)

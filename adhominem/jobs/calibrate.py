@@ -27,7 +27,7 @@ from adhominem.scoring.companions import MOST, member_weights
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.fitting import calibrate, empirical_bounds, fit_fusion, group_weights
 from adhominem.scoring.population import Population
-from adhominem.scoring.scale import Fusion, Scale, Scales, Scores
+from adhominem.scoring.scale import Calibration, Fusion, Scales, Scores
 from adhominem.text.pan import Pair
 from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import load
@@ -87,17 +87,18 @@ def _calibrate(
     verifier = load(folder)
     verifier.scales = Scales()  # as if it had never been calibrated
     everything = [pair for pairs in sets.values() for pair in pairs]
-    _labels(everything)
+    _check_labels(everything)
     authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
-    alone, population, companions = [], [], []
+    alone, population = [], []
+    looked: list[tuple[str, _Part]] = []  # among companions, by set
     separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     begin = 0
     for name, pairs in sets.items():
         of_set = authors[begin : begin + len(pairs)]
         begin += len(pairs)
         for words in (None, *lengths):
-            chosen = [at for at, pair in enumerate(pairs) if words is None or _is_long(pair, words)]
+            chosen = [at for at, pair in enumerate(pairs) if words is None or _words(pair) > words]
             if len(chosen) < _FEWEST_SHORTENED and words is not None:
                 continue
             part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
@@ -112,24 +113,27 @@ def _calibrate(
             alone.append(
                 _Part(verifier.scorer.scores(first, second), of_set[chosen], whole, condition)
             )
-            few = _few(len(part))  # companions are not looked for among more texts
+            few = np.zeros(len(part), dtype=bool)  # companions are not looked for among more texts
+            few[np.random.default_rng(0).permutation(len(part))[: MOST // 2]] = True
             levs = np.concatenate([first[few], second[few]])
             relevant = verifier.scorer.with_companions(Population.of(levs), levs)
             if relevant.companions is not None:
                 scores = verifier.scorer.scores(first[few], second[few], relevant)
                 # By shortened texts no member shall seem less clear for this genre than it is.
                 separation.setdefault(name, relevant.companions.separation)
-                companions.append(_Part(scores, of_set[chosen][few], whole, condition[few]))
+                looked.append((name, _Part(scores, of_set[chosen][few], whole, condition[few])))
             if name in verifier.genres:  # twice: with genres like it, and with one unlike it
                 unknown = replace(condition, known=~condition.known)
                 for nearest in (0, len(verifier.genres) - 2):
                     scores = verifier.scorer.without(name, nearest).scores(first, second)
                     told = nearest == 0  # in the validation a pair is of an unknown genre once
                     alone.append(_Part(scores, of_set[chosen], False, unknown, told))
-    if not _suffice(companions):  # or they would not let the rest be calibrated
-        companions, separation = [], {}
+    whole_pairs = [part.condition.same_author for _, part in looked if part.whole]
+    same = int(sum(map(np.sum, whole_pairs)))
+    if min(same, sum(map(len, whole_pairs)) - same) < _FEWEST:  # too few to fit a scale to
+        looked, separation = [], {}
     usual = _usual_separation(separation, {name: len(pairs) for name, pairs in sets.items()})
-    companions = [part.heard(member_weights(separation[part.set], usual)) for part in companions]
+    companions = [part.heard(member_weights(separation[name], usual)) for name, part in looked]
     data = [
         _Data(parts, method, fusion or better)
         for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
@@ -151,19 +155,6 @@ def _calibrate(
     return reports
 
 
-def _few(pairs: int) -> BoolArray:
-    """(pairs,): which ones are chosen at random, of no more texts than can be looked through."""
-    chosen = np.zeros(pairs, dtype=bool)
-    chosen[np.random.default_rng(0).permutation(pairs)[: MOST // 2]] = True
-    return chosen
-
-
-def _suffice(parts: Sequence[_Part]) -> bool:
-    """Whether there are pairs enough of both classes, whole ones."""
-    same = np.concatenate([np.zeros(0, bool), *(part.same_author for part in parts if part.whole)])
-    return min(int(same.sum()), int((~same).sum())) >= _FEWEST
-
-
 def _usual_separation(
     separation: Mapping[str, tuple[float, ...]], pairs: Mapping[str, int]
 ) -> tuple[float, ...]:
@@ -177,14 +168,12 @@ def _usual_separation(
 
 def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
     """The pairs of a set, not scored yet: without a population, and of a known genre."""
-    same = _labels(pairs, fewest=0)
-    lengths = [min(len(text.split()) for text in _texts(pair)) for pair in pairs]
     return Validation(
         genres=sets,
         log_bayes_factor=np.zeros(len(pairs), np.float32),
-        same_author=same,
+        same_author=np.array([pair.same_author for pair in pairs], dtype=bool),
         genre=np.full(len(pairs), sets.index(name), np.int32),
-        words=np.array(lengths, np.int32),
+        words=np.array([_words(pair) for pair in pairs], np.int32),
         population=np.zeros(len(pairs), dtype=bool),
         known=np.ones(len(pairs), dtype=bool),
     )
@@ -199,12 +188,9 @@ def shortened(pair: Pair, words: int) -> Pair:
     )
 
 
-def _is_long(pair: Pair, words: int) -> bool:
-    return all(len(text.split()) > words for text in _texts(pair))
-
-
-def _texts(pair: Pair) -> tuple[str, str]:
-    return pair.first.text, pair.second.text
+def _words(pair: Pair) -> int:
+    """Those of the shorter text."""
+    return min(len(pair.first.text.split()), len(pair.second.text.split()))
 
 
 def first_words(text: str, words: int) -> str:
@@ -241,16 +227,6 @@ class _Part:
     condition: Validation
     told: bool = True  # whether it goes into the validation
 
-    @property
-    def same_author(self) -> BoolArray:
-        """(pairs,)."""
-        return self.condition.same_author
-
-    @property
-    def set(self) -> str:
-        """The name of the pair set."""
-        return self.condition.genres[int(self.condition.genre[0])]
-
     def heard(self, weights: FloatArray) -> _Part:
         """This part with each member's scores multiplied by its weight (members,)."""
         scores = replace(self.scores, members=self.scores.members * weights[:, None])
@@ -261,10 +237,10 @@ class _Data:
     """All that a scale is fitted to."""
 
     def __init__(self, parts: Sequence[_Part], method: str, fusion: str) -> None:
-        sizes = [len(part.same_author) for part in parts]
+        sizes = [len(part.condition) for part in parts]
         groups = np.repeat(np.arange(len(parts)), sizes)
         self.method, self.fusion = method, fusion
-        self.same_author = np.concatenate([part.same_author for part in parts])
+        self.same_author = np.concatenate([part.condition.same_author for part in parts])
         self.authors = np.concatenate([part.authors for part in parts])  # (pairs, 2)
         self.weight = group_weights(groups, self.same_author)
         self.scores = Scores.joined([part.scores for part in parts])
@@ -275,10 +251,10 @@ class _Data:
     def report(self, sets: tuple[str, ...]) -> CalibrationReport:
         """The scale, and what it is worth for authors it has not seen."""
         same = self.same_author[self.whole]
-        assert self.scale.calibration is not None
+        fused, calibration = self.fitted
         return CalibrationReport(
-            fusion=self.scale.fusion,
-            calibration=self.scale.calibration,
+            fusion=fused,
+            calibration=calibration,
             sets=sets,
             same_author=int(same.sum()),
             authors=len(np.unique(self.authors)),
@@ -292,11 +268,11 @@ class _Data:
         return replace(pairs, log_bayes_factor=self.bounded.astype(np.float32))[self._told]
 
     @cached_property
-    def scale(self) -> Scale:
-        """That of all pairs: the model's."""
+    def fitted(self) -> tuple[Fusion, Calibration]:
+        """The scale of all pairs: the model's."""
         return self.fit(np.ones(len(self.scores), dtype=bool))
 
-    def fit(self, chosen: BoolArray) -> Scale:
+    def fit(self, chosen: BoolArray) -> tuple[Fusion, Calibration]:
         """The scale of some of the pairs."""
         scores, same, weight = self.scores[chosen], self.same_author[chosen], self.weight[chosen]
         if len(scores.members) == 1 and not len(scores.context):  # then there is nothing to fuse
@@ -309,7 +285,7 @@ class _Data:
         whole = self.whole[chosen]
         lower, upper = empirical_bounds(map_.unbounded(values[whole]), same[whole])
         pairs = int(whole.sum())
-        return Scale(fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs))
+        return fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs)
 
     @cached_property
     def crossed(self) -> FloatArray:
@@ -326,9 +302,8 @@ class _Data:
             tested = np.asarray((np.sort(folds, axis=1) == two).all(axis=1))
             others = np.asarray(~np.isin(folds, two).any(axis=1))
             if tested.any():
-                scale = self.fit(others)
-                assert scale.calibration is not None
-                factors[tested] = scale.calibration.unbounded(scale.raw(self.scores[tested]))
+                fused, calibration = self.fit(others)
+                factors[tested] = calibration.unbounded(fused(self.scores[tested]))
         return factors
 
     @cached_property
@@ -338,8 +313,7 @@ class _Data:
         A fold has fewer pairs, and bounds of its own. A pair that stops at these could not be
         counted among those as great as a result that the model's bounds let through.
         """
-        calibration = self.scale.calibration
-        assert calibration is not None
+        _, calibration = self.fitted
         return np.clip(self.crossed, calibration.lower_bound, calibration.upper_bound)
 
 
@@ -348,18 +322,16 @@ def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str,
     return measure(answers_from("", value, log_bayes_factor, same_author))
 
 
-def _labels(pairs: Sequence[Pair], fewest: int = _FEWEST) -> BoolArray:
+def _check_labels(pairs: Sequence[Pair]) -> None:
     unlabelled = sum(pair.same_author is None for pair in pairs)
     if unlabelled:
         raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
-    same = np.array([pair.same_author for pair in pairs], dtype=bool)
-    counts = int(same.sum()), int((~same).sum())
-    if min(counts) < fewest:
+    same = sum(pair.same_author is True for pair in pairs)
+    if min(same, len(pairs) - same) < _FEWEST:
         raise OptionError(
-            f"{counts[0]:,} pairs by the same author and {counts[1]:,} by different authors; "
-            f"expected {fewest} of each or more"
+            f"{same:,} pairs by the same author and {len(pairs) - same:,} by different authors; "
+            f"expected {_FEWEST} of each or more"
         )
-    return same
 
 
 def _authors(pairs: Sequence[Pair]) -> npt.NDArray[np.str_]:
@@ -384,19 +356,16 @@ def _authors(pairs: Sequence[Pair]) -> npt.NDArray[np.str_]:
 
 
 def _check_authors(folder: Path, names: set[str]) -> None:
-    silent = False
-    for member in member_folders(folder):
-        known = trained_on(member, names)
-        if known is None:
-            silent = True
-        elif known:
+    by_member = [trained_on(member, names) for member in member_folders(folder)]
+    for known in by_member:
+        if known:
             names_known = ", ".join(sorted(known)[:5]) + (", ..." if len(known) > 5 else "")
             raise OptionError(
                 f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
                 f"pairs ({names_known}), where it is surer than it may "
                 "be elsewhere; expected pairs of other authors"
             )
-    if silent:
+    if None in by_member:
         warnings.warn(
             f"{folder} does not say whom it was trained on: make sure that none of these authors "
             "was among them",

@@ -1,11 +1,11 @@
-"""Two sides given as files, compared: what `adhominem verify` does."""
+"""Two sides given as files, compared and explained: `adhominem verify` and `explain`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from adhominem.errors import InputError
 from adhominem.jobs.inputs import Watch, unwatched
@@ -13,9 +13,12 @@ from adhominem.models.folder import DEFAULT_MODEL, model_folder
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.files import note_input
+from adhominem.text.files import check_not_read, note_input, noting_inputs
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
+
+if TYPE_CHECKING:
+    from adhominem.explain.explanation import Explanation
 
 
 class CaseOptions(TypedDict, total=False):
@@ -51,10 +54,14 @@ def read_case(first: str | Path, second: str | Path, **options: Unpack[CaseOptio
     )
     population = None
     if (path := options.get("population")) is not None:
-        from adhominem.jobs.population import population_at
+        from adhominem.jobs.population import read_population
+        from adhominem.jobs.workers import encoder
 
-        skipped, watch = options.get("skipped"), options.get("watch", unwatched)
-        population = population_at(path, verifier, skipped=skipped, watch=watch)
+        watch, skipped = options.get("watch", unwatched), options.get("skipped")
+        with encoder(verifier.name, verifier, 1) as encode, watch("population") as on_documents:
+            population = read_population(
+                path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
+            )
     return Case(verifier, *sides, population)
 
 
@@ -81,6 +88,46 @@ def verify_files(
         delta=delta,
         scale=VerbalScale.read(scale) if scale else None,
     )
+
+
+def explain_files(
+    first: str | Path,
+    second: str | Path,
+    *,
+    output: str | Path | None = None,
+    format: str | None = None,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: str | Path | None = None,
+    **options: Unpack[CaseOptions],
+) -> Explanation:
+    """Compare two files or folders as `verify_files` does, and explain what made the result.
+
+    The explanation is written to `output`, if there is one, in the `format` html, terminal, png or
+    latex; by default the ending of its name decides.
+    """
+    from adhominem.explain.texts import explain_texts
+    from adhominem.render.output import format_of, write_explanation
+
+    with noting_inputs():
+        if output is not None:
+            format_of(Path(output), format)  # refuses an unknown ending before the work
+        case = read_case(first, second, **options)
+        note_model(options.get("model", DEFAULT_MODEL))
+        verbal_scale = VerbalScale.read(scale) if scale else None
+        if output is not None:
+            check_not_read(output)
+        with options.get("watch", unwatched)("explaining", unit="share") as on_progress:
+            explanation = explain_texts(
+                **vars(case),
+                prior_same_author=prior_same_author,
+                delta=delta,
+                scale=verbal_scale,
+                on_progress=on_progress,
+            )
+        if output is not None:
+            write_explanation(explanation, Path(output), format)
+    return explanation
 
 
 def note_model(model: str | Path) -> None:

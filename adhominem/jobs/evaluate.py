@@ -1,4 +1,4 @@
-"""Answers measured against the truth, and a model's own answers: what `adhominem evaluate` does."""
+"""Systems measured and compared: what `adhominem evaluate`, `table` and `baseline` do."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 import adhominem
-from adhominem.errors import OptionError
-from adhominem.evaluation.answers import load_systems, load_truth
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.evaluation.answers import load_systems, load_truth, write_answers
+from adhominem.evaluation.baselines import run_baseline
+from adhominem.evaluation.dev import PairScores, summarise
 from adhominem.evaluation.groups import read_groups
 from adhominem.evaluation.measures import Evaluation, evaluate
-from adhominem.jobs.inputs import Watch, unwatched
-from adhominem.text.files import noting_inputs
+from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
+from adhominem.jobs.predict import predict
+from adhominem.text.files import check_not_read, noting_inputs
+from adhominem.text.pan import Pair
+from adhominem.text.readers import read_pairs
 from adhominem.text.writing import check_output
 from adhominem.verify.cautions import Caution
+from adhominem.verify.verifier import load
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,14 @@ def evaluate_files(
         if model is not None:
             assert pairs is not None
             scratch = Path(stack.enter_context(TemporaryDirectory()))
-            answered, warnings = _answer(model, pairs, population, companions, scratch, watch)
-            answers = [*answers, answered]
+            companions = companions and population == "input"
+            predicted = predict(
+                model, pairs, scratch, population=population, companions=companions, watch=watch
+            )
+            warnings = predicted.warnings
+            how = ", companions" if predicted.companions else ", population" if population else ""
+            named = predicted.output.rename(scratch / f"{Path(model).name}{how}.jsonl")
+            answers = [*answers, named]
         systems = load_systems(
             [Path(path) for path in answers], labels, missing_as_unanswered=missing_as_unanswered
         )
@@ -86,21 +100,100 @@ def evaluate_files(
     return Evaluations(tuple(evaluations), warnings)
 
 
-def _answer(
-    model: str | Path,
-    pairs: str | Path,
-    population: str | Path | None,
-    companions: bool,
-    folder: Path,
-    watch: Watch,
-) -> tuple[Path, tuple[Caution, ...]]:
-    """A model's answers, in a file named after it and after what it drew on."""
-    from adhominem.jobs.predict import predict
+@dataclass(frozen=True)
+class TableRow:
+    """The scores of a model on a pair set."""
 
-    companions = companions and population == "input"
-    predicted = predict(
-        model, pairs, folder, population=population, companions=companions, watch=watch
-    )
-    how = ", companions" if predicted.companions else ", population" if population else ""
-    named = predicted.output.rename(folder / f"{Path(model).name}{how}.jsonl")
-    return named, predicted.warnings
+    model: str
+    pair_set: str
+    pairs: int
+    scores: dict[str, float]
+    calibrated: bool
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores of models on pair sets."""
+
+    rows: tuple[TableRow, ...]
+
+
+def table(
+    models: Sequence[str | Path],
+    sets: PairSets,
+    *,
+    with_topics: bool = True,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> ScoreTable:
+    """Score every pair set with every model; AUC, c@1, F0.5u, F1 and overall as in the paper.
+
+    The pair sets are given by name, or as paths; what cannot be read there goes to `skipped`.
+    """
+    sets = read_pair_sets(sets, skipped)
+    if not with_topics:
+        sets = {name: [pair.without_topics() for pair in pairs] for name, pairs in sets.items()}
+    labels = {name: _labels(name, pairs) for name, pairs in sets.items()}
+    names = [Path(model).resolve().name for model in models]
+    short = len(set(names)) == len(names)
+    called = {str(m): n if short else str(m) for m, n in zip(models, names, strict=True)}
+    rows = []
+    documents = 2 * sum(map(len, sets.values())) * len(models)
+    with watch("encoding", documents) as on_documents:
+        for model in models:
+            verifier = load(model)
+            calibrated = verifier.calibration is not None
+            for name, pairs in sets.items():
+                first, second = verifier.encode_pairs(pairs, on_documents=on_documents)
+                scores = PairScores(
+                    verifier.score(first, second), verifier.distance(first, second), labels[name]
+                )
+                rows.append(
+                    TableRow(called[str(model)], name, len(pairs), summarise(scores), calibrated)
+                )
+    return ScoreTable(tuple(rows))
+
+
+def _labels(name: str, pairs: Sequence[Pair]) -> np.ndarray:
+    same = [pair.same_author for pair in pairs]
+    if None in same or len(set(same)) < 2:
+        raise OptionError(
+            f"the pair set '{name}' has no truth, or only one class of pairs; expected a truth "
+            "with pairs by the same author and by different authors"
+        )
+    return np.array(same, dtype=bool)
+
+
+@dataclass(frozen=True)
+class BaselineAnswers:
+    """Where the answers of a baseline are, and how many."""
+
+    output: Path
+    answers: int
+
+
+def baseline_files(
+    name: str,
+    pairs: str | Path,
+    output: str | Path,
+    *,
+    train: Sequence[str | Path],
+    jobs: int = 1,
+    force: bool = False,
+    skipped: list[InputError] | None = None,
+) -> BaselineAnswers:
+    """Answer a pair set by the baseline naive, compression or delta, and write `answers.jsonl`.
+
+    `train` are pair sets with their truth, to learn from. Where not a single pair can be read, that
+    is an error; with `force`, a file without answers is written.
+    """
+    with noting_inputs():
+        known = [pair for path in train for pair in read_pairs(path, skipped=skipped)]
+        asked = list(read_pairs(pairs, skipped=skipped))
+        check_not_read(output)
+        if not asked and not force:
+            raise NotFoundError("no pair can be read; expected one or more, or --force", pairs)
+        answers = run_baseline(name, known, asked, jobs=jobs)
+        ids = [pair.id for pair in asked]
+        write_answers(output, ids, answers.value, answers.log_bayes_factor)
+    return BaselineAnswers(Path(output), len(asked))

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.inputs import Watch, unwatched
@@ -16,11 +12,9 @@ from adhominem.map.corpus_map import CorpusMap, map_documents
 from adhominem.map.page import write_map_page
 from adhominem.map.tree import LINKAGES
 from adhominem.scoring.population import Population
-from adhominem.text.files import Document, bare_stem, check_not_read, noting_inputs
+from adhominem.text.files import bare_stem, check_not_read, noting_inputs
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import load
-
-Levs = npt.NDArray[np.float32]
 
 MOST_DOCUMENTS = 1_000
 _AT_ONCE = 16  # documents that each worker gets at a time
@@ -60,18 +54,16 @@ def map_corpus(
     with noting_inputs(), encoder(model, verifier, jobs) as encode:
         with watch("reading") as on_documents:
             texts = read_documents(corpus, author_required=False, skipped=skipped)
-            drawn, count = draw(_counted(texts, on_documents), limit, seed)
+            drawn, count = draw(texts, limit, seed, on_documents)
         check_not_read(output)
         if count > len(drawn):
             remarks.append(
                 f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
             )
         with watch("encoding", len(drawn)) as on_documents:
-            encoded = list(
-                encode_documents(in_order(drawn), encode, _AT_ONCE * jobs, skipped, on_documents)
+            documents, levs = encode_documents(
+                in_order(drawn), encode, _AT_ONCE * jobs, skipped, on_documents
             )
-        documents = [document for document, _ in encoded]
-        levs = np.array([lev for _, lev in encoded])
         if not documents:
             raise NotFoundError("no document can be read here; expected one or more", corpus)
         if unread := len(skipped or ()) - before:
@@ -79,8 +71,11 @@ def map_corpus(
         relevant: Population | None = None
         name = str(population or "input")
         if name == "input":
-            relevant = _own_population(levs, required=population is not None)
-            if relevant is None:
+            try:
+                relevant = Population.of(levs)
+            except OptionError:
+                if population is not None:
+                    raise
                 name = "none"
                 remarks.append("the corpus has too few texts to be its own population")
         elif name != "none":
@@ -102,21 +97,3 @@ def map_corpus(
         )
         write_map_page(result, output)
     return result
-
-
-def _counted(
-    documents: Iterable[Document], on_documents: Callable[[int], None]
-) -> Iterator[Document]:
-    for document in documents:
-        on_documents(1)
-        yield document
-
-
-def _own_population(levs: Levs, *, required: bool) -> Population | None:
-    """The corpus as its own population; None where it has too few texts, unless it must be."""
-    try:
-        return Population.of(levs)
-    except OptionError:
-        if required:
-            raise
-        return None

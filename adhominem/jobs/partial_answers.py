@@ -152,9 +152,7 @@ class PartialAnswers:
                 f"there is no pair or problem that could be answered; {self._path}, with the "
                 "answers of a run before, stays"
             )
-        if len(self._order) == self._written and all(
-            row == at for at, row in enumerate(self._order)
-        ):
+        if self._order == array("Q", range(self._written)):
             if self._order:
                 os.replace(self._path, self._output)
         elif self._order:  # some cases were changed, added or taken out in between
@@ -204,10 +202,7 @@ def _is_answer(line: bytes) -> bool:
 
 
 def _line(id: str, value: float, log_bayes_factor: float) -> str:
-    row = {"id": id, "value": _short(value), "log_bayes_factor": _short(log_bayes_factor)}
+    """An answer, with ten digits: the last ones depend on what else was computed with it."""
+    value, log_bayes_factor = (float(f"{number:.10g}") for number in (value, log_bayes_factor))
+    row = {"id": id, "value": value, "log_bayes_factor": log_bayes_factor}
     return json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def _short(number: float) -> float:
-    """With ten digits: the last ones depend on what else was computed with it."""
-    return float(f"{number:.10g}")

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from adhominem.errors import InputError
-from adhominem.jobs.inputs import Watch, unwatched
-from adhominem.jobs.workers import Encode, encode_documents, encoder
+from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
 from adhominem.text.files import Document
@@ -22,23 +21,6 @@ _MOST_TEXTS = 1_000  # more would hardly move the mean
 _AT_ONCE = 200
 
 Drawn = tuple[float, int, Document]  # a random number, the place among all documents, the document
-
-
-def population_at(
-    path: str | Path,
-    verifier: Verifier,
-    *,
-    skipped: list[InputError] | None = None,
-    watch: Watch = unwatched,
-) -> Population:
-    """The population of the texts at a path, encoded in this process: see `read_population`."""
-    with (
-        encoder(verifier.name, verifier, jobs=1) as encode,
-        watch("population") as on_documents,
-    ):
-        return read_population(
-            path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
-        )
 
 
 def read_population(
@@ -63,11 +45,8 @@ def read_population(
     drawn, count = draw(_distinct(documents), MOST if companions else _MOST_TEXTS, seed)
     if count > MOST:
         companions, drawn = False, heapq.nlargest(_MOST_TEXTS, drawn)
-    encoded = list(
-        encode_documents(in_order(drawn), encode, _AT_ONCE, skipped, on_documents=on_documents)
-    )
-    texts = [document.text for document, _ in encoded]
-    levs = np.array([lev for _, lev in encoded])
+    encoded, levs = encode_documents(in_order(drawn), encode, _AT_ONCE, skipped, on_documents)
+    texts = [document.text for document in encoded]
     if verifier is None:
         return Population.of(levs, texts)
     return verifier.population_of(levs, texts, companions=companions)
@@ -82,7 +61,12 @@ def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
             yield document
 
 
-def draw(documents: Iterable[Document], most: int, seed: int) -> tuple[list[Drawn], int]:
+def draw(
+    documents: Iterable[Document],
+    most: int,
+    seed: int,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> tuple[list[Drawn], int]:
     """At most so many documents at random, held in memory alone; and how many there were."""
     rng = np.random.default_rng(seed)
     drawn: list[Drawn] = []
@@ -92,6 +76,7 @@ def draw(documents: Iterable[Document], most: int, seed: int) -> tuple[list[Draw
         if len(drawn) > most:
             heapq.heappop(drawn)
         count += 1
+        on_documents(1)
     return drawn, count
 
 

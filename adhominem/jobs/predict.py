@@ -42,7 +42,6 @@ from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
 
-FloatArray = npt.NDArray[np.float64]
 Levs = npt.NDArray[np.float32]
 
 _CASES_AT_ONCE = 256
@@ -143,11 +142,10 @@ def predict(
         while batch := list(islice(rest, _CASES_AT_ONCE)):
             digests = [digest_of(case) for case in batch]
             known = [known_digest in partial for known_digest in digests]
-            good, sides = levs.of(list(compress(batch, map(not_, known))), skipped)
+            good, first, second = levs.of(list(compress(batch, map(not_, known))), skipped)
             partial.recognise([*compress(batch, known), *good])
             scored: dict[str, tuple[float, float]] = {}
             if good:
-                first, second = [side for side, _ in sides], [side for _, side in sides]
                 factors = verifier.score(first, second, relevant)
                 probability = probability_same_author(factors, prior_same_author)
                 values = without_weak_answers(probability, delta)
@@ -215,30 +213,28 @@ class _Levs:
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
-    ) -> tuple[list[Case], list[tuple[Levs, Levs]]]:
-        """The cases whose texts all could be encoded, and the LEVs of their two sides."""
-        documents = {id(text): text for case in cases for text in chain(*documents_of(case))}
-        levs = dict(zip(documents, self.encode(list(documents.values())), strict=True))
-        good, sides = [], []
+    ) -> tuple[list[Case], list[Levs], list[Levs]]:
+        """The cases whose texts all could be encoded, and the LEVs of both their sides."""
+        levs = self.encode([text for case in cases for text in chain(*documents_of(case))])
+        good = []
+        sides: tuple[list[Levs], list[Levs]] = [], []
         for case in cases:
-            encoded = [[levs[id(text)] for text in side] for side in documents_of(case)]
-            wrong = [
-                lev.at(document.id)
-                for document, lev in zip(chain(*documents_of(case)), chain(*encoded), strict=True)
-                if isinstance(lev, InputError)
-            ]
-            if wrong:
-                place = case.place if isinstance(case, Pair) else None
-                error = type(wrong[0])(str(wrong[0]), *place) if place else wrong[0]
+            encoded = [[(text, next(levs)) for text in side] for side in documents_of(case)]
+            errors = (
+                lev.at(text.id) for text, lev in chain(*encoded) if isinstance(lev, InputError)
+            )
+            if (error := next(errors, None)) is not None:
+                if isinstance(case, Pair) and case.place:
+                    error = type(error)(str(error), *case.place)
                 if skipped is None:
                     raise error
                 skipped.append(error)
                 continue
             good.append(case)
             # A text that a side has several times counts once, as in a single comparison.
-            first, second = (each_once(np.array(side, dtype=np.float32)) for side in encoded)
-            sides.append((first, second))
-        return good, sides
+            for levs_of_side, side in zip(sides, encoded, strict=True):
+                levs_of_side.append(each_once(np.array([lev for _, lev in side], dtype=np.float32)))
+        return good, *sides
 
 
 def _key(document: Document) -> bytes:

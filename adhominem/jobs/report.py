@@ -79,10 +79,7 @@ def report_files(
         date = report_date(date)
         with options.get("watch", unwatched)("report", unit="share") as on_progress:
             report = make_report(
-                texts.verifier,
-                texts.first,
-                texts.second,
-                population=texts.population,
+                **vars(texts),
                 population_source=population_source or str(options.get("population") or ""),
                 prior_same_author=prior_same_author,
                 seed=seed,
@@ -124,10 +121,7 @@ def check_report_files(
     with options.get("watch", unwatched)("checking", unit="share") as on_progress:
         differences = check_report(
             page,
-            texts.first,
-            texts.second,
-            population=texts.population,
-            verifier=texts.verifier,
+            **vars(texts),
             model=options["model"],
             scale=verbal_scale,
             on_progress=on_progress,

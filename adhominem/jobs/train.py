@@ -1,7 +1,7 @@
-"""Training as one call: from packed texts to a model folder.
+"""Models made: trained, from packed texts to a folder, or put together as an ensemble.
 
-While it runs, everything is in OUTPUT.training: for each member its checkpoints and its log. At
-the end the model moves to OUTPUT. A run that was killed goes on with `resume`.
+While a training run goes on, everything is in OUTPUT.training: for each member its checkpoints and
+its log. At the end the model moves to OUTPUT. A run that was killed goes on with `resume`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ import adhominem
 from adhominem.config import Config, NgramConfig
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.dev import table_row
+from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.models.card import ensemble_card
-from adhominem.models.folder import read_models, read_scores
+from adhominem.models.files import ModelFiles, reading
+from adhominem.models.folder import model_folder, read_models, read_scores
+from adhominem.models.layout import AUTHORS, LAYOUT
 from adhominem.models.member import AnyModel
-from adhominem.models.writing import write_ensemble
+from adhominem.models.writing import write_ensemble, write_styles
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.writing import check_output, locked, write_folder
+from adhominem.training.fit_styles import fit_styles
 
 # Looked for before the first step: the last ones are needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "onnx", "matplotlib")
@@ -160,16 +164,13 @@ def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) 
 def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> dict[str, Any]:
     """The dev scores of the members' mean probability."""
     scores = {}
-    members = []
-    for folder in folders:
-        with np.load(folder.parent / "dev.npz", allow_pickle=False) as scores_by_set:
-            members.append({name: scores_by_set[name] for name in dev})
     for name, pairs in dev.items():
         assert pairs.same_author is not None
-        probability = ensemble_probability(
-            [probability_same_author(factors[name]) for factors in members]
-        )
-        scores[name] = table_row(probability, pairs.same_author)
+        probabilities = []
+        for folder in folders:
+            with np.load(folder.parent / "dev.npz", allow_pickle=False) as by_set:
+                probabilities.append(probability_same_author(by_set[name]))
+        scores[name] = table_row(ensemble_probability(probabilities), pairs.same_author)
     return scores
 
 
@@ -222,7 +223,6 @@ def open_inputs(
 ) -> Iterator[tuple[PackedCorpus, dict[str, PackedCorpus]]]:
     """The corpus and the dev pairs to train with; what is not packed yet is packed for the run."""
     from adhominem.text.prepare import prepare, prepare_pairs
-    from adhominem.text.readers import find_sources
 
     with noting_inputs(), TemporaryDirectory() as scratch:
         if len(corpora) == 1 and is_packed(corpora[0]):
@@ -230,10 +230,8 @@ def open_inputs(
         elif any(is_packed(path) for path in corpora):
             raise OptionError("several inputs, one of them prepared; prepare all of them together")
         else:
-            sources = [source for path in corpora for source in find_sources(path)]
-            corpus = prepare(
-                sources, Path(scratch) / "corpus", normaliser=normaliser, skipped=skipped
-            )
+            packed, (sources, _) = Path(scratch) / "corpus", open_corpora(corpora)
+            corpus = prepare(sources, packed, normaliser=normaliser, skipped=skipped)
         pairs: dict[str, PackedCorpus] = {}
         for path in dev:
             name = Path(path).resolve().name
@@ -246,3 +244,68 @@ def open_inputs(
                     path, Path(scratch) / f"dev-{name}", normaliser=normaliser, skipped=skipped
                 )
         yield corpus, pairs
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The folder of an ensemble, and the names of its members."""
+
+    model: Path
+    members: tuple[str, ...]
+
+
+def make_ensemble(
+    members: Sequence[str | Path],
+    output: str | Path,
+    *,
+    corpus: PackedCorpus | str | Path | None = None,
+    about: str | Path = "",
+    watch: Watch = unwatched,
+) -> Ensemble:
+    """Copy the members, folders of models or names of shipped ones, into one folder.
+
+    With the training `corpus`, or its folder, each gets the genres as it sees them, and a
+    two-covariance model of what is left without the genre. `about` is how the model card begins;
+    a Path is that of a file with this text.
+    """
+    if isinstance(about, Path):
+        about = about.read_text("utf-8")
+    if isinstance(corpus, str | Path):
+        corpus = PackedCorpus.open(corpus)
+    output = check_output(Path(output))
+    models = [model for member in members for model in read_models(model_folder(member))]
+    if not models:
+        raise OptionError("an ensemble without members; expected at least one")
+    names = _names([model.folder for model in models])
+    with (
+        noting_inputs(),
+        write_folder(output) as folder,
+        watch("fitting") as on_documents,
+    ):
+        for model, name in zip(models, names, strict=True):
+            (folder / name).mkdir()
+            files = ModelFiles.at(model.folder)
+            for file in (file for file in LAYOUT if file.kept and files.has(file)):
+                with reading(model.folder, file.name):
+                    files.copy(file, folder / name)
+            if corpus is not None:
+                write_styles(folder / name, fit_styles(model, corpus, on_documents))
+        _share_authors(folder, names)
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
+    return Ensemble(output, tuple(names))
+
+
+def _share_authors(folder: Path, names: Sequence[str]) -> None:
+    """Whom the members were trained on, once for all of them where it is the same."""
+    lists = [folder / name / AUTHORS.name for name in names]
+    if all(path.exists() for path in lists) and len({path.read_bytes() for path in lists}) == 1:
+        lists[0].rename(folder / AUTHORS.name)
+        for path in lists[1:]:
+            path.unlink()
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) == len(names):
+        return names
+    return [f"member-{number}" for number in range(1, len(names) + 1)]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -40,13 +39,12 @@ def encoder(
         def encode(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
             # Long ones first, dealt out: the shares take about equally long.
             order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
-            shares = [order[first::jobs] for first in range(jobs)]
+            shares = [order[first::jobs] for first in range(min(jobs, len(order)))]
             levs: dict[int, Lev | InputError] = {}
-            dealt = [share for share in shares if share]
             try:
-                futures = [pool.submit(_work, [documents[at] for at in share]) for share in dealt]
-                for share, future in zip(dealt, futures, strict=True):
-                    levs.update(zip(share, future.result(), strict=True))
+                done = pool.map(_work, [[documents[at] for at in share] for share in shares])
+                for share, of_share in zip(shares, done, strict=True):
+                    levs.update(zip(share, of_share, strict=True))
             except BrokenProcessPool:
                 raise AdHominemError(
                     "a worker process was killed, perhaps for want of memory; try fewer --jobs"
@@ -57,24 +55,26 @@ def encoder(
 
 
 def encode_documents(
-    documents: Iterable[Document],
+    documents: Sequence[Document],
     encode: Encode,
     at_once: int,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None] = lambda count: None,
-) -> Iterator[tuple[Document, Lev]]:
-    """Documents with their LEVs, so many encoded at a time.
+) -> tuple[list[Document], Lev]:
+    """The documents that have LEVs, and these (documents, LEV size); so many encoded at a time.
 
     Why a document has none goes to `skipped`; without it, it is raised.
     """
-    documents = iter(documents)
-    while batch := list(islice(documents, at_once)):
-        rows = zip(batch, encode(batch), strict=True)
-        yield from stop_or_skip(
-            (lev if isinstance(lev, InputError) else (document, lev) for document, lev in rows),
-            skipped,
-        )
+    good, levs = [], []
+    for begin in range(0, len(documents), at_once):
+        batch = documents[begin : begin + at_once]
+        encoded = zip(batch, encode(batch), strict=True)
+        rows = (lev if isinstance(lev, InputError) else (text, lev) for text, lev in encoded)
+        for document, lev in stop_or_skip(rows, skipped):
+            good.append(document)
+            levs.append(lev)
         on_documents(len(batch))
+    return good, np.array(levs)
 
 
 def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Lev | InputError]:

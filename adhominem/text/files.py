@@ -63,8 +63,8 @@ _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".t
 OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read
 File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
 
-_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=DEFAULT_MOST_BYTES)
-_inputs: ContextVar[dict[File, str] | None] = ContextVar("inputs", default=None)
+largest_text: ContextVar[int] = ContextVar("largest_text", default=DEFAULT_MOST_BYTES)
+inputs_read: ContextVar[dict[File, str] | None] = ContextVar("inputs_read", default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,7 +174,7 @@ def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
 
 def most_bytes() -> int:
     """The bytes that one text, or one line of a table, may have once it is unpacked."""
-    return _most_bytes.get()
+    return largest_text.get()
 
 
 @contextmanager
@@ -182,11 +182,11 @@ def reading_at_most(count: int) -> Iterator[None]:
     """Let one text have so many bytes, unpacked, in all that is read meanwhile."""
     if count < 1:
         raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
-    token = _most_bytes.set(count)
+    token = largest_text.set(count)
     try:
         yield
     finally:
-        _most_bytes.reset(token)
+        largest_text.reset(token)
 
 
 def too_large(what: str, most: int | None = None) -> TooLargeError:
@@ -203,19 +203,19 @@ def too_large(what: str, most: int | None = None) -> TooLargeError:
 @contextmanager
 def noting_inputs() -> Iterator[None]:
     """Note what is read from here on; within a job that does so already, it goes on doing so."""
-    if _inputs.get() is not None:
+    if inputs_read.get() is not None:
         yield
         return
-    token = _inputs.set({})
+    token = inputs_read.set({})
     try:
         yield
     finally:
-        _inputs.reset(token)
+        inputs_read.reset(token)
 
 
 def note_input(path: str | Path | int) -> None:
     """Note that a file is read: its path, or the number of an open file (standard input)."""
-    if (inputs := _inputs.get()) is not None:
+    if (inputs := inputs_read.get()) is not None:
         name = "standard input" if isinstance(path, int) else os.fspath(path)
         for file in _identities(path):
             inputs.setdefault(file, name)
@@ -236,7 +236,7 @@ def _identities(path: str | Path | int) -> list[File]:
 
 def check_not_read(output: str | Path) -> None:
     """Refuse to write where something was read."""
-    inputs = _inputs.get() or {}
+    inputs = inputs_read.get() or {}
     given = next((inputs[file] for file in _identities(output) if file in inputs), None)
     if given is not None:
         raise OptionError(
@@ -249,7 +249,7 @@ def check_not_read(output: str | Path) -> None:
 def check_none_read_in(folder: Path) -> None:
     """Refuse to work in a folder, and to remove it, if something in it was read."""
     begin = os.path.join(os.path.realpath(folder), "")
-    for file, given in (_inputs.get() or {}).items():
+    for file, given in (inputs_read.get() or {}).items():
         if isinstance(file, str) and file.startswith(begin):
             raise OptionError(
                 f"{folder} would be replaced, but it holds {given}, which was read as input; "

@@ -144,7 +144,7 @@ def test_prepare_without_an_unknown_step_is_an_error(texts: Path, tmp_path: Path
     result = run(
         "prepare", texts, "-o", tmp_path / "out", "--without", "spelling", "--jobs", 1, status=1
     )
-    assert result.stderr.startswith("error: steps[0] is 'spelling'; expected 'line_ends'")
+    assert result.stderr.startswith("error: steps is ('spelling',); expected some of 'line_ends'")
     assert not (tmp_path / "out").exists()
 
 

@@ -183,14 +183,15 @@ def can_be_spelt(name: str, spelling: str) -> bool:
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal comes before the minutes that the work takes."""
-    from adhominem.jobs import baseline, explain, report
+    from adhominem.explain import texts
+    from adhominem.jobs import evaluate, report
 
     def fail(*arguments: Any, **options: Any) -> None:
         raise AssertionError("this would have taken minutes")
 
-    monkeypatch.setattr(explain, "explain_texts", fail)
+    monkeypatch.setattr(texts, "explain_texts", fail)
     monkeypatch.setattr(report, "make_report", fail)
-    monkeypatch.setattr(baseline, "run_baseline", fail)
+    monkeypatch.setattr(evaluate, "run_baseline", fail)
 
 
 @pytest.mark.parametrize(

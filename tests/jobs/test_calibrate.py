@@ -251,8 +251,7 @@ def test_pairs_stop_at_the_bounds_of_the_model_not_at_those_of_a_fold() -> None:
     same = authors[:, 0] == authors[:, 1]
     scores = Scores((rng.normal(size=(1, 600)) + 3 * same), np.zeros((0, 600)))
     data = _Data([_Part(scores, authors, True, condition_of(same))], "logistic", "")
-    calibration = data.scale.calibration
-    assert calibration is not None
+    _, calibration = data.fitted
     lower, upper = calibration.lower_bound, calibration.upper_bound
     factors = data.validation().log_bayes_factor
     assert (factors.min(), factors.max()) == (np.float32(lower), np.float32(upper))
@@ -408,19 +407,12 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
             load(model, threads=1)
 
 
-def test_a_calibration_of_the_first_format_holds_without_a_population_only(
-    model: Path, pairs: Path
-) -> None:
+def test_a_calibration_of_another_format_is_refused(model: Path, pairs: Path) -> None:
     calibration = calibrate_model(model, {"pairs": list(read_pairs(pairs))}).alone.calibration
     before = {"format": 1, "adhominem": "0.1.0", "calibration": calibration.to_json()}
     (model / "calibration.json").write_text(json.dumps(before), "utf-8")
-    verifier = load(model, threads=1)
-    assert verifier.calibration == calibration
-    levs = verifier.encode_pairs(list(read_pairs(pairs)))
-    population = Population.of(np.concatenate(levs))
-    np.testing.assert_array_equal(
-        verifier.score(*levs, population), verifier.scorer(*levs, population).raw
-    )
+    with pytest.raises(ModelError, match=r"has the format 1; .*, or calibrate the model again"):
+        load(model, threads=1)
 
 
 def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -> None:

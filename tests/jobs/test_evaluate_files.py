@@ -65,7 +65,7 @@ def test_what_cannot_work_is_refused_before_the_work(pairs: Path, tmp_path: Path
     with pytest.raises(OptionError, match="was read as input"):
         baseline_files("naive", pairs, pairs / "truth.jsonl", train=[pairs])
     assert (pairs / "truth.jsonl").read_bytes() == truth
-    with pytest.raises(OptionError, match="unknown normalisation step"):
+    with pytest.raises(OptionError, match="expected some of 'line_ends'"):
         prepare_files([pairs], tmp_path / "corpus", without=["spelling"])
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import numpy as np
 import pytest
 from predict_cases import (
     TEXTS,
@@ -32,10 +33,12 @@ from predict_cases import (
     write,
 )
 
-from adhominem import Document, Verifier
+from adhominem import Calibration, Document, Verifier
 from adhominem.errors import BrokenLineError, InputError, OptionError
 from adhominem.jobs import predict as module
 from adhominem.jobs.predict import predict
+from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
+from adhominem.scoring.scale import Fusion
 from adhominem.text.pan import Pair, pair_rows
 
 # stopped and started again
@@ -159,9 +162,22 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
             {name: 1.01 * value for name, value in weights.items()}, mine / "model.safetensors"
         )
     elif other == "calibration":
-        line = {"scores": [-1, 1], "log_bayes_factors": [-2, 2], "lower_bound": -9, "pairs": 99}
-        data = {"format": 1, "calibration": {**line, "method": "logistic", "upper_bound": 9}}
-        (mine / "calibration.json").write_text(json.dumps(data), "utf-8")
+        line: dict[str, Any] = {"scores": (-1.0, 1.0), "log_bayes_factors": (-2.0, 2.0)}
+        line |= {"lower_bound": -9.0, "pairs": 99}
+        report = CalibrationReport(
+            fusion=Fusion(),
+            calibration=Calibration(**line, method="logistic", upper_bound=9.0),
+            sets=(),
+            same_author=50,
+            authors=50,
+            before={},
+            after={},
+        )
+        none = np.zeros(0, bool)
+        pairs_of_it = Validation(
+            (), none.astype("f4"), none, none.astype("i4"), none.astype("i4"), none, none
+        )
+        write_calibration(mine, report, None, None, (), "1.0", pairs_of_it)
     elif other == "no settings":
         (tmp_path / "answers.jsonl.settings.json").unlink()
     else:
