@@ -26,7 +26,7 @@ from scipy.sparse.linalg import svds
 from trial import open_pairs
 
 from adhominem.config import preset
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.corpus import PackedCorpus
 

@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import save_file
 
 from adhominem.config import Config, preset
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 from adhominem.scoring.two_covariance import TwoCovariance
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.vocabulary import Vocabulary

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 from adhominem.scoring.fitting import pool
 
 BoolArray = npt.NDArray[np.bool_]

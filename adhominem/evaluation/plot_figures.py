@@ -21,6 +21,7 @@ from adhominem.evaluation.likelihood_ratio import (
     equal_error_rate,
     reliability,
 )
+from adhominem.evaluation.pan import auc
 from adhominem.evaluation.plot_style import (
     DIFFERENT,
     GREY,
@@ -37,7 +38,6 @@ from adhominem.evaluation.plot_style import (
     shorten,
     system_styles,
 )
-from adhominem.evaluation.ranking import auc
 from adhominem.scoring.fitting import pool
 
 if TYPE_CHECKING:

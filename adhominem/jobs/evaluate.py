@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 
 import adhominem
 from adhominem.errors import OptionError
-from adhominem.evaluation.answers import load_systems, load_truth
-from adhominem.evaluation.groups import read_groups
+from adhominem.evaluation.answers import load_systems, load_truth, read_groups
 from adhominem.evaluation.measures import Evaluation, evaluate
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.text.files import noting_inputs

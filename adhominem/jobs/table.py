@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.dev import PairScores, summarise
+from adhominem.evaluation.pan import PairScores, summarise
 from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
 from adhominem.text.pan import Pair
 from adhominem.verify.verifier import load

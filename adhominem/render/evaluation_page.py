@@ -9,14 +9,14 @@ import base64
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import MEASURES, Evaluation
 from adhominem.evaluation.plots import Entropies, figures, svg_of, write_figures
-from adhominem.records import strict_json
+from adhominem.records import strict_json, with_schema
 from adhominem.render.templates import asset, render_page
 from adhominem.text.writing import write_folder, write_whole
 
@@ -36,7 +36,7 @@ def write_evaluation(
     with write_folder(output) as folder:
         write_figures(systems, folder, entropies)
         write_page(evaluations, systems, folder / "index.html", version, entropies)
-        numbers = strict_json([asdict(evaluation) for evaluation in evaluations], indent=1)
+        numbers = strict_json(with_schema({"systems": evaluations}), indent=1)
         (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")
 
 

@@ -22,6 +22,7 @@ from adhominem.evaluation.likelihood_ratio import (
     equal_error_rate,
     reliability,
 )
+from adhominem.evaluation.pan import auc
 from adhominem.evaluation.plot_style import range_of, shorten, system_styles
 from adhominem.evaluation.plots import (
     FIGURES,
@@ -35,7 +36,6 @@ from adhominem.evaluation.plots import (
     draw_tippett,
     write_figures,
 )
-from adhominem.evaluation.ranking import auc
 
 figure = pytest.importorskip("matplotlib.figure")
 matplotlib_text = pytest.importorskip("matplotlib.text")
