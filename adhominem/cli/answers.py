@@ -15,6 +15,8 @@ from adhominem.cli.options import (
     device_option,
     force_option,
     jobs_option,
+    flag_option,
+    job_options,
     json_option,
     model_option,
     no_companions_option,
@@ -49,16 +51,9 @@ if TYPE_CHECKING:
 @prior_option
 @number_option("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=DELTA)
 @jobs_option
-@json_option
-@click.pass_obj
+@job_options
 def predict(
-    skipped: list[InputError],
-    /,
-    source: Path | None,
-    given: Path | None,
-    no_companions: bool,
-    as_json: bool,
-    **options: Any,
+    source: Path | None, given: Path | None, no_companions: bool, as_json: bool, **options: Any
 ) -> None:
     """Answer all pairs of a file: PAN's pairs.jsonl to answers.jsonl.
 
@@ -70,7 +65,7 @@ def predict(
         adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
-    from adhominem.cli.terminal import complain, print_result, print_table, say, watch
+    from adhominem.cli.terminal import complain, print_result, print_table, say
     from adhominem.jobs.predict import predict
 
     path = source or given
@@ -78,13 +73,8 @@ def predict(
         raise click.UsageError("give the input once, as SOURCE or by -i")
     _check_companions(no_companions, options["population"])
     companions = options["population"] == "input" and not no_companions
-    done = predict(
-        cases=path,
-        companions=companions,
-        **options,
-        skipped=skipped,
-        watch=watch,
-    )
+    done = predict(cases=path, companions=companions, **options)
+    skipped = options["skipped"]
     for caution in done.warnings:
         complain(f"warning: {caution.message}")
     if as_json:
@@ -135,9 +125,7 @@ def _told_of_companions(done: Predicted) -> str:
 )
 @no_companions_option
 @path_option("--training", "A model's training.jsonl: its entropy curves go on the page, too.")
-@click.option(
-    "--missing-as-unanswered", is_flag=True, help="A pair without an answer is a non-answer."
-)
+@flag_option("--missing-as-unanswered", "A pair without an answer is a non-answer.")
 @number_option(
     "--bootstrap",
     1000,
@@ -228,12 +216,9 @@ def _with_interval(evaluation: Evaluation, name: str) -> str:
     required=True,
     into="sets",
 )
-@click.option("--without-topics", is_flag=True, help="Hide the contextual prefixes.")
-@json_option
-@click.pass_obj
-def table(
-    skipped: list[InputError], /, without_topics: bool, as_json: bool, **options: Any
-) -> None:
+@flag_option("--without-topics", "Hide the contextual prefixes.")
+@job_options
+def table(without_topics: bool, as_json: bool, **options: Any) -> None:
     """Print the paper's Table 2 for models and pair sets.
 
     The width of the band of non-answers is, as in the paper, the best for each set.
@@ -241,12 +226,12 @@ def table(
     \b
         adhominem table model ensemble --pairs dev/blogs --pairs dev/reddit
     """
-    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.table import table
 
-    scored = table(**options, with_topics=not without_topics, skipped=skipped, watch=watch)
+    scored = table(**options, with_topics=not without_topics)
     if as_json:
-        print_result(scored, skipped)
+        print_result(scored, options["skipped"])
         return
     measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
     for name, pairs in {row.pair_set: row.pairs for row in scored.rows}.items():

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,7 +17,7 @@ from adhominem.cli.options import (
     PRIOR,
     choice_option,
     device_option,
-    json_option,
+    job_options,
     model_option,
     number_option,
     output_option,
@@ -25,10 +25,8 @@ from adhominem.cli.options import (
     population_option,
     prior_option,
     seed_option,
+    text_option,
 )
-
-if TYPE_CHECKING:
-    from adhominem.errors import InputError
 
 
 def _one_standard_input(context: click.Context, parameter: click.Parameter, second: str) -> str:
@@ -61,8 +59,8 @@ _case_options = _options(
     _sides,
     model_option,
     _more_texts,
-    click.option("--topic-first", default="", metavar="TEXT", help="What the first side is about."),
-    click.option("--topic-second", default="", metavar="TEXT", help="What the second is about."),
+    text_option("--topic-first", "What the first side is about."),
+    text_option("--topic-second", "What the second is about."),
     population_option,
     device_option,
 )
@@ -77,9 +75,8 @@ _evidence_options = _options(
 @click.command()
 @_case_options
 @_evidence_options
-@json_option
-@click.pass_obj
-def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+@job_options
+def verify(as_json: bool, **options: Any) -> None:
     """Were two texts written by the same person, and how strong is the evidence?
 
     FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
@@ -89,10 +86,10 @@ def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
         adhominem verify letter.txt email.txt
         adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
-    from adhominem.cli.terminal import print_json, print_verification, watch
+    from adhominem.cli.terminal import print_json, print_verification
     from adhominem.jobs.compare import verify_files
 
-    verification = verify_files(**options, skipped=skipped, watch=watch)
+    verification = verify_files(**options)
     if as_json:
         print_json(verification.to_json())
     else:
@@ -108,16 +105,8 @@ def verify(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
     "What to write.  [default: by the ending of the output]",
 )
 @_evidence_options
-@json_option
-@click.pass_obj
-def explain(
-    skipped: list[InputError],
-    /,
-    output: Path | None,
-    format: str | None,
-    as_json: bool,
-    **options: Any,
-) -> None:
+@job_options
+def explain(output: Path | None, format: str | None, as_json: bool, **options: Any) -> None:
     """Show where the model looked, and what speaks for or against one author.
 
     FIRST and SECOND are as for `verify`. In the texts, blue is the attention that a passage got,
@@ -127,13 +116,11 @@ def explain(
         adhominem explain letter.txt email.txt -o report.html
         adhominem explain letter.txt email.txt
     """
-    from adhominem.cli.terminal import complain, print_json, say, show, watch
+    from adhominem.cli.terminal import complain, print_json, say, show
     from adhominem.jobs.explain import explain_files
     from adhominem.render.output import explanation_text
 
-    explanation = explain_files(
-        **options, output=output, format=format, skipped=skipped, watch=watch
-    )
+    explanation = explain_files(**options, output=output, format=format)
     if as_json:
         print_json(explanation.to_json())
         return
@@ -174,12 +161,7 @@ def _known_endings(
     callback=_known_endings,
     help="The .html or .pdf to write; may be given twice.",
 )
-@click.option(
-    "--population-source",
-    default="",
-    metavar="TEXT",
-    help="What the population is, in words.  [default: its path]",
-)
+@text_option("--population-source", "What the population is, in words.  [default: its path]")
 @click.option(
     "--prior",
     "prior_same_author",
@@ -189,16 +171,13 @@ def _known_endings(
 @number_option("--draws", 200, "Draws of passages for the interval.", of=click.IntRange(20, 10_000))
 @seed_option
 @_scale_option
-@click.option("--case", default="", metavar="TEXT", help="The case's title or number.")
-@click.option("--examiner", default="", metavar="NAME", help="Who answers for the report.")
+@text_option("--case", "The case's title or number.")
+@text_option("--examiner", "Who answers for the report.", "NAME")
 @click.option(
     "--date", metavar="DATE", help="The date of the report, like 2026-05-31.  [default: now]"
 )
-@json_option
-@click.pass_obj
-def report(
-    skipped: list[InputError], /, outputs: tuple[Path, ...], as_json: bool, **options: Any
-) -> None:
+@job_options
+def report(outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """Write the report for a case: the evidence, what it rests on, and where it ends.
 
     FIRST and SECOND are as for `verify`. The .html is one file for a browser that needs nothing
@@ -208,11 +187,11 @@ def report(
         adhominem report letter.txt known-letters/ -o report.html
         adhominem report letter.txt known-letters/ -o report.pdf --population other-letters/
     """
-    from adhominem.cli.terminal import complain, print_json, say, watch
+    from adhominem.cli.terminal import complain, print_json, say
     from adhominem.jobs.report import report_files
     from adhominem.render.summary import signed
 
-    made = report_files(**options, outputs=outputs, skipped=skipped, watch=watch)
+    made = report_files(**options, outputs=outputs)
     written = [str(output) for output in outputs]
     if as_json:
         print_json({"outputs": written, **made.to_json()})
@@ -234,9 +213,8 @@ def report(
     "--scale", "The verbal scale that the report was made with, if it was not AdHominem's."
 )
 @device_option
-@json_option
-@click.pass_obj
-def check_report(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+@job_options
+def check_report(as_json: bool, **options: Any) -> None:
     """Compute a report anew from its texts, and say what differs.
 
     REPORT is the .html that `report` wrote. Topics, seed, draws and prior are those of the report;
@@ -246,10 +224,10 @@ def check_report(skipped: list[InputError], /, as_json: bool, **options: Any) ->
     \b
         adhominem check-report report.html letter.txt known-letters/
     """
-    from adhominem.cli.terminal import print_json, say, watch
+    from adhominem.cli.terminal import print_json, say
     from adhominem.jobs.report import check_report_files
 
-    check = check_report_files(**options, skipped=skipped, watch=watch)
+    check = check_report_files(**options)
     if as_json:
         print_json(check.to_json())
     elif check.differences:

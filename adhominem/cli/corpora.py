@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,10 @@ from adhominem.cli.options import (
     all_cores_option,
     choice_option,
     corpora_argument,
+    flag_option,
     force_option,
     jobs_option,
-    json_option,
+    job_options,
     model_option,
     number_option,
     output_folder,
@@ -22,18 +23,14 @@ from adhominem.cli.options import (
     seed_option,
 )
 
-if TYPE_CHECKING:
-    from adhominem.errors import InputError
-
 
 @click.command()
 @corpora_argument
 @output_folder
 @all_cores_option
 @click.option("--without", multiple=True, metavar="STEP", help="Leave out a normalisation step.")
-@json_option
-@click.pass_obj
-def prepare(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
+@job_options
+def prepare(output: Path, as_json: bool, **options: Any) -> None:
     """Tokenize texts once, into a packed corpus for training.
 
     SOURCES are folders author/document.txt or author_title.txt, .jsonl files (or
@@ -43,13 +40,13 @@ def prepare(skipped: list[InputError], /, output: Path, as_json: bool, **options
     \b
         adhominem prepare novels/ letters.jsonl.xz -o corpus
     """
-    from adhominem.cli.terminal import print_json, print_table, watch
+    from adhominem.cli.terminal import print_json, print_table
     from adhominem.jobs.corpora import prepare_files
 
-    corpus = prepare_files(output=output, **options, skipped=skipped, watch=watch)
+    corpus = prepare_files(output=output, **options)
     description = corpus.description
     if as_json:
-        print_json({**description, "skipped": [str(error) for error in skipped]})
+        print_json({**description, "skipped": [str(error) for error in options["skipped"]]})
         return
     names = ("name", "authors", "documents", "tokens")
     rows = [[part[name] for name in names] for part in description["corpora"]]
@@ -69,11 +66,10 @@ def prepare(skipped: list[InputError], /, output: Path, as_json: bool, **options
     show_default=True,
     metavar="TRAIN DEV TEST",
 )
-@click.option("--topic-disjoint", is_flag=True, help="No topic in two parts (as in PAN 2021).")
+@flag_option("--topic-disjoint", "No topic in two parts (as in PAN 2021).")
 @seed_option
-@json_option
-@click.pass_obj
-def split(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
+@job_options
+def split(output: Path, as_json: bool, **options: Any) -> None:
     """Split texts by author into train, dev and test.
 
     Every author is in one part alone, whatever the order of the files. Texts that
@@ -83,10 +79,10 @@ def split(skipped: list[InputError], /, output: Path, as_json: bool, **options: 
     \b
         adhominem split letters.jsonl -o split --shares 0.9 0.1 0
     """
-    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.corpora import split_files
 
-    report = split_files(output=output, **options, skipped=skipped, watch=watch)
+    report = split_files(output=output, **options)
     if as_json:
         print_result(report)
         return
@@ -99,7 +95,7 @@ def split(skipped: list[InputError], /, output: Path, as_json: bool, **options: 
 @corpora_argument
 @output_folder
 @click.option("--count", type=click.IntRange(min=1), help="Write at most so many pairs.")
-@click.option("--balanced", is_flag=True, help="As many same-author as different-author pairs.")
+@flag_option("--balanced", "As many same-author as different-author pairs.")
 @choice_option(
     "--same-author-across", ["work", "topic"], "Same-author pairs only from two different ones."
 )
@@ -109,9 +105,8 @@ def split(skipped: list[InputError], /, output: Path, as_json: bool, **options: 
     "Different-author pairs only from one and the same.",
 )
 @seed_option
-@json_option
-@click.pass_obj
-def pairs(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
+@job_options
+def pairs(output: Path, as_json: bool, **options: Any) -> None:
     """Draw a fixed set of pairs and write it in PAN's format.
 
     The pairs are drawn by the paper's algorithms, each text at most once. The leak
@@ -120,12 +115,12 @@ def pairs(skipped: list[InputError], /, output: Path, as_json: bool, **options: 
     \b
         adhominem pairs split/dev -o dev --balanced --same-author-across work
     """
-    from adhominem.cli.terminal import print_result, print_table, watch
+    from adhominem.cli.terminal import print_result, print_table
     from adhominem.jobs.corpora import pair_files
 
-    drawn = pair_files(output=output, **options, skipped=skipped, watch=watch)
+    drawn = pair_files(output=output, **options)
     if as_json:
-        print_result(drawn, skipped)
+        print_result(drawn, options["skipped"])
         return
     balance = [[drawn.same_author, drawn.different_authors, drawn.pairs]]
     print_table(f"{output}: pairs", ["same author", "different authors", "all"], balance)
@@ -142,9 +137,8 @@ def pairs(skipped: list[InputError], /, output: Path, as_json: bool, **options: 
 @model_option
 @jobs_option
 @force_option
-@json_option
-@click.pass_obj
-def encode(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
+@job_options
+def encode(as_json: bool, **options: Any) -> None:
     """Turn every text into its linguistic embedding vector (LEV).
 
     The table has a row a text: corpus, author, topic, work, id and lev. Where no text can be
@@ -153,12 +147,12 @@ def encode(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
     \b
         adhominem encode novels/ -o levs.parquet
     """
-    from adhominem.cli.terminal import print_result, print_table, watch
+    from adhominem.cli.terminal import print_result, print_table
     from adhominem.jobs.encode import encode
 
-    done = encode(**options, skipped=skipped, watch=watch)
+    done = encode(**options)
     if as_json:
-        print_result(done, skipped)
+        print_result(done, options["skipped"])
         return
     rows = [["", done.documents, done.lev_size]]
     print_table(str(done.output), ["", "documents", "LEV size"], rows)
@@ -169,20 +163,19 @@ def encode(skipped: list[InputError], /, as_json: bool, **options: Any) -> None:
 @model_option
 @number_option("--fewest", 5, "Documents that a word must stand in.", into="fewest_documents")
 @number_option("--top", 20, "Words to show.")
-@json_option
-@click.pass_obj
-def attention(skipped: list[InputError], /, top: int, as_json: bool, **options: Any) -> None:
+@job_options
+def attention(top: int, as_json: bool, **options: Any) -> None:
     """Which words of a corpus get more or less attention than their frequency explains?
 
     \b
         adhominem attention novels/
     """
-    from adhominem.cli.terminal import complain, print_result, print_table, watch
+    from adhominem.cli.terminal import complain, print_result, print_table
     from adhominem.jobs.attention import attention_of
 
-    result = attention_of(**options, skipped=skipped, watch=watch)
+    result = attention_of(**options)
     if as_json:
-        print_result(result, skipped)
+        print_result(result, options["skipped"])
         return
     columns = ["word", "attention / frequency", "95 % interval", "tokens", "documents"]
     rows = [
@@ -222,9 +215,8 @@ def attention(skipped: list[InputError], /, top: int, as_json: bool, **options: 
 @number_option("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
 @seed_option
 @jobs_option
-@json_option
-@click.pass_obj
-def map_command(skipped: list[InputError], /, output: Path, as_json: bool, **options: Any) -> None:
+@job_options
+def map_command(output: Path, as_json: bool, **options: Any) -> None:
     """Draw a corpus: which texts are alike, as a map and as a tree.
 
     The page is one file for a browser and needs nothing else. CORPUS is a folder of texts, a
@@ -236,14 +228,14 @@ def map_command(skipped: list[InputError], /, output: Path, as_json: bool, **opt
         adhominem map novels/ -o map.html
         adhominem map novels/ -o map.html --population other-novels/ --linkage complete
     """
-    from adhominem.cli.terminal import complain, print_json, print_table, watch
+    from adhominem.cli.terminal import complain, print_json, print_table
     from adhominem.jobs.map import map_corpus
 
-    drawn = map_corpus(output=output, **options, skipped=skipped, watch=watch)
+    drawn = map_corpus(output=output, **options)
     for remark in drawn.remarks:
         complain(f"note: {remark}")
     if as_json:
-        told = [str(error) for error in skipped]
+        told = [str(error) for error in options["skipped"]]
         print_json({"output": str(output), **drawn.to_json(), "skipped": told})
         return
     authors = len({document.author for document in drawn.documents} - {""})

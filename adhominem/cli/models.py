@@ -12,6 +12,8 @@ from adhominem.cli.options import (
     PATH,
     choice_option,
     corpora_argument,
+    flag_option,
+    job_options,
     json_option,
     number_option,
     output_folder,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     "--members", 1, "Train so many, with seeds that follow each other; their mean decides."
 )
 @click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto.")
-@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
+@flag_option("--resume", "Go on with a run that was stopped.")
 @seed_option
 @json_option
 @click.pass_obj
@@ -143,11 +145,8 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
     "How an ensemble's members are heard: by fitted weights, or by their mean probability."
     "  [default: mean without a population, else logistic]",
 )
-@json_option
-@click.pass_obj
-def calibrate(
-    skipped: list[InputError], /, model: Path, fusion: str | None, as_json: bool, **options: Any
-) -> None:
+@job_options
+def calibrate(model: Path, fusion: str | None, as_json: bool, **options: Any) -> None:
     """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
 
     Fits the way from the members' scores to a log Bayes factor and the bounds beyond which
@@ -159,12 +158,12 @@ def calibrate(
     """
     from math import log
 
-    from adhominem.cli.terminal import print_result, print_table, say, watch
+    from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.calibrate import calibrate_model
 
-    reports = calibrate_model(model, fusion=fusion or "", **options, skipped=skipped, watch=watch)
+    reports = calibrate_model(model, fusion=fusion or "", **options)
     if as_json:
-        print_result(reports, skipped)
+        print_result(reports, options["skipped"])
         return
     measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
     print_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -44,15 +45,38 @@ def choice_option(
     return click.option(name, type=kind, default=default, show_default=shown, help=help)
 
 
+def flag_option(name: str, help: str) -> Decorator:
+    """A switch that is off unless it is given."""
+    return click.option(name, is_flag=True, help=help)
+
+
+def text_option(name: str, help: str, metavar: str = "TEXT") -> Decorator:
+    """A line of the user's own words."""
+    return click.option(name, default="", metavar=metavar, help=help)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def job_options(function: Callable[..., None]) -> Callable[..., None]:
+    """`--json`, and what jobs take beside options: `skipped` and `watch`."""
+
+    @json_option
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        from adhominem.cli.terminal import watch
+
+        function(skipped=click.get_current_context().obj, watch=watch, **options)
+
+    return run
+
+
 corpora_argument = click.argument(
     "corpora", metavar="SOURCES...", nargs=-1, required=True, type=PATH
 )
 output_folder = output_option("The folder to make.")
 seed_option = number_option("--seed", 0, "Repeats a run.", of=click.IntRange(min=0))
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-force_option = click.option(
-    "--force", is_flag=True, help="Write the output even if nothing is in it."
-)
+force_option = flag_option("--force", "Write the output even if nothing is in it.")
 jobs_option = number_option("--jobs", 1, "Worker processes.")
 all_cores_option = click.option(
     "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=ONE_OR_MORE
@@ -69,10 +93,9 @@ population_option = click.option(
     metavar="PATH",
     help="Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
 )
-no_companions_option = click.option(
+no_companions_option = flag_option(
     "--no-companions",
-    is_flag=True,
-    help="With `--population input`, draw on no other texts that look to be by the same author.",
+    "With `--population input`, draw on no other texts that look to be by the same author.",
 )
 device_option = click.option(
     "--device",
