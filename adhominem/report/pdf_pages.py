@@ -29,15 +29,7 @@ from reportlab.platypus import Paragraph as Words
 from reportlab.platypus import Table as Grid
 
 from adhominem.explain.explanation import Explanation
-from adhominem.render.layout import INK, strongest_passage
-from adhominem.render.summary import (
-    CHANNELS,
-    NGRAM_CONTRIBUTION,
-    NO_ATTENTION,
-    NOT_WHY,
-    contributed,
-    speaks_for,
-)
+from adhominem.render import layout, summary
 from adhominem.report.pdf_texts import (
     BOLD,
     MONO,
@@ -63,7 +55,7 @@ _RULE, _BEWARE, _EDGE = "#bbbbbb", "#fff6ea", "#8a4500"
 
 
 def _style(name: str, size: float, font: str = SANS, **more: Any) -> ParagraphStyle:
-    given = {"leading": size * 1.4, "spaceAfter": size * 0.6, "textColor": HexColor(INK)}
+    given = {"leading": size * 1.4, "spaceAfter": size * 0.6, "textColor": HexColor(layout.INK)}
     return ParagraphStyle(
         name, fontName=font, bulletFontName=font, fontSize=size, **{**given, **more}
     )
@@ -152,11 +144,11 @@ def _story(report: Report) -> Iterator[Flowable]:
             yield PageBreak()
         boxed = name == "summary"
         if boxed:
-            yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=6, spaceAfter=0)
+            yield HRFlowable("100%", 1.5, color=HexColor(layout.INK), spaceBefore=6, spaceAfter=0)
         for element in section:
             yield from _element(element, name)
         if boxed:
-            yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=4, spaceAfter=6)
+            yield HRFlowable("100%", 1.5, color=HexColor(layout.INK), spaceBefore=4, spaceAfter=6)
         if name == "texts" and report.explanation is not None:
             yield from _texts(report.explanation)
 
@@ -258,7 +250,7 @@ def _table(
             for at, head in enumerate(heads)
         )
     ]
-    commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(INK))]
+    commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(layout.INK))]
     empty = _words("")
     for number, row in enumerate(rows):
         shown.append(
@@ -285,9 +277,9 @@ def _texts(explanation: Explanation) -> Iterator[Flowable]:
         "without the passage. On teal, and with a plus, it speaks for one author; on orange, and "
         "with a minus, for different authors."
     )
-    yield _words(NOT_WHY if explanation.has_attention else NO_ATTENTION)
+    yield _words(summary.NOT_WHY if explanation.has_attention else summary.NO_ATTENTION)
     yield legend(explanation.has_attention)
-    strongest = strongest_passage(explanation)
+    strongest = layout.strongest_passage(explanation)
     for text in explanation.texts:
         yield _words(f"{text.name} ({text.side} side)", "text")
         yield from heat_map(text, strongest, _WIDE)
@@ -301,14 +293,14 @@ def _ngrams(explanation: Explanation) -> Iterator[Flowable]:
     yield from _table(
         "The n-grams (words, or parts of words, in a row) that contribute most, what they "
         "contribute to the log10 Bayes factor, and how often they occur on either side. "
-        + NGRAM_CONTRIBUTION,
+        + summary.NGRAM_CONTRIBUTION,
         ("n-gram", "what it is", "speaks for", "contribution", "first", "second"),
         [
             (
                 ngram.ngram,
-                CHANNELS.get(ngram.channel, ngram.channel),
-                speaks_for(ngram.contribution),
-                contributed(ngram.contribution),
+                summary.CHANNELS.get(ngram.channel, ngram.channel),
+                summary.speaks_for(ngram.contribution),
+                summary.contributed(ngram.contribution),
                 f"{ngram.first:,}",
                 f"{ngram.second:,}",
             )
