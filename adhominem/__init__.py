@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # named twice: a name that is exported on purpose
     from adhominem.evaluation.leaks import check_leaks as check_leaks
     from adhominem.evaluation.measures import evaluate as evaluate
     from adhominem.explain.explanation import Explanation as Explanation
-    from adhominem.explain.texts import explain_texts as explain_texts
+    from adhominem.explain.explanation import explain_texts as explain_texts
     from adhominem.jobs.attention import attention_of as attention_of
     from adhominem.jobs.baseline import baseline_files as baseline_files
     from adhominem.jobs.calibrate import calibrate_model as calibrate_model
@@ -116,7 +116,7 @@ _HOMES = {
     "evaluate": "evaluation.measures",
     "evaluate_files": "jobs.evaluate",
     "explain_files": "jobs.explain",
-    "explain_texts": "explain.texts",
+    "explain_texts": "explain.explanation",
     "explanation_page": "render.html",
     "find_sources": "text.readers",
     "load": "verify.verifier",

@@ -69,13 +69,7 @@ class Answers:
 
 def load_truth(path: str | Path) -> Truth:
     """Read the labels of a pair set from `truth.jsonl`, or from the folder that has one."""
-    path = Path(path)
-    if path.is_dir():
-        file = find_file(path, "truth.jsonl")
-        if file is None:
-            raise NotFoundError("there is no truth.jsonl in this folder", path)
-        path = file
-    rows = _good_rows(read_truth(path))
+    rows = _good_rows(read_truth(_file_in(Path(path), "truth.jsonl")))
     authors = tuple(row[2] for row in rows)
     return Truth(
         tuple(row[0] for row in rows),
@@ -140,7 +134,7 @@ def load_systems(
     paths: Sequence[Path], truth: Truth, *, missing_as_unanswered: bool = False
 ) -> list[Answers]:
     """Several systems' answers, named by their files, or by their folders where those are alike."""
-    files = [_answers_file(Path(path)) for path in paths]
+    files = [_file_in(Path(path), "answers.jsonl") for path in paths]
     names = [bare_stem(file) for file in files]
     if len(set(names)) < len(names) or names == ["answers"]:
         names = [file.parent.name or name for file, name in zip(files, names, strict=True)]
@@ -152,12 +146,13 @@ def load_systems(
     ]
 
 
-def _answers_file(path: Path) -> Path:
+def _file_in(path: Path, name: str) -> Path:
+    """The file of this name in a folder; what is no folder is the file itself."""
     if not path.is_dir():
         return path
-    file = find_file(path, "answers.jsonl")
+    file = find_file(path, name)
     if file is None:
-        raise NotFoundError("there is no answers.jsonl in this folder", path)
+        raise NotFoundError(f"there is no {name} in this folder", path)
     return file
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack
 
-from adhominem.explain.explanation import Explanation
-from adhominem.explain.texts import explain_texts
+from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
 from adhominem.models.folder import DEFAULT_MODEL

@@ -83,13 +83,9 @@ def calibration_facts(
         return None
     told = CalibrationEvidence() if files is None else read_evidence(files, population=population)
     return CalibrationFacts(
+        **vars(told),
         method=calibration.method,
-        sets=told.sets,
         pairs=calibration.pairs,
-        same_author=told.same_author,
-        authors=told.authors,
-        cllr_before=told.cllr_before,
-        cllr_after=told.cllr_after,
         lower_bound=calibration.lower_bound / LOG_10,
         upper_bound=calibration.upper_bound / LOG_10,
         at_bound=at_bound,

@@ -16,9 +16,8 @@ from typing import Any
 
 import adhominem
 from adhominem.errors import OptionError
-from adhominem.explain.explanation import Explanation
+from adhominem.explain.explanation import Explanation, explain_comparison
 from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
-from adhominem.explain.texts import explain_comparison
 from adhominem.models.calibration import Validation, read_validation
 from adhominem.records import SCHEMA, UNWRITTEN, from_json, with_schema
 from adhominem.report.evidence import (

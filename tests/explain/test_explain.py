@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from adhominem import Document, Population, Verifier, load
 from adhominem.encoders.network.device import DeviceRuntime
-from adhominem.explain.explanation import ExplainedText, Explanation, Passage
-from adhominem.explain.texts import explain_texts
+from adhominem.explain.explanation import ExplainedText, Explanation, Passage, explain_texts
 from adhominem.models.folder import read_models
 from adhominem.models.member import Model
 from adhominem.scoring.scale import Scale, Scales

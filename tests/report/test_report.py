@@ -21,8 +21,8 @@ from adhominem import Document, Population, find_sources, load, read_pairs, writ
 from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.explain.explanation import explain_texts
 from adhominem.explain.resampling import bootstrap_interval
-from adhominem.explain.texts import explain_texts
 from adhominem.jobs.calibrate import calibrate_model
 from adhominem.models.calibration import Validation, read_validation
 from adhominem.report.evidence import LOG_10, files_of, like_pairs, validation_facts
