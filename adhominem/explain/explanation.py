@@ -131,21 +131,18 @@ def _explain_text(
     for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         tokens: tuple[TokenAttention, ...] = ()
         if attention is not None:
-            shares = attention.tokens[at]
+            shares = attention[1][at].tolist()
+            spans = tokenized.spans[start : start + len(shares)].tolist()
             tokens = tuple(
-                TokenAttention(
-                    int(tokenized.spans[start + place, 0]),
-                    int(tokenized.spans[start + place, 1]),
-                    share,
-                )
-                for place, share in enumerate(shares.tolist())
+                TokenAttention(begin, last, share)
+                for (begin, last), share in zip(spans, shares, strict=True)
             )
         passages.append(
             Passage(
                 int(tokenized.spans[start, 0]),
                 int(tokenized.spans[end - 1, 1]),
                 float(contributions[at]),
-                None if attention is None else float(attention.passages[at]),
+                None if attention is None else float(attention[0][at]),
                 tokens,
             )
         )
@@ -161,32 +158,26 @@ def _contributions(comparison: Comparison, side: int, number: int, passages: int
     return comparison.log_bayes_factor - comparison.with_text(side, number, levs)
 
 
-@dataclass(frozen=True)
-class _Attention:
-    """Where the networks of a model looked on average."""
+def _attention(
+    comparison: Comparison, text: ComparedText, starts: IntArray
+) -> tuple[FloatArray, list[FloatArray]] | None:
+    """Where the networks looked on average: shares of the passages, and of the tokens of each.
 
-    passages: FloatArray  # (passages,): sums to 1
-    tokens: list[FloatArray]  # of each passage: sums to 1; none of what was not read
-
-
-def _attention(comparison: Comparison, text: ComparedText, starts: IntArray) -> _Attention | None:
-    attentions = []
+    Each sums to 1. There are no tokens of what was not read, and None where no network looked.
+    """
+    of_passages, of_tokens = [], []
     for member, seen in zip(comparison.members, text.attention, strict=True):
         if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
             continue
         if seen is not None and np.array_equal(seen.windows.starts, starts):
-            of_passages = seen.window_attention[0].astype(np.float64)
-            shares = _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
-            attentions.append(_Attention(of_passages, shares))
-    if not attentions:
+            of_passages.append(seen.window_attention[0].astype(np.float64))
+            of_tokens.append(
+                _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
+            )
+    if not of_passages:
         return None
-    return _Attention(
-        np.mean([attention.passages for attention in attentions], axis=0),
-        [
-            np.asarray(np.mean(of_passage, axis=0))
-            for of_passage in zip(*(attention.tokens for attention in attentions), strict=True)
-        ],
-    )
+    tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*of_tokens, strict=True)]
+    return np.mean(of_passages, axis=0), tokens
 
 
 def _token_shares(

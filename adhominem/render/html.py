@@ -10,6 +10,7 @@ Pages are made by templates, except for the heat maps themselves: a novel has 10
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -119,12 +120,11 @@ def heat_map(
     if strongest is None:
         strongest = layout.strongest_of(passage.contribution for passage in text.passages)
     levels = layout.passage_levels(text, strongest)
-    marking = _Marking(text.text, marks)
     parts: list[str] = []
     reachable = 0  # by the tab key; from there the arrow keys go on
-    for number, group in groupby(layout.pieces(text), key=lambda piece: piece.passage):
+    for number, group in groupby(_marked(text, marks), key=lambda marked: marked[0].passage):
         if number is None:
-            parts += [marking.of(piece) for piece in group]
+            parts += [shown for _, shown in group]
             continue
         passage, level = text.passages[number], levels[number]
         classes = ["passage"]
@@ -138,8 +138,7 @@ def heat_map(
         told += f"contributes {amount} to the log10 Bayes factor, "
         told += f"speaks for {summary.speaks_for(passage.contribution)}"
         parts.append(f'<span class="{" ".join(classes)}" tabindex="{reachable}" title="{told}">')
-        for piece in group:
-            shown = marking.of(piece)
+        for piece, shown in group:
             if piece.token is not None:
                 told = f"Token: {_times(level.tokens_times_even[piece.token])}"
                 shown = f'<span class="t{level.tokens[piece.token]}" title="{told}">{shown}</span>'
@@ -153,37 +152,30 @@ def _times(weight: float) -> str:
     return f"{weight:.1f} times an even share"
 
 
-class _Marking:
-    """Puts marks on pieces; where several n-grams share characters, the first one colours them."""
+def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout.Piece, str]]:
+    """The pieces of a text, each with its markup, in which the marks are set."""
+    left = deque(sorted(marks, key=lambda mark: (mark.start, mark.ngram)))
+    reaching: list[Mark] = []  # those that may reach into the piece
+    for piece in layout.pieces(text):
+        while left and left[0].start < piece.end:
+            reaching.append(left.popleft())
+        reaching = [mark for mark in reaching if mark.end > piece.start]
+        plain = verbatim(text.text[piece.start : piece.end])
+        yield piece, "".join(_cut(text.text, piece, reaching)) if reaching else plain
 
-    def __init__(self, text: str, marks: Sequence[Mark]) -> None:
-        self._text = text
-        self._marks = sorted(marks, key=lambda mark: (mark.start, mark.ngram))
-        self._next = 0
-        self._open: list[Mark] = []  # those that may reach into the next piece
 
-    def of(self, piece: layout.Piece) -> str:
-        """The markup of a piece; pieces come in order."""
-        while self._next < len(self._marks) and self._marks[self._next].start < piece.end:
-            self._open.append(self._marks[self._next])
-            self._next += 1
-        self._open = [mark for mark in self._open if mark.end > piece.start]
-        if not self._open:
-            return verbatim(self._text[piece.start : piece.end])
-        return "".join(self._cut(piece))
-
-    def _cut(self, piece: layout.Piece) -> Iterator[str]:
-        cuts = {piece.start, piece.end}
-        cuts |= {mark.start for mark in self._open} | {mark.end for mark in self._open}
-        inside = sorted(cut for cut in cuts if piece.start <= cut <= piece.end)
-        for start, end in pairwise(inside):
-            shown = verbatim(self._text[start:end])
-            over = [mark for mark in self._open if mark.start <= start and end <= mark.end]
-            if not over:
-                yield shown
-                continue
-            name = layout.contribution_class(min(over, key=lambda mark: mark.ngram).level)
-            numbers = " ".join(map(str, sorted({mark.ngram for mark in over})))
-            begun = sorted({mark.ngram for mark in over if mark.start == start})
-            begins = f' data-from="{" ".join(map(str, begun))}"' if begun else ""
-            yield f'<mark class="{name}" data-n="{numbers}"{begins}>{shown}</mark>'
+def _cut(text: str, piece: layout.Piece, marks: Sequence[Mark]) -> Iterator[str]:
+    """A piece cut at its marks; where several n-grams share characters, the first colours them."""
+    cuts = {piece.start, piece.end, *(end for mark in marks for end in (mark.start, mark.end))}
+    inside = sorted(cut for cut in cuts if piece.start <= cut <= piece.end)
+    for start, end in pairwise(inside):
+        shown = verbatim(text[start:end])
+        over = [mark for mark in marks if mark.start <= start and end <= mark.end]
+        if not over:
+            yield shown
+            continue
+        name = layout.contribution_class(min(over, key=lambda mark: mark.ngram).level)
+        numbers = " ".join(map(str, sorted({mark.ngram for mark in over})))
+        begun = sorted({mark.ngram for mark in over if mark.start == start})
+        begins = f' data-from="{" ".join(map(str, begun))}"' if begun else ""
+        yield f'<mark class="{name}" data-n="{numbers}"{begins}>{shown}</mark>'

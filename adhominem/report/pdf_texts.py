@@ -21,7 +21,7 @@ from adhominem.explain.explanation import ExplainedText
 from adhominem.harmless import harmless
 from adhominem.render import layout, summary
 from adhominem.render.templates import render
-from adhominem.report.words import elements
+from adhominem.report.html import elements
 
 SANS, BOLD, MONO = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"
 _LETTERS, _SMALL, _ROW = 8.5, 6.5, 14.0  # points
