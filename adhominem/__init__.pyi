@@ -12,7 +12,7 @@ from adhominem.evaluation.answers import write_answers as write_answers
 from adhominem.evaluation.leaks import check_leaks as check_leaks
 from adhominem.evaluation.measures import evaluate as evaluate
 from adhominem.explain.explanation import Explanation as Explanation
-from adhominem.explain.texts import explain_texts as explain_texts
+from adhominem.explain.explanation import explain_texts as explain_texts
 from adhominem.jobs.attention import attention_of as attention_of
 from adhominem.jobs.calibrate import calibrate_model as calibrate_model
 from adhominem.jobs.compare import explain_files as explain_files

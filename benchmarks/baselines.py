@@ -21,8 +21,7 @@ from measure import DEFAULT_CORPORA, measured
 
 from adhominem.errors import InputError
 from adhominem.evaluation.baselines import BASELINES, run_baseline
-from adhominem.evaluation.pan import overall_2020
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc, overall_2020
 from adhominem.pairs.pair_set import write_pair_set
 from adhominem.pairs.sampling import PairOptions
 from adhominem.text.pan import Pair

@@ -25,7 +25,7 @@ from measure import DEFAULT_CORPORA
 
 import adhominem
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 from adhominem.scoring.companions import FEWEST
 from adhominem.scoring.population import Population
 from adhominem.text.pan import Pair

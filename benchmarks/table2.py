@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from adhominem import Verifier, load, read_pairs
-from adhominem.evaluation.dev import PairScores, summarise
+from adhominem.evaluation.pan import PairScores, summarise
 from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.text.pan import Pair
 

@@ -10,14 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from adhominem.explain.explanation import (
-    ExplainedText,
-    Explanation,
-    NgramContribution,
-    Passage,
-    Place,
-    TokenAttention,
-)
+from adhominem.explain.explanation import ExplainedText, Explanation, Passage, TokenAttention
+from adhominem.explain.ngram_contributions import NgramContribution, Place
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness, Material, Side, Verification
 

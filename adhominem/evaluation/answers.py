@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
 from adhominem.text.files import bare_stem
-from adhominem.text.pan import find_file, read_truth
+from adhominem.text.pan import find_file, pair_rows, read_truth
 from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import write_whole
 
@@ -28,6 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _MOST_LISTED = 10
+_STEPS = (0, 150, 300, 600, 1200)  # words of the shorter text: groups that are measured apart
 _NUMBERS = ("value", "log_bayes_factor")
 
 
@@ -68,13 +69,7 @@ class Answers:
 
 def load_truth(path: str | Path) -> Truth:
     """Read the labels of a pair set from `truth.jsonl`, or from the folder that has one."""
-    path = Path(path)
-    if path.is_dir():
-        file = find_file(path, "truth.jsonl")
-        if file is None:
-            raise NotFoundError("there is no truth.jsonl in this folder", path)
-        path = file
-    rows = _good_rows(read_truth(path))
+    rows = _good_rows(read_truth(_file_in(Path(path), "truth.jsonl")))
     authors = tuple(row[2] for row in rows)
     return Truth(
         tuple(row[0] for row in rows),
@@ -139,7 +134,7 @@ def load_systems(
     paths: Sequence[Path], truth: Truth, *, missing_as_unanswered: bool = False
 ) -> list[Answers]:
     """Several systems' answers, named by their files, or by their folders where those are alike."""
-    files = [_answers_file(Path(path)) for path in paths]
+    files = [_file_in(Path(path), "answers.jsonl") for path in paths]
     names = [bare_stem(file) for file in files]
     if len(set(names)) < len(names) or names == ["answers"]:
         names = [file.parent.name or name for file, name in zip(files, names, strict=True)]
@@ -151,13 +146,52 @@ def load_systems(
     ]
 
 
-def _answers_file(path: Path) -> Path:
+def _file_in(path: Path, name: str) -> Path:
+    """The file of this name in a folder; what is no folder is the file itself."""
     if not path.is_dir():
         return path
-    file = find_file(path, "answers.jsonl")
+    file = find_file(path, name)
     if file is None:
-        raise NotFoundError("there is no answers.jsonl in this folder", path)
+        raise NotFoundError(f"there is no {name} in this folder", path)
     return file
+
+
+def read_groups(
+    path: str | Path, truth: Truth, on_bytes: Callable[[int], None] | None = None
+) -> dict[str, BoolArray]:
+    """Read the texts of the pairs: a mask (pairs,) for each group, in the order of the truth."""
+    place = {key: at for at, key in enumerate(truth.ids)}
+    seen = np.zeros(len(truth), dtype=bool)
+    same_topic, cross_topic = np.zeros_like(seen), np.zeros_like(seen)
+    words = np.zeros(len(truth), dtype=np.int64)
+    for row in pair_rows(Path(path), on_bytes=on_bytes):
+        if isinstance(row, InputError):
+            raise row
+        at = place.get(row.id)
+        if at is None:
+            raise AnswersError(f"the truth has no line for the pair '{row.id}'", path)
+        if seen[at]:
+            raise AnswersError(f"the pair '{row.id}' comes twice; expected once", path)
+        first, second = row.first, row.second
+        known = bool(first.topic and second.topic)
+        same_topic[at] = known and first.topic == second.topic
+        cross_topic[at] = known and first.topic != second.topic
+        words[at] = min(len(first.text.split()), len(second.text.split()))
+        seen[at] = True
+    if not seen.all():
+        raise AnswersError(
+            f"{int((~seen).sum()):,} pairs of the truth are not in these texts, such as "
+            f"'{truth.ids[int(np.argmin(seen))]}'; expected the texts of all pairs",
+            path,
+        )
+    groups = {"same topic": same_topic, "cross topic": cross_topic}
+    step = np.searchsorted(_STEPS, words, side="right") - 1  # (pairs,)
+    for at, low in enumerate(_STEPS):
+        high = _STEPS[at + 1] if at + 1 < len(_STEPS) else None
+        name = f"{low:,} words or more" if high is None else f"{low:,} to {high - 1:,} words"
+        name = f"shorter text: {name}"
+        groups[name] = step == at
+    return {name: mask for name, mask in groups.items() if mask.any()}
 
 
 def answers_from(

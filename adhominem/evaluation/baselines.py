@@ -139,6 +139,11 @@ class Logistic:
         """(pairs,): the probability of one author, at the prior of the training pairs."""
         return probability_same_author(self.log_bayes_factor(features), self.prior_same_author)
 
+    def predict(self, features: FloatArray, delta: float = 0.0) -> Predictions:
+        """Both for pairs of these features; without the answers within 0.5 +- delta."""
+        value = without_weak_answers(self.probability(features), delta)
+        return Predictions(value=value, log_bayes_factor=self.log_bayes_factor(features))
+
     def _standardised(self, features: FloatArray) -> FloatArray:
         return np.asarray((features - self._mean) / self._deviation)
 
@@ -268,12 +273,9 @@ class Compression:
 
     def predict(self, pairs: Sequence[Pair]) -> Predictions:
         """The probability at the training pairs' prior, without the weak answers."""
-        logistic = fitted(self._logistic)
+        logistic = fitted(self._logistic)  # before minutes of work
         features = _features(self.cross_entropies(pairs))
-        return Predictions(
-            value=without_weak_answers(logistic.probability(features), self._delta),
-            log_bayes_factor=logistic.log_bayes_factor(features),
-        )
+        return logistic.predict(features, self._delta)
 
 
 def cross_entropy(first: bytes, second: bytes, order: int = 5) -> float:
@@ -339,12 +341,7 @@ class Delta:
 
     def predict(self, pairs: Sequence[Pair]) -> Predictions:
         """The probability at the training pairs' prior, and the log Bayes factor."""
-        logistic = fitted(self._logistic)
-        distance = self.distance(pairs)[:, None]
-        return Predictions(
-            value=logistic.probability(distance),
-            log_bayes_factor=logistic.log_bayes_factor(distance),
-        )
+        return fitted(self._logistic).predict(self.distance(pairs)[:, None])
 
     def _most_frequent(self, texts: Sequence[str]) -> tuple[str, ...]:
         counts: Counter[str] = Counter()

@@ -13,7 +13,7 @@ from math import isfinite, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 
 # From chance. In PAN 2020, less than a fifth of the different-author pairs share a fandom:
 # this leak lies but 0.09 from chance, and taught systems that no two such texts match.

@@ -15,7 +15,7 @@ from adhominem.scoring.fitting import Blocks, pool
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-STRONG = np.log(100)  # a Bayes factor that says much
+_STRONG = np.log(100)  # a Bayes factor that says much
 _BINS = 10  # of probabilities, for the calibration errors
 
 
@@ -74,14 +74,19 @@ def empirical_cross_entropy(
 
 
 def misleading_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
-    """How often the evidence points the wrong way, and how often by a factor over 100."""
-    same, different = log_bayes_factor[same_author], log_bayes_factor[~same_author]
-    return {
-        "misleading_same": float((same < 0).mean()),
-        "misleading_different": float((different > 0).mean()),
-        "strongly_misleading_same": float((same < -STRONG).mean()),
-        "strongly_misleading_different": float((different > STRONG).mean()),
-    }
+    """How often the evidence points the wrong way, and how often by a factor over 100.
+
+    A class without pairs has no such measures.
+    """
+    measures = {}
+    for name, wrong in (
+        ("same", -log_bayes_factor[same_author]),
+        ("different", log_bayes_factor[~same_author]),
+    ):
+        if len(wrong):
+            measures[f"misleading_{name}"] = float((wrong > 0).mean())
+            measures[f"strongly_misleading_{name}"] = float((wrong > _STRONG).mean())
+    return measures
 
 
 def reliability(

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
-from adhominem.evaluation.ranking import auc
 from adhominem.scoring.fitting import pool
 
 BoolArray = npt.NDArray[np.bool_]
@@ -63,7 +62,7 @@ MEASURES: dict[str, Measure] = {
     ),
 }
 
-
+_OF_ONE_CLASS = ("c@1", "brier", "accuracy", "non_answers")  # of PAN's: the others need both
 # They look for the worst fit of a curve or of bins: in a resample, where pairs come several times,
 # there is more to find, and the interval would lie beside the estimate.
 _WITHOUT_INTERVAL = ("cllr_min", "cllr_cal", "ece", "mce")
@@ -87,47 +86,24 @@ class Evaluation:
 def measure(answers: Answers) -> dict[str, float]:
     """Every measure; NaN for those that need both classes, where one has no pair."""
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
-    if same.all() or not same.any():
-        return {**dict.fromkeys(MEASURES, float("nan")), **_of_one_class(answers)}
-    blocks = pool(factors, same)
-    expected, largest = likelihood_ratio.calibration_errors(value, same)
-    values = {
-        "auc": auc(value, same),
-        "c@1": pan.c_at_1(value, same),
-        "f1": pan.f1(value, same),
-        "f05u": pan.f05u(value, same),
-        "f05u_2020": pan.f05u_2020(value, same),
-        "brier": pan.brier(value, same),
-        "accuracy": pan.accuracy(value, same),
-        "non_answers": pan.non_answers(value, same),
-        "cllr": likelihood_ratio.cllr(factors, same),
-        "cllr_min": likelihood_ratio.pooled_cost(blocks),
-        "eer": likelihood_ratio.pooled_error_rate(blocks),
-        "ece": expected,
-        "mce": largest,
-        **likelihood_ratio.misleading_evidence(factors, same),
-    }
-    values["overall_2020"] = _mean(values, *pan.OVERALL_2020)
-    values["overall_2021"] = _mean(values, *pan.OVERALL_2021)
-    values["cllr_cal"] = max(0.0, values["cllr"] - values["cllr_min"])
-    return {name: values[name] for name in MEASURES}
-
-
-def _of_one_class(answers: Answers) -> dict[str, float]:
-    """What can be said of same-author pairs alone, or of different-author pairs alone."""
-    value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
+    values = dict.fromkeys(MEASURES, float("nan"))
     if not len(value):
-        return {}
-    values = {
-        "c@1": pan.c_at_1(value, same),
-        "brier": pan.brier(value, same),
-        "accuracy": pan.accuracy(value, same),
-        "non_answers": pan.non_answers(value, same),
-    }
-    ending = "same" if same.all() else "different"
-    wrong = -factors if same.all() else factors
-    values[f"misleading_{ending}"] = float((wrong > 0).mean())
-    values[f"strongly_misleading_{ending}"] = float((wrong > likelihood_ratio.STRONG).mean())
+        return values
+    both_classes = bool(same.any()) and not same.all()
+    for name, measure_of in pan.BY_NAME.items():
+        if both_classes or name in _OF_ONE_CLASS:
+            values[name] = measure_of(value, same)
+    values |= likelihood_ratio.misleading_evidence(factors, same)
+    if not both_classes:
+        return values
+    for name, parts in (("overall_2020", pan.OVERALL_2020), ("overall_2021", pan.OVERALL_2021)):
+        values[name] = float(np.mean([values[part] for part in parts]))
+    blocks = pool(factors, same)
+    values["cllr"] = likelihood_ratio.cllr(factors, same)
+    values["cllr_min"] = likelihood_ratio.pooled_cost(blocks)
+    values["cllr_cal"] = max(0.0, values["cllr"] - values["cllr_min"])
+    values["eer"] = likelihood_ratio.pooled_error_rate(blocks)
+    values["ece"], values["mce"] = likelihood_ratio.calibration_errors(value, same)
     return values
 
 
@@ -226,7 +202,3 @@ def _remarks(answers: Answers) -> list[str]:
                 "wrong makes Cllr infinite"
             )
     return remarks
-
-
-def _mean(values: dict[str, float], *names: str) -> float:
-    return float(np.mean([values[name] for name in names]))

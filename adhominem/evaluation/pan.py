@@ -1,21 +1,38 @@
-"""PAN's measures for answers in [0, 1], where 0.5 is no answer.
+"""PAN's measures for answers in [0, 1], where 0.5 is no answer; the rows of the paper's Table 2.
 
-All take the answers (pairs,) and the truth (pairs,), as the official evaluator does.
+All measures take the answers (pairs,) and the truth (pairs,), as the official evaluator does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.evaluation.ranking import auc
-from adhominem.scoring.decision import without_weak_answers
+from adhominem.scoring.decision import probability_same_author, without_weak_answers
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Measure = Callable[[FloatArray, BoolArray], float]
+
+
+def auc(scores: npt.ArrayLike, same_author: npt.ArrayLike) -> float:
+    """The area under the ROC curve: how often a same-author pair scores higher; ties count half.
+
+    NaN where one of the classes is empty.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    positive = np.asarray(same_author, dtype=bool)
+    positives = int(positive.sum())
+    negatives = len(positive) - positives
+    if positives == 0 or negatives == 0:
+        return float("nan")
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of each distinct value, from 1
+    wins = rank[inverse][positive].sum() - positives * (positives + 1) / 2
+    return float(wins / (positives * negatives))
 
 
 def c_at_1(answers: FloatArray, same_author: BoolArray) -> float:
@@ -83,20 +100,73 @@ def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
     return float(grid[int(np.argmax(scores))])
 
 
-def _mean(measures: dict[str, Measure], answers: FloatArray, same_author: BoolArray) -> float:
-    return float(np.mean([measure(answers, same_author) for measure in measures.values()]))
+def _mean(names: Sequence[str], answers: FloatArray, same_author: BoolArray) -> float:
+    return float(np.mean([BY_NAME[name](answers, same_author) for name in names]))
 
 
 def _ratio(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
 
 
-# What the final scores of the two years are the means of.
-OVERALL_2020: dict[str, Measure] = {"auc": auc, "c@1": c_at_1, "f1": f1, "f05u_2020": f05u_2020}
-OVERALL_2021: dict[str, Measure] = {
+BY_NAME: dict[str, Measure] = {
     "auc": auc,
     "c@1": c_at_1,
     "f1": f1,
     "f05u": f05u,
+    "f05u_2020": f05u_2020,
     "brier": brier,
+    "accuracy": accuracy,
+    "non_answers": non_answers,
 }
+# What the final scores of the two years are the means of.
+OVERALL_2020 = ("auc", "c@1", "f1", "f05u_2020")
+OVERALL_2021 = ("auc", "c@1", "f1", "f05u", "brier")
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """The scores that a model gives the pairs of a set."""
+
+    log_bayes_factor: FloatArray  # (pairs,)
+    distance: FloatArray  # (pairs,): the squared distance of the LEVs
+    same_author: BoolArray  # (pairs,)
+    cosine: FloatArray | None = None  # (pairs,): of LEVs moved to the mean of the set
+
+
+def summarise(scores: PairScores) -> dict[str, float]:
+    """The measures of one set; `distance_auc` is metric learning alone.
+
+    `cosine_auc` is that of a relevant population's: the set's own LEVs give the mean.
+    `bayes_factor_auc` is that of all pairs; `auc`, as PAN takes it, that after the non-answers.
+    """
+    probability = probability_same_author(scores.log_bayes_factor)
+    cosine = {} if scores.cosine is None else {"cosine_auc": auc(scores.cosine, scores.same_author)}
+    return {
+        **cosine,
+        "bayes_factor_auc": auc(scores.log_bayes_factor, scores.same_author),
+        "distance_auc": auc(-scores.distance, scores.same_author),
+        **table_row(probability, scores.same_author),
+    }
+
+
+def table_row(probability: FloatArray, same_author: BoolArray) -> dict[str, float]:
+    """AUC, c@1, F0.5u, F1 and overall as in 2020, with the best delta for the non-answers."""
+    delta = best_delta(probability, same_author)
+    answers = without_weak_answers(probability, delta)
+    return {
+        "auc": auc(answers, same_author),
+        "c@1": c_at_1(answers, same_author),
+        "f05u_2020": f05u_2020(answers, same_author),
+        "f1": f1(answers, same_author),
+        "overall_2020": overall_2020(answers, same_author),
+        "delta": delta,
+        "cross_entropy": _cross_entropy(probability, same_author),
+    }
+
+
+def _cross_entropy(probability: FloatArray, same_author: BoolArray) -> float:
+    """In bits a pair, each class counting half: 1 is what knowing nothing costs."""
+    clipped = np.clip(probability, 1e-300, 1)
+    other = np.clip(1 - probability, 1e-300, 1)
+    halves = [-np.log2(clipped[same_author]), -np.log2(other[~same_author])]
+    return float(np.mean([half.mean() for half in halves if len(half)]))

@@ -21,6 +21,7 @@ from adhominem.evaluation.likelihood_ratio import (
     equal_error_rate,
     reliability,
 )
+from adhominem.evaluation.pan import auc
 from adhominem.evaluation.plot_style import (
     DIFFERENT,
     GREY,
@@ -37,7 +38,6 @@ from adhominem.evaluation.plot_style import (
     shorten,
     system_styles,
 )
-from adhominem.evaluation.ranking import auc
 from adhominem.scoring.fitting import pool
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
     for same, color, line in ((True, SAME, "-"), (False, DIFFERENT, "--")):
         values = log10_bayes_factor(answers)[answers.same_author == same]
         percent = 100 / max(len(values), 1)
-        counts, _ = np.histogram(values[frame.holds(values)], edges)
+        counts, _ = np.histogram(values[(values >= frame.low) & (values <= frame.high)], edges)
         axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
         axes.stairs(counts * percent, edges, color=color, linestyle=line, linewidth=1)
         # Set off from the rest, and the classes side by side: they stand for no place on the axis.
@@ -264,12 +264,7 @@ def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     shown = system_styles(systems)
-    canvas = Canvas(
-        title,
-        5.2,
-        [style.name for style in shown],
-        key=["perfectly calibrated"],
-    )
+    canvas = Canvas(title, 5.2, [style.name for style in shown], key=["perfectly calibrated"])
     above, below = canvas.axes(2, share_x=True, heights=[3, 1])
     perfect = Line2D([0, 1], [0, 1], color=GREY, linewidth=0.8)
     above.add_line(perfect)
@@ -363,13 +358,7 @@ def _draw_costs(
     for at, style in enumerate(infinite):
         mark_at_rim(axes, places[at :: len(infinite)], np.full(3, top), "^", style)
     return [
-        Line2D(
-            [],
-            [],
-            **style.line,
-            **style.marks,
-            marker="^" if style in infinite else "",
-        )
+        Line2D([], [], **style.line, **style.marks, marker="^" if style in infinite else "")
         for style in shown
     ]
 
@@ -390,7 +379,7 @@ def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
         # A block is a level line from its lowest to its highest score.
         given = np.column_stack([blocks.lowest, blocks.highest]).ravel() / LOG_10
         after = np.repeat(blocks.log_bayes_factor, 2) / LOG_10
-        x, y = frame.clip(given), np.clip(after, low, high)
+        x, y = np.clip(given, frame.low, frame.high), np.clip(after, low, high)
         handles += axes.plot(x, y, **style.line, clip_on=False)
         for marker, where in (
             ("<", given == -np.inf),

@@ -268,12 +268,6 @@ class Range:
     high: float
     note: str  # what is at the rim; empty if nothing is
 
-    def holds(self, values: FloatArray) -> npt.NDArray[np.bool_]:
-        return (values >= self.low) & (values <= self.high)
-
-    def clip(self, values: FloatArray) -> FloatArray:
-        return np.clip(values, self.low, self.high)
-
 
 def log10_bayes_factor(answers: Answers) -> FloatArray:
     """(pairs,): the Bayes factors in base 10, as people read them."""

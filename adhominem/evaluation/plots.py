@@ -13,16 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adhominem.errors import InputError, MissingExtraError
+from adhominem.evaluation import plot_figures
 from adhominem.evaluation.answers import Answers
-from adhominem.evaluation.plot_figures import (
-    draw_cross_entropy,
-    draw_det,
-    draw_histograms,
-    draw_pav,
-    draw_reliability,
-    draw_roc,
-    draw_tippett,
-)
 from adhominem.evaluation.plot_style import Draw, house_style
 from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import replaced_file
@@ -46,49 +38,49 @@ FIGURES: dict[str, Drawing] = {  # by the stem of the file
         "The further the two heaps lie apart, the better the classes are told apart; a "
         "same-author pair left of 0, or a different-author pair right of it, is evidence that "
         "misleads.",
-        draw_histograms,
+        plot_figures.draw_histograms,
     ),
     "tippett": Drawing(
         "Tippett plot",
         "Each curve gives the share of pairs whose Bayes factor is greater than x: at the line at "
         "0, that of the same-author pairs should still be at 1 and that of the different-author "
         "pairs already at 0, and what is missing is evidence that misleads or says nothing.",
-        draw_tippett,
+        plot_figures.draw_tippett,
     ),
     "roc": Drawing(
         "ROC curve",
         "Each threshold on the values gives a point; a curve closer to the upper left corner is "
         "better, the grey line is guessing, and the area under the curve (AUC) is how often a "
         "same-author pair has the higher value of two.",
-        draw_roc,
+        plot_figures.draw_roc,
     ),
     "det": Drawing(
         "DET curve",
         "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
         "is better, and the dot marks where misses and false alarms are equally frequent (on the "
         "convex hull of the curve, so that it may lie below the curve itself).",
-        draw_det,
+        plot_figures.draw_det,
     ),
     "reliability": Drawing(
         "Reliability diagram",
         "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
         "grey line the probability of one author was too high, above it too low, and points of few "
         "pairs (lower panel) say little.",
-        draw_reliability,
+        plot_figures.draw_reliability,
     ),
     "cross_entropy": Drawing(
         "Empirical cross-entropy",
         "The cost of following the Bayes factors at each prior, 0 being perfect: where a curve "
         "lies above the grey one, the evidence does more harm than saying nothing, and its "
         "distance from its own curve after PAV is what better calibration would save.",
-        draw_cross_entropy,
+        plot_figures.draw_cross_entropy,
     ),
     "pav": Drawing(
         "PAV plot",
         "What the Bayes factors were against what they should have been on these pairs: on the "
         "grey line they mean what they say, and where a curve is flatter than the line they "
         "overstate the evidence.",
-        draw_pav,
+        plot_figures.draw_pav,
     ),
 }
 

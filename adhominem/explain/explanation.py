@@ -1,17 +1,35 @@
-"""What is told of a comparison beside its number: the data that all pictures are made from.
+"""Explain a comparison: where the network looked, and what speaks for or against one author.
 
 A text is shown in *passages*. A passage is what a window adds to those before it: neighbouring
 windows overlap by a few tokens, passages do not, so nothing is shown twice. All places are
 character positions in the text as the user gave it.
+
+Attention says where the network looked, not why the comparison came out as it did. For that, each
+passage is left out in turn: what the log Bayes factor loses is what the passage contributes.
+Passages depend on each other, so contributions do not sum to the whole. What is left is a shorter
+text, too, with less evidence in it, so that the mean contribution is not a sign of its own; what
+tells is which passages contribute more than others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams
 from adhominem.records import with_schema
+from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.population import Population
+from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import SideTexts, Verifier
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -45,27 +63,6 @@ class ExplainedText:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place in one of the texts of an explanation, in characters."""
-
-    text: int  # index into the texts of the explanation
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class NgramContribution:
-    """An n-gram, and what it contributes."""
-
-    ngram: str  # as it is shown to people
-    channel: str  # characters, tokens, bigrams or shaped_bigrams
-    contribution: float  # log Bayes factor with it, less that without it, in nats
-    first: int  # how often it occurs in the texts of the first side
-    second: int
-    places: tuple[Place, ...]
-
-
-@dataclass(frozen=True)
 class Explanation:
     """A comparison, and what made it come out as it did."""
 
@@ -83,3 +80,122 @@ class Explanation:
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings, with the version of the schema."""
         return with_schema(self)
+
+
+def explain_texts(
+    verifier: Verifier,
+    first: SideTexts,
+    second: SideTexts,
+    *,
+    population: Population | None = None,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: VerbalScale | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Explanation:
+    """Compare two sides as `Verifier.verify` does, and say what made it come out so.
+
+    `on_progress` hears which share of the work is done.
+    """
+    comparison = verifier.compare(first, second, population, attention=True)
+    verification = verifier.judge(comparison, prior_same_author, delta, scale)
+    return explain_comparison(comparison, verification, on_progress)
+
+
+def explain_comparison(
+    comparison: Comparison,
+    verification: Verification,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Explanation:
+    """What made a comparison, whose attention is known, come out so."""
+    steps = len(comparison.texts) + 1
+    texts = []
+    for side, (name, of_side) in enumerate(zip(("first", "second"), comparison.sides, strict=True)):
+        for number, text in enumerate(of_side):
+            texts.append(_explain_text(comparison, name, side, number, text))
+            on_progress(len(texts) / steps)
+    ngrams = explain_ngrams(comparison)
+    on_progress(1.0)
+    return Explanation(verification, tuple(texts), ngrams)
+
+
+def _explain_text(
+    comparison: Comparison, name: str, side: int, number: int, text: ComparedText
+) -> ExplainedText:
+    tokenized = text.tokens(comparison.lead)
+    starts = comparison.passages(text)
+    ends = np.append(starts[1:], len(tokenized.tokens))
+    contributions = _contributions(comparison, side, number, len(starts))
+    attention = _attention(comparison, text, starts)
+    passages = []
+    for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        tokens: tuple[TokenAttention, ...] = ()
+        if attention is not None:
+            shares = attention[1][at].tolist()
+            spans = tokenized.spans[start : start + len(shares)].tolist()
+            tokens = tuple(
+                TokenAttention(begin, last, share)
+                for (begin, last), share in zip(spans, shares, strict=True)
+            )
+        passages.append(
+            Passage(
+                int(tokenized.spans[start, 0]),
+                int(tokenized.spans[end - 1, 1]),
+                float(contributions[at]),
+                None if attention is None else float(attention[0][at]),
+                tokens,
+            )
+        )
+    return ExplainedText(name, text.document.id, text.document.text, tuple(passages))
+
+
+def _contributions(comparison: Comparison, side: int, number: int, passages: int) -> FloatArray:
+    """(passages,): the log Bayes factor, less that without each passage."""
+    if passages == 1:  # without it nothing is left of the text
+        return np.array([comparison.log_bayes_factor - comparison.without_text(side, number)])
+    times = 1 - np.eye(passages, dtype=np.int64)  # each left out once
+    levs = comparison.vary(comparison.sides[side][number], times)  # (passages, lev_size)
+    return comparison.log_bayes_factor - comparison.with_text(side, number, levs)
+
+
+def _attention(
+    comparison: Comparison, text: ComparedText, starts: IntArray
+) -> tuple[FloatArray, list[FloatArray]] | None:
+    """Where the networks looked on average: shares of the passages, and of the tokens of each.
+
+    Each sums to 1. There are no tokens of what was not read, and None where no network looked.
+    """
+    of_passages, of_tokens = [], []
+    for member, seen in zip(comparison.members, text.attention, strict=True):
+        if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
+            continue
+        if seen is not None and np.array_equal(seen.windows.starts, starts):
+            of_passages.append(seen.window_attention[0].astype(np.float64))
+            of_tokens.append(
+                _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
+            )
+    if not of_passages:
+        return None
+    tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*of_tokens, strict=True)]
+    return np.mean(of_passages, axis=0), tokens
+
+
+def _token_shares(
+    attention: npt.NDArray[np.float32], starts: IntArray, counts: IntArray
+) -> list[FloatArray]:
+    """What each token of each passage got, as shares that sum to 1 in a passage.
+
+    `attention` is (windows, tokens). A token of two overlapping windows is shown once, in the
+    passage where it stands, with the mean of what it got in both.
+    """
+    last = int((starts + counts).max())
+    total, seen = np.zeros(last), np.zeros(last)
+    for row, start, count in zip(attention, starts, counts, strict=True):
+        total[start : start + count] += row[:count]
+        seen[start : start + count] += 1
+    mean = total / np.maximum(seen, 1)
+    shares = []
+    for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
+        of_passage = mean[start : min(end, start + count)]
+        shares.append(of_passage / max(float(of_passage.sum()), 1e-300))
+    return shares

@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from adhominem.encoders.ngrams.counter import CHANNELS, END, MASK, START, Ngram
 from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.explain.explanation import NgramContribution, Place
 from adhominem.models.member import Member
 from adhominem.scoring.styles import unit
 from adhominem.verify.comparison import ComparedText, Comparison
@@ -35,6 +34,27 @@ IntArray = npt.NDArray[np.int64]
 _CANDIDATES = 150  # made usual one by one
 _SHOWN = 30
 _AT_ONCE = 32  # made usual together
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in one of the texts of an explanation, in characters."""
+
+    text: int  # index into the texts of the explanation
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class NgramContribution:
+    """An n-gram, and what it contributes."""
+
+    ngram: str  # as it is shown to people
+    channel: str  # characters, tokens, bigrams or shaped_bigrams
+    contribution: float  # log Bayes factor with it, less that without it, in nats
+    first: int  # how often it occurs in the texts of the first side
+    second: int
+    places: tuple[Place, ...]
 
 
 def explain_ngrams(comparison: Comparison) -> tuple[NgramContribution, ...]:

@@ -106,7 +106,7 @@ def explain_files(
     The explanation is written to `output`, if there is one, in the `format` html, terminal, png or
     latex; by default the ending of its name decides.
     """
-    from adhominem.explain.texts import explain_texts
+    from adhominem.explain.explanation import explain_texts
     from adhominem.render.output import format_of, write_explanation
 
     with noting_inputs():

@@ -12,11 +12,10 @@ import numpy as np
 
 import adhominem
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.evaluation.answers import load_systems, load_truth, write_answers
+from adhominem.evaluation.answers import load_systems, load_truth, read_groups, write_answers
 from adhominem.evaluation.baselines import run_baseline
-from adhominem.evaluation.dev import PairScores, summarise
-from adhominem.evaluation.groups import read_groups
 from adhominem.evaluation.measures import Evaluation, evaluate
+from adhominem.evaluation.pan import PairScores, summarise
 from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
 from adhominem.jobs.predict import predict
 from adhominem.text.files import check_not_read, noting_inputs

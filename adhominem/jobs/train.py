@@ -21,7 +21,7 @@ import numpy as np
 import adhominem
 from adhominem.config import Config, NgramConfig
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
-from adhominem.evaluation.dev import table_row
+from adhominem.evaluation.pan import table_row
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.models.card import ensemble_card
 from adhominem.models.files import ModelFiles, reading

@@ -10,8 +10,8 @@ Two measures are drawn, and they are not the same:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -42,15 +42,8 @@ _DIGITS = 4  # of places and Bayes factors that are written
 _TIES = 1e-6
 _LOG_10 = float(np.log(10))
 
-
 # Shows how far a piece of work is: what it is, and how much there is of it if that is known.
 Watch = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
-
-
-@contextmanager
-def unwatched(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A `Watch` that shows nothing."""
-    yield lambda count: None
 
 
 @dataclass(frozen=True)
@@ -123,52 +116,20 @@ class CorpusMap:
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings; of the Bayes factors, those below the diagonal."""
         table = self.log10_bayes_factors.round(_DIGITS)
-        documents = [
-            {
-                **to_json(document),
-                "nearest": [
-                    {"document": other, "log10_bayes_factor": float(table[at, other])}
-                    for other in self.nearest[at]
-                ],
-            }
-            for at, document in enumerate(self.documents)
-        ]
-        joins = [
-            {
-                "first": join.first,
-                "second": join.second,
-                "log10_bayes_factor": round(join.likeness, _DIGITS),
-                "documents": join.size,
-            }
-            for join in self.joins
-        ]
-        told = {
-            "corpus": self.corpus,
-            "documents": documents,
-            "projections": [
-                {
-                    "name": each.name,
-                    "places": each.places.round(_DIGITS).tolist(),
-                    "shares_of_variance": each.shares,
-                }
-                for each in self.projections
-            ],
-            "linkage": self.linkage,
-            "joins": joins,
-            "order": list(self.order),
-            "log10_bayes_factors": [row[:at].tolist() for at, row in enumerate(table)],
-            "agreement": self.agreement,
-            "population": self.population,
-            "population_texts": self.population_texts,
-            "calibrated": self.calibrated,
-            "bounds": self.bounds,
-            "remarks": list(self.remarks),
-            "seed": self.seed,
-            "model": self.model,
-            "model_sha256": self.model_sha256,
-            "version": self.version,
-        }
-        return with_schema(told)
+        told = to_json(self)
+        nearest = told.pop("nearest")
+        for row, document, others in zip(table, told["documents"], nearest, strict=True):
+            document["nearest"] = [
+                {"document": other, "log10_bayes_factor": float(row[other])} for other in others
+            ]
+        for projection in told["projections"]:
+            projection["places"] = projection["places"].round(_DIGITS).tolist()
+            projection["shares_of_variance"] = projection.pop("shares")
+        for join in told["joins"]:
+            join["log10_bayes_factor"] = round(join.pop("likeness"), _DIGITS)
+            join["documents"] = join.pop("size")
+        told["log10_bayes_factors"] = [row[:at].tolist() for at, row in enumerate(table)]
+        return with_schema({**told, "agreement": self.agreement})
 
 
 def map_documents(
@@ -182,7 +143,7 @@ def map_documents(
     linkage: str = "average",
     seed: int = 0,
     remarks: Sequence[str] = (),
-    watch: Watch = unwatched,
+    watch: Watch = lambda what, total: nullcontext(lambda count: None),
 ) -> CorpusMap:
     """Draw up the map of documents from their LEVs (documents, lev_size).
 

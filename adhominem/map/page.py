@@ -72,10 +72,7 @@ class Marker:
     ink: str  # the same colour, dark enough for text
     path: str  # of the mark, about 2 units wide
     hollow: bool
-
-    @property
-    def known(self) -> bool:
-        return bool(self.author)
+    known: bool = True
 
 
 def markers(authors: Sequence[str]) -> list[Marker]:
@@ -87,7 +84,7 @@ def markers(authors: Sequence[str]) -> list[Marker]:
         color, ink = list(_COLORS.items())[at % len(_COLORS)]
         made.append(Marker(name, color, ink, _SHAPES[at % len(_SHAPES)], at // filled % 2 == 1))
     if "" in authors:
-        made.append(Marker("", _GREY, _GREY, _UNKNOWN, False))
+        made.append(Marker("", _GREY, _GREY, _UNKNOWN, hollow=False, known=False))
     return made
 
 
@@ -139,7 +136,7 @@ def _data(drawn: CorpusMap, known: Sequence[Marker]) -> Markup:
     ]
     data = {
         "documents": documents,
-        "markers": [{**asdict(marker), "known": marker.known} for marker in known],
+        "markers": [asdict(marker) for marker in known],
         "projections": [_projection(projection) for projection in drawn.projections],
         "joins": [
             [join.first, join.second, round(join.likeness, 4), join.size] for join in drawn.joins

@@ -96,22 +96,14 @@ def _joined(
 
 
 def _numbered(pairs: Sequence[tuple[float, int, int]], documents: int) -> tuple[Join, ...]:
-    """Joins of groups by their numbers; a group is found by any of its documents."""
-    parents = list(range(2 * documents - 1))
-    sizes = [1] * documents
+    """Joins of groups by their numbers; each pair has a document of either group."""
+    group = np.arange(documents)
     joins: list[Join] = []
-
-    def group(member: int) -> int:
-        while parents[member] != member:
-            parents[member] = parents[parents[member]]
-            member = parents[member]
-        return member
-
     for likeness, one, other in pairs:
-        first, second = sorted((group(one), group(other)))
-        parents[first] = parents[second] = documents + len(joins)
-        sizes.append(sizes[first] + sizes[second])
-        joins.append(Join(first, second, likeness, sizes[-1]))
+        first, second = sorted((int(group[one]), int(group[other])))
+        inside = (group == first) | (group == second)
+        group[inside] = documents + len(joins)
+        joins.append(Join(first, second, likeness, int(inside.sum())))
     return tuple(joins)
 
 

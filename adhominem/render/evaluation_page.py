@@ -9,14 +9,13 @@ import base64
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.measures import MEASURES, Evaluation
 from adhominem.evaluation.plots import Entropies, figures, svg_of, write_figures
-from adhominem.records import strict_json
+from adhominem.records import strict_json, with_schema
 from adhominem.render.templates import asset, render_page
 from adhominem.text.writing import write_folder, write_whole
 
@@ -36,7 +35,7 @@ def write_evaluation(
     with write_folder(output) as folder:
         write_figures(systems, folder, entropies)
         write_page(evaluations, systems, folder / "index.html", version, entropies)
-        numbers = strict_json([asdict(evaluation) for evaluation in evaluations], indent=1)
+        numbers = strict_json(with_schema({"systems": evaluations}), indent=1)
         (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")
 
 
@@ -116,16 +115,7 @@ def _parts(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
     return parts
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """A number of a table."""
-
-    text: str
-    best: bool  # of its row
-    interval: str  # empty where there is none
-
-
-def _cells(name: str, evaluations: Sequence[Evaluation]) -> list[_Cell]:
+def _cells(name: str, evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
     """A measure of each system; the best number stands out, if there is another."""
     higher_is_better = MEASURES[name].higher_is_better
     # Rounded: no bold 0.000 beside a plain one.
@@ -138,7 +128,7 @@ def _cells(name: str, evaluations: Sequence[Evaluation]) -> list[_Cell]:
     for evaluation, number in zip(evaluations, numbers, strict=True):
         low, high = evaluation.intervals.get(name, (math.nan, math.nan))
         interval = "" if math.isnan(low) else f"{_number(low)}–{_number(high)}"
-        cells.append(_Cell(_number(number), number == best, interval))
+        cells.append({"text": _number(number), "best": number == best, "interval": interval})
     return cells
 
 

@@ -10,6 +10,7 @@ Pages are made by templates, except for the heat maps themselves: a novel has 10
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -17,39 +18,7 @@ from itertools import groupby, pairwise
 from markupsafe import Markup
 
 from adhominem.explain.explanation import ExplainedText, Explanation
-from adhominem.render.layout import (
-    DIFFERENT_COLOURS,
-    DIFFERENT_LINE,
-    LEVELS,
-    MOST_TIMES_EVEN,
-    PASSAGE_COLOURS,
-    SAME_COLOURS,
-    SAME_LINE,
-    SIDED_LEVELS,
-    TOKEN_COLOURS,
-    Piece,
-    attention_level,
-    contribution_class,
-    contribution_level,
-    passage_weights,
-    pieces,
-    strongest_of,
-    strongest_passage,
-    token_weights,
-)
-from adhominem.render.summary import (
-    CHANNELS,
-    NGRAM_CONTRIBUTION,
-    NO_ATTENTION,
-    NOT_A_VERDICT,
-    NOT_WHY,
-    background,
-    contributed,
-    probability,
-    signed,
-    speaks_for,
-    title,
-)
+from adhominem.render import layout, summary
 from adhominem.render.templates import asset, markup, render_page, verbatim
 
 _VIEWS = {
@@ -61,12 +30,14 @@ _VIEWS = {
 
 
 def _palette() -> str:
-    rules = [f".heat .t{at} {{ background: {name}; }}" for at, name in enumerate(TOKEN_COLOURS)]
-    for name, colours in (("w", PASSAGE_COLOURS), ("t", TOKEN_COLOURS)):
+    rules = [
+        f".heat .t{at} {{ background: {name}; }}" for at, name in enumerate(layout.TOKEN_COLOURS)
+    ]
+    for name, colours in (("w", layout.PASSAGE_COLOURS), ("t", layout.TOKEN_COLOURS)):
         rules += [f".{name}{at} {{ --{name}: {colour}; }}" for at, colour in enumerate(colours)]
     for name, stroke, edge, colours in (
-        ("same", "solid", SAME_LINE, SAME_COLOURS),
-        ("diff", "dotted", DIFFERENT_LINE, DIFFERENT_COLOURS),
+        ("same", "solid", layout.SAME_LINE, layout.SAME_COLOURS),
+        ("diff", "dotted", layout.DIFFERENT_LINE, layout.DIFFERENT_COLOURS),
     ):
         rules += [
             f".{name}{at} {{ --side: {colour}; --stroke: {stroke}; --edge: {edge}; }}"
@@ -92,28 +63,29 @@ class Mark:
 def explanation_page(explanation: Explanation) -> str:
     """A page of its own, which fetches nothing and lets no script run but its own."""
     verification = explanation.verification
-    claim, _, reason = NOT_A_VERDICT.partition(":")
+    claim, _, reason = summary.NOT_A_VERDICT.partition(":")
     return render_page(
         "explanation.html",
         (asset("explanation.css"), STYLE),
         SCRIPT,
-        title=title(verification),
+        title=summary.title(verification),
         verification=verification,
-        number=signed(verification.log10_bayes_factor),
+        number=summary.signed(verification.log10_bayes_factor),
         claim=claim,
         reason=reason,
-        probability=probability(verification),
-        background=background(verification),
+        probability=summary.probability(verification),
+        background=summary.background(verification),
         fragment=explanation_fragment(explanation),
     )
 
 
 def explanation_fragment(explanation: Explanation) -> Markup:
     """The texts of both sides, with the switch between views, legends and the table of n-grams."""
-    strongest = strongest_passage(explanation)
-    strongest_ngram = strongest_of(ngram.contribution for ngram in explanation.ngrams)
+    strongest = layout.strongest_passage(explanation)
+    strongest_ngram = layout.strongest_of(ngram.contribution for ngram in explanation.ngrams)
     levels = [
-        contribution_level(ngram.contribution, strongest_ngram) for ngram in explanation.ngrams
+        layout.contribution_level(ngram.contribution, strongest_ngram)
+        for ngram in explanation.ngrams
     ]
     sides: dict[str, list[tuple[ExplainedText, Markup]]] = {"first": [], "second": []}
     for index, text in enumerate(explanation.texts):
@@ -128,21 +100,11 @@ def explanation_fragment(explanation: Explanation) -> Markup:
     return markup(
         "explanation_fragment.html",
         views=[(name, label) for name, label in _VIEWS.items() if shown.get(name, True)],
-        has_attention=explanation.has_attention,
-        not_why=NOT_WHY,
-        no_attention=NO_ATTENTION,
-        ngram_contribution=NGRAM_CONTRIBUTION,
-        most_times_even=MOST_TIMES_EVEN,
-        passage_levels=[f"w{level}" for level in range(LEVELS)],
-        token_levels=[f"t{level}" for level in range(LEVELS)],
-        different_levels=[contribution_class(level) for level in range(-SIDED_LEVELS, 0)],
-        same_levels=[contribution_class(level) for level in range(1, SIDED_LEVELS + 1)],
-        deepest=contributed(strongest).lstrip("+"),
-        ngrams=zip(explanation.ngrams, map(contribution_class, levels), strict=True),
-        ngram_count=len(explanation.ngrams),
-        channels=CHANNELS,
-        contributed=contributed,
-        speaks_for=speaks_for,
+        explanation=explanation,
+        layout=layout,
+        summary=summary,
+        deepest=summary.contributed(strongest).lstrip("+"),
+        ngrams=zip(explanation.ngrams, map(layout.contribution_class, levels), strict=True),
         sides=sides.values(),
     )
 
@@ -156,38 +118,33 @@ def heat_map(
     of this text.
     """
     if strongest is None:
-        strongest = strongest_of(passage.contribution for passage in text.passages)
-    weights = passage_weights(text)
-    marking = _Marking(text.text, marks)
+        strongest = layout.strongest_of(passage.contribution for passage in text.passages)
+    levels = layout.passage_levels(text, strongest)
     parts: list[str] = []
-    reachable = True  # by the tab key; from there the arrow keys go on
-    for number, group in groupby(pieces(text), key=lambda piece: piece.passage):
+    reachable = 0  # by the tab key; from there the arrow keys go on
+    for number, group in groupby(_marked(text, marks), key=lambda marked: marked[0].passage):
         if number is None:
-            parts += [marking.of(piece) for piece in group]
+            parts += [shown for _, shown in group]
             continue
-        passage, weight = text.passages[number], weights[number]
+        passage, level = text.passages[number], levels[number]
         classes = ["passage"]
         told = f"Passage {number + 1} of {len(text.passages)}: "
-        if weight is not None:
-            classes.append(f"w{attention_level(weight)}")
-            told += f"{_times(weight)} of the attention ({passage.attention:.1%} of it); "
-        classes.append(contribution_class(contribution_level(passage.contribution, strongest)))
-        told += f"contributes {contributed(passage.contribution)} to the log10 Bayes factor, "
-        told += f"speaks for {speaks_for(passage.contribution)}"
-        parts.append(
-            f'<span class="{" ".join(filter(None, classes))}" tabindex="{0 if reachable else -1}" '
-            f'title="{told}">'
-        )
-        shares = token_weights(passage)
-        for piece in group:
-            shown = marking.of(piece)
+        if level.times_even is not None:
+            classes.append(f"w{level.attention}")
+            told += f"{_times(level.times_even)} of the attention ({passage.attention:.1%} of it); "
+        if level.contribution:
+            classes.append(layout.contribution_class(level.contribution))
+        amount = summary.contributed(passage.contribution)
+        told += f"contributes {amount} to the log10 Bayes factor, "
+        told += f"speaks for {summary.speaks_for(passage.contribution)}"
+        parts.append(f'<span class="{" ".join(classes)}" tabindex="{reachable}" title="{told}">')
+        for piece, shown in group:
             if piece.token is not None:
-                share = shares[piece.token]
-                told = f"Token: {_times(share)}"
-                shown = f'<span class="t{attention_level(share)}" title="{told}">{shown}</span>'
+                told = f"Token: {_times(level.tokens_times_even[piece.token])}"
+                shown = f'<span class="t{level.tokens[piece.token]}" title="{told}">{shown}</span>'
             parts.append(shown)
         parts.append("</span>")
-        reachable = False
+        reachable = -1
     return Markup(f'<div class="heat" dir="auto">{"".join(parts)}</div>')
 
 
@@ -195,37 +152,30 @@ def _times(weight: float) -> str:
     return f"{weight:.1f} times an even share"
 
 
-class _Marking:
-    """Puts marks on pieces; where several n-grams share characters, the first one colours them."""
+def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout.Piece, str]]:
+    """The pieces of a text, each with its markup, in which the marks are set."""
+    left = deque(sorted(marks, key=lambda mark: (mark.start, mark.ngram)))
+    reaching: list[Mark] = []  # those that may reach into the piece
+    for piece in layout.pieces(text):
+        while left and left[0].start < piece.end:
+            reaching.append(left.popleft())
+        reaching = [mark for mark in reaching if mark.end > piece.start]
+        plain = verbatim(text.text[piece.start : piece.end])
+        yield piece, "".join(_cut(text.text, piece, reaching)) if reaching else plain
 
-    def __init__(self, text: str, marks: Sequence[Mark]) -> None:
-        self._text = text
-        self._marks = sorted(marks, key=lambda mark: (mark.start, mark.ngram))
-        self._next = 0
-        self._open: list[Mark] = []  # those that may reach into the next piece
 
-    def of(self, piece: Piece) -> str:
-        """The markup of a piece; pieces come in order."""
-        while self._next < len(self._marks) and self._marks[self._next].start < piece.end:
-            self._open.append(self._marks[self._next])
-            self._next += 1
-        self._open = [mark for mark in self._open if mark.end > piece.start]
-        if not self._open:
-            return verbatim(self._text[piece.start : piece.end])
-        return "".join(self._cut(piece))
-
-    def _cut(self, piece: Piece) -> Iterator[str]:
-        cuts = {piece.start, piece.end}
-        cuts |= {mark.start for mark in self._open} | {mark.end for mark in self._open}
-        inside = sorted(cut for cut in cuts if piece.start <= cut <= piece.end)
-        for start, end in pairwise(inside):
-            shown = verbatim(self._text[start:end])
-            over = [mark for mark in self._open if mark.start <= start and end <= mark.end]
-            if not over:
-                yield shown
-                continue
-            name = contribution_class(min(over, key=lambda mark: mark.ngram).level)
-            numbers = " ".join(map(str, sorted({mark.ngram for mark in over})))
-            begun = sorted({mark.ngram for mark in over if mark.start == start})
-            begins = f' data-from="{" ".join(map(str, begun))}"' if begun else ""
-            yield f'<mark class="{name}" data-n="{numbers}"{begins}>{shown}</mark>'
+def _cut(text: str, piece: layout.Piece, marks: Sequence[Mark]) -> Iterator[str]:
+    """A piece cut at its marks; where several n-grams share characters, the first colours them."""
+    cuts = {piece.start, piece.end, *(end for mark in marks for end in (mark.start, mark.end))}
+    inside = sorted(cut for cut in cuts if piece.start <= cut <= piece.end)
+    for start, end in pairwise(inside):
+        shown = verbatim(text[start:end])
+        over = [mark for mark in marks if mark.start <= start and end <= mark.end]
+        if not over:
+            yield shown
+            continue
+        name = layout.contribution_class(min(over, key=lambda mark: mark.ngram).level)
+        numbers = " ".join(map(str, sorted({mark.ngram for mark in over})))
+        begun = sorted({mark.ngram for mark in over if mark.start == start})
+        begins = f' data-from="{" ".join(map(str, begun))}"' if begun else ""
+        yield f'<mark class="{name}" data-n="{numbers}"{begins}>{shown}</mark>'

@@ -12,24 +12,7 @@ from itertools import groupby
 
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.harmless import harmless
-from adhominem.render.layout import (
-    DIFFERENT_COLOURS,
-    PASSAGE_COLOURS,
-    SAME_COLOURS,
-    TOKEN_COLOURS,
-    contribution_class,
-    passage_levels,
-    pieces,
-    strongest_passage,
-)
-from adhominem.render.summary import (
-    NOT_A_VERDICT,
-    caption,
-    contributed,
-    probability,
-    signed,
-    title,
-)
+from adhominem.render import layout, summary
 from adhominem.render.templates import asset
 
 _ESCAPED = {
@@ -67,21 +50,21 @@ _EMPTY_LINES = re.compile(r"\n\s+")  # which would end a paragraph
 
 def latex_heat_map(explanation: Explanation) -> str:
     """A whole document, with the number, all texts, and how to read them."""
-    strongest = strongest_passage(explanation)
+    strongest = layout.strongest_passage(explanation)
     verification = explanation.verification
     texts = "\n\n".join(_text(text, strongest) for text in explanation.texts)
     return f"""{asset("preamble.tex")}{_colours()}
 \\begin{{document}}
-\\section*{{{_line(title(verification))}}}
-log10 Bayes factor \\textbf{{{_line(signed(verification.log10_bayes_factor))}}}.
+\\section*{{{_line(summary.title(verification))}}}
+log10 Bayes factor \\textbf{{{_line(summary.signed(verification.log10_bayes_factor))}}}.
 {_line(verification.verbal)}
 
-{_line(NOT_A_VERDICT)} {_line(probability(verification))}
+{_line(summary.NOT_A_VERDICT)} {_line(summary.probability(verification))}
 
 {texts}
 
 \\bigskip
-{{\\footnotesize {_line(caption(explanation))}
+{{\\footnotesize {_line(summary.caption(explanation))}
 Model {_line(verification.model)}, AdHominem {_line(verification.version)}.\\par}}
 \\end{{document}}
 """
@@ -105,26 +88,26 @@ def _line(text: str) -> str:
 
 
 def _colours() -> str:
-    named = {f"w{level}": colour for level, colour in enumerate(PASSAGE_COLOURS)}
-    named |= {f"t{level}": colour for level, colour in enumerate(TOKEN_COLOURS)}
-    named |= {f"same{level}": colour for level, colour in enumerate(SAME_COLOURS, 1)}
-    named |= {f"diff{level}": colour for level, colour in enumerate(DIFFERENT_COLOURS, 1)}
+    named = {f"w{level}": colour for level, colour in enumerate(layout.PASSAGE_COLOURS)}
+    named |= {f"t{level}": colour for level, colour in enumerate(layout.TOKEN_COLOURS)}
+    named |= {f"same{level}": colour for level, colour in enumerate(layout.SAME_COLOURS, 1)}
+    named |= {f"diff{level}": colour for level, colour in enumerate(layout.DIFFERENT_COLOURS, 1)}
     return "\n".join(
         f"\\definecolor{{{name}}}{{HTML}}{{{colour[1:].upper()}}}" for name, colour in named.items()
     )
 
 
 def _text(text: ExplainedText, strongest: float) -> str:
-    levels = passage_levels(text, strongest)
+    levels = layout.passage_levels(text, strongest)
     parts = [f"\\subsection*{{{_line(text.name)} ({_line(text.side)} side)}}\n"]
-    for number, group in groupby(pieces(text), key=lambda piece: piece.passage):
+    for number, group in groupby(layout.pieces(text), key=lambda piece: piece.passage):
         colour, tokens = "", (0,)
         if number is not None:
             attention, tokens = levels[number].attention, levels[number].tokens
-            side = contribution_class(levels[number].contribution)
+            side = layout.contribution_class(levels[number].contribution)
             bar = (side or "white") if attention is None else f"w{attention}"
             colour = side if attention is None else ""
-            amount = _line(contributed(text.passages[number].contribution))
+            amount = _line(summary.contributed(text.passages[number].contribution))
             parts.append(f"\\par\\passage{{{bar}}}{{{amount}}}%\n")
         for piece in group:
             shown = text.text[piece.start : piece.end]

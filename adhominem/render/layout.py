@@ -18,10 +18,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from math import isfinite, log, log2
 
-from adhominem.explain.explanation import ExplainedText, Explanation, Passage
+from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.harmless import harmless
 
 Measure = Callable[[str], float]
@@ -136,27 +137,25 @@ def pieces(text: ExplainedText) -> Iterator[Piece]:
     yield from up_to(len(text.text), None, None)
 
 
-def passage_weights(text: ExplainedText) -> list[float | None]:
-    """The attention of each passage, as a multiple of an even share; None where there is none."""
-    looked_at = sum(passage.attention is not None for passage in text.passages)
-    return [
-        None if passage.attention is None else passage.attention * looked_at
-        for passage in text.passages
-    ]
-
-
-def token_weights(passage: Passage) -> list[float]:
-    """The attention of each token of a passage, as a multiple of an even share."""
-    return [token.attention * len(passage.tokens) for token in passage.tokens]
-
-
 @dataclass(frozen=True)
 class Levels:
     """The levels of a passage: of its attention, its tokens and its contribution."""
 
-    attention: int | None  # None where no network looked
-    tokens: tuple[int, ...]
+    times_even: (
+        float | None
+    )  # its attention, as a multiple of an even share; None without a network
+    tokens_times_even: tuple[float, ...]  # that of each token, among those of the passage
     contribution: int  # -5 to 5
+
+    @cached_property
+    def attention(self) -> int | None:
+        """The level of the passage's attention, 0 to 9; None where no network looked."""
+        return None if self.times_even is None else attention_level(self.times_even)
+
+    @cached_property
+    def tokens(self) -> tuple[int, ...]:
+        """The level of each token's attention."""
+        return tuple(map(attention_level, self.tokens_times_even))
 
     @property
     def bar(self) -> str:
@@ -168,13 +167,14 @@ class Levels:
 
 def passage_levels(text: ExplainedText, strongest: float) -> list[Levels]:
     """The levels of each passage; `strongest` is the contribution that gets the deepest colour."""
+    looked_at = sum(passage.attention is not None for passage in text.passages)
     return [
         Levels(
-            None if weight is None else attention_level(weight),
-            tuple(map(attention_level, token_weights(passage))),
+            None if passage.attention is None else passage.attention * looked_at,
+            tuple(token.attention * len(passage.tokens) for token in passage.tokens),
             contribution_level(passage.contribution, strongest),
         )
-        for passage, weight in zip(text.passages, passage_weights(text), strict=True)
+        for passage in text.passages
     ]
 
 

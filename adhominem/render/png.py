@@ -11,23 +11,7 @@ from typing import TYPE_CHECKING
 from adhominem.errors import MissingExtraError
 from adhominem.evaluation.plot_style import house_style
 from adhominem.explain.explanation import ExplainedText, Explanation
-from adhominem.render.layout import (
-    INK,
-    TOKEN_COLOURS,
-    Levels,
-    Line,
-    lines,
-    passage_levels,
-    strongest_passage,
-)
-from adhominem.render.summary import (
-    NOT_A_VERDICT,
-    caption,
-    contributed,
-    probability,
-    signed,
-    title,
-)
+from adhominem.render import layout, summary
 from adhominem.text.writing import replaced_file
 
 if TYPE_CHECKING:
@@ -84,7 +68,7 @@ class _Sheet:
     boxes: list[tuple[float, float, float, float, str]] = field(default_factory=list)
 
     def write(
-        self, x: float, text: str, size: float, colour: str = INK, bold: bool = False
+        self, x: float, text: str, size: float, colour: str = layout.INK, bold: bool = False
     ) -> None:
         """Put text on the current line, beginning at `x`."""
         if text.strip():
@@ -94,10 +78,10 @@ class _Sheet:
         """Put a coloured box behind the current line, with a gap at its top."""
         self.boxes.append((x, self.y - height * 0.73 + gap, width, height - gap, colour))
 
-    def prose(self, text: str, size: float, colour: str = INK, bold: bool = False) -> None:
+    def prose(self, text: str, size: float, colour: str = layout.INK, bold: bool = False) -> None:
         """Add a paragraph below what is there, wrapped to the width of the sheet."""
         whole = ExplainedText("", "", text, ())
-        for line in lines(whole, _WIDTH - 2 * _EDGE, _measure(size, bold)):
+        for line in layout.lines(whole, _WIDTH - 2 * _EDGE, _measure(size, bold)):
             self.y += size * 1.35
             self.write(_EDGE, line.text, size, colour, bold)
         self.y += 0.4 * size
@@ -133,30 +117,30 @@ class _Sheet:
 
 def _draw(explanation: Explanation, sheet: _Sheet) -> None:
     verification = explanation.verification
-    number = f"log10 Bayes factor {signed(verification.log10_bayes_factor)}"
-    sheet.prose(title(verification), _HEAD, bold=True)
+    number = f"log10 Bayes factor {summary.signed(verification.log10_bayes_factor)}"
+    sheet.prose(summary.title(verification), _HEAD, bold=True)
     sheet.prose(number, _NUMBER, bold=True)
-    for sentence in (verification.verbal, NOT_A_VERDICT, probability(verification)):
+    for sentence in (verification.verbal, summary.NOT_A_VERDICT, summary.probability(verification)):
         sheet.prose(sentence, _BODY)
-    strongest = strongest_passage(explanation)
+    strongest = layout.strongest_passage(explanation)
     width = _WIDTH - _EDGE - _MARGIN - _EDGE
-    laid_out = [list(lines(text, width, _measure(_BODY))) for text in explanation.texts]
+    laid_out = [list(layout.lines(text, width, _measure(_BODY))) for text in explanation.texts]
     quotas = _quotas([len(rows) for rows in laid_out])
     for text, rows, most in zip(explanation.texts, laid_out, quotas, strict=True):
         sheet.y += 8
         sheet.prose(f"{text.name} ({text.side} side)", _BODY, bold=True)
-        _draw_text(text, rows[:most], passage_levels(text, strongest), sheet)
+        _draw_text(text, rows[:most], layout.passage_levels(text, strongest), sheet)
         if most < len(rows):
             sheet.y += 4
             note = f"Shown are {most:,} of {len(rows):,} lines; the page (HTML) has them all."
             sheet.prose(note, _SMALL, _GREY)
     sheet.y += 8
-    sheet.prose(caption(explanation), _SMALL, _GREY)
+    sheet.prose(summary.caption(explanation), _SMALL, _GREY)
     sheet.prose(f"Model {verification.model}, AdHominem {verification.version}.", _SMALL, _GREY)
 
 
 def _draw_text(
-    text: ExplainedText, rows: Sequence[Line], levels: Sequence[Levels], sheet: _Sheet
+    text: ExplainedText, rows: Sequence[layout.Line], levels: Sequence[layout.Levels], sheet: _Sheet
 ) -> None:
     measure = _measure(_BODY)
     height = _BODY * _LEADING
@@ -168,13 +152,13 @@ def _draw_text(
             tokens = levels[line.passage].tokens
             sheet.box(_EDGE, _BAR, levels[line.passage].bar, height, 1.5 if line.begins else 0)
             if line.begins:
-                amount = contributed(text.passages[line.passage].contribution)
+                amount = summary.contributed(text.passages[line.passage].contribution)
                 right = x - 6 - _measure(_SMALL)(amount)
                 sheet.write(right, amount, _SMALL, _GREY)
         for run in line.runs:
             wide = measure(run.text)
             if run.token is not None and tokens[run.token]:
-                sheet.box(x, wide, TOKEN_COLOURS[tokens[run.token]], height * 0.9)
+                sheet.box(x, wide, layout.TOKEN_COLOURS[tokens[run.token]], height * 0.9)
             sheet.write(x, run.text, _BODY)
             x += wide
 

@@ -112,6 +112,6 @@ def hash_source(text: str) -> str:
 
 def _showable(value: object) -> object:
     """Names and messages with their controls spelt out; markup and numbers as they are."""
-    if isinstance(value, str) and not hasattr(value, "__html__"):
-        return spelt_out(value)
-    return value
+    if not isinstance(value, str) or value.isprintable() or isinstance(value, Markup):
+        return value
+    return spelt_out(value)

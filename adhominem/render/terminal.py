@@ -17,28 +17,7 @@ from rich.style import Style
 
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.harmless import harmless
-from adhominem.render.layout import (
-    INK,
-    OF_256,
-    PAPER,
-    TOKEN_COLOURS,
-    Line,
-    Piece,
-    contribution_colour,
-    lines,
-    passage_levels,
-    strongest_passage,
-)
-from adhominem.render.summary import (
-    CHANNELS,
-    NO_ATTENTION,
-    NOT_A_VERDICT,
-    NOT_WHY,
-    background,
-    contributed,
-    probability,
-    signed,
-)
+from adhominem.render import layout, summary
 
 Colours = Literal["truecolor", "256", "none"]
 
@@ -70,7 +49,7 @@ def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) ->
 
     Nothing in it is a command.
     """
-    strongest = strongest_passage(explanation)
+    strongest = layout.strongest_passage(explanation)
     shown = []
     for text in explanation.texts:
         shown += [*wrap(f"{text.side} side: {_one_line(text.name)}", max(width, _NARROWEST)), ""]
@@ -86,15 +65,15 @@ class _Map:
 
     def __init__(self, text: ExplainedText, colours: Colours, width: int, strongest: float) -> None:
         self._text, self._colours = text, colours
-        self._levels = passage_levels(text, strongest)
+        self._levels = layout.passage_levels(text, strongest)
         self._width = max(width - _MARGIN, _NARROWEST)
 
     def lines(self) -> Iterator[str]:
         dress = self._bracketed if self._colours == "none" else lambda piece, shown: shown
-        for line in lines(self._text, self._width, cell_len, dress):
+        for line in layout.lines(self._text, self._width, cell_len, dress):
             yield self._plain(line) if self._colours == "none" else self._coloured(line)
 
-    def _bracketed(self, piece: Piece, shown: str) -> str:
+    def _bracketed(self, piece: layout.Piece, shown: str) -> str:
         if piece.passage is None or piece.token is None:
             return shown
         level = self._levels[piece.passage].tokens[piece.token]
@@ -103,30 +82,33 @@ class _Map:
                 return f"{left}{shown}{right}"
         return shown
 
-    def _plain(self, line: Line) -> str:
+    def _plain(self, line: layout.Line) -> str:
         bar = "  "
         if line.passage is not None and (level := self._levels[line.passage].attention) is not None:
             bar = _BARS[level] * 2
         return f"{bar} {self._contribution(line)} {line.text}".rstrip()
 
-    def _coloured(self, line: Line) -> str:
-        bar = side = PAPER
+    def _coloured(self, line: layout.Line) -> str:
+        bar = side = layout.PAPER
         levels: tuple[int, ...] = ()
         if line.passage is not None:
             passage = self._levels[line.passage]
             bar, levels = passage.bar, passage.tokens
-            side = contribution_colour(passage.contribution)
+            side = layout.contribution_colour(passage.contribution)
         cells = [
             ("  ", bar),
-            (" ", PAPER),
-            (self._contribution(line), side if line.begins else PAPER),
-            (" ", PAPER),
+            (" ", layout.PAPER),
+            (self._contribution(line), side if line.begins else layout.PAPER),
+            (" ", layout.PAPER),
         ]
         cells += [
-            (run.text, PAPER if run.token is None else TOKEN_COLOURS[levels[run.token]])
+            (
+                run.text,
+                layout.PAPER if run.token is None else layout.TOKEN_COLOURS[levels[run.token]],
+            )
             for run in line.runs
         ]
-        cells.append((" " * max(0, self._width - cell_len(line.text)), PAPER))
+        cells.append((" " * max(0, self._width - cell_len(line.text)), layout.PAPER))
         return "".join(
             self._painted("".join(text for text, _ in same), colour)
             for colour, same in groupby(cells, key=lambda cell: cell[1])
@@ -135,16 +117,19 @@ class _Map:
     def _painted(self, text: str, colour: str) -> str:
         if self._colours == "256":
             style = Style(
-                color=Color.from_ansi(OF_256[INK]), bgcolor=Color.from_ansi(OF_256[colour])
+                color=Color.from_ansi(layout.OF_256[layout.INK]),
+                bgcolor=Color.from_ansi(layout.OF_256[colour]),
             )
             return style.render(text, color_system=ColorSystem.EIGHT_BIT)
-        return Style(color=INK, bgcolor=colour).render(text, color_system=ColorSystem.TRUECOLOR)
+        return Style(color=layout.INK, bgcolor=colour).render(
+            text, color_system=ColorSystem.TRUECOLOR
+        )
 
-    def _contribution(self, line: Line) -> str:
+    def _contribution(self, line: layout.Line) -> str:
         """What its passage contributes, at the passage's first line."""
         if line.passage is None or not line.begins:
             return " " * 6
-        return f"{contributed(self._text.passages[line.passage].contribution):>6.6}"
+        return f"{summary.contributed(self._text.passages[line.passage].contribution):>6.6}"
 
 
 def _legend(explanation: Explanation, colours: Colours) -> str:
@@ -152,7 +137,7 @@ def _legend(explanation: Explanation, colours: Colours) -> str:
         "The number is what the passage contributes to the log10 Bayes factor, + for one author."
     )
     if not explanation.has_attention:
-        return f"{NO_ATTENTION} {number}"
+        return f"{summary.NO_ATTENTION} {number}"
     if colours == "none":
         signs = (
             "The higher the bar, the more attention the passage got; [tokens] got more than twice, "
@@ -160,15 +145,15 @@ def _legend(explanation: Explanation, colours: Colours) -> str:
         )
     else:
         signs = "Blue: attention of a passage. Red: of a token within its passage."
-    return f"{signs} {NOT_WHY} {number}"
+    return f"{signs} {summary.NOT_WHY} {number}"
 
 
 def _ngrams(explanation: Explanation) -> list[str]:
     if not explanation.ngrams:
         return []
     rows = [
-        f"{contributed(ngram.contribution):>7}  {_one_line(ngram.ngram)}  "
-        f"({CHANNELS.get(ngram.channel, _one_line(ngram.channel))}; "
+        f"{summary.contributed(ngram.contribution):>7}  {_one_line(ngram.ngram)}  "
+        f"({summary.CHANNELS.get(ngram.channel, _one_line(ngram.channel))}; "
         f"{ngram.first:,} : {ngram.second:,})"
         for ngram in explanation.ngrams[:_NGRAMS]
     ]
@@ -178,11 +163,11 @@ def _ngrams(explanation: Explanation) -> list[str]:
 def _result(explanation: Explanation, width: int) -> list[str]:
     verification = explanation.verification
     sentences = (
-        f"log10 Bayes factor  {signed(verification.log10_bayes_factor)}",
+        f"log10 Bayes factor  {summary.signed(verification.log10_bayes_factor)}",
         verification.verbal,
-        NOT_A_VERDICT,
-        probability(verification),
-        background(verification),
+        summary.NOT_A_VERDICT,
+        summary.probability(verification),
+        summary.background(verification),
     )
     return ["", *(line for text in sentences for line in wrap(_one_line(text), width))]
 

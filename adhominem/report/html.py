@@ -1,22 +1,37 @@
 """A report as one page: a single HTML file that fetches nothing, and prints well on A4.
 
-Its data stand in it for machines, too: `check_report` reads them there.
+Its words, which `report_sections.html` has, are on the page and in a PDF alike. Its data stand in
+it for machines, too: `check_report` reads them there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
+
+from markupsafe import Markup
 
 from adhominem.errors import InputError, OptionError
+from adhominem.explain.resampling import WIDENED
 from adhominem.records import parsed_json
 from adhominem.render.html import SCRIPT, STYLE, explanation_fragment
-from adhominem.render.templates import asset, embedded_json, render_page
-from adhominem.report.report import Report
-from adhominem.report.words import headline, sections
-from adhominem.scoring.decision import VerbalScale
+from adhominem.render.summary import EVEN, how_far, in_numbers, signed, times
+from adhominem.render.templates import asset, embedded_json, markup, render_page
+from adhominem.report.evidence import tippett
+from adhominem.report.report import Report, ReportedText
+from adhominem.scoring.decision import VerbalScale, show_probability
 from adhominem.text.files import read_text
+from adhominem.verify.cautions import UNCALIBRATED
+from adhominem.verify.verification import Likeness
 
+TITLE = "Report on a comparison of texts"
+_NAMED = 4  # texts of a side that a sentence can hold
+_UNSEEN = 0.05  # the chance that something of the share named was not seen once
 _DATA = re.compile(
     '<script type="application/json" id="adhominem-report">(.*?)</script>', re.DOTALL
 )
@@ -59,3 +74,123 @@ def report_in_page(path: Path) -> tuple[Report, str]:
             "fetch the report again, or check it with the version that wrote it",
             path,
         ) from None
+
+
+def headline(report: Report) -> str:
+    """The title of the whole report."""
+    return f"{TITLE}: {report.case}" if report.case else TITLE
+
+
+def sections(report: Report, explanation: str = "") -> Markup:
+    """The head and all sections of a report as HTML.
+
+    The texts with their heat maps are the annex, if the report has an explanation; `explanation` is
+    the markup of the heat maps.
+    """
+    sides = (("first", report.first), ("second", report.second))
+    texts = [(side, text) for side, of_side in sides for text in of_side]
+    return markup(
+        "report_sections.html",
+        report=report,
+        heading=TITLE,
+        first=listed(report.first),
+        second=listed(report.second),
+        material=[_row(side, text) for side, text in texts],
+        hashes=[text.sha256 for _, text in texts],
+        likely_genre=_likely_genre(report.likeness),
+        misleading=_misleading(report),
+        to_one=_to_one(report.log10_bayes_factor),
+        scale=_scale(report.settings.scale),
+        usual_scale=report.settings.scale == VerbalScale().rungs,
+        widened=f"{WIDENED:g}",
+        uncalibrated=UNCALIBRATED,
+        signed=signed,
+        in_numbers=in_numbers,
+        how_far=how_far,
+        show_probability=show_probability,
+        drawing=_drawing(report),
+        explanation=explanation,
+    )
+
+
+def elements(html: str) -> list[Element]:
+    """The elements of one of our pages, or of a part of it, for a PDF."""
+    reader = _Reader()
+    reader.feed(f"<main>{html}</main>")
+    reader.close()
+    return list(reader.tree.close())
+
+
+class _Reader(HTMLParser):
+    """Parses HTML into a tree of elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree = TreeBuilder()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tree.start(tag, {name: value or "" for name, value in attrs})
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tree.end(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.tree.data(data)
+
+
+def _drawing(report: Report) -> str:
+    """Where the result falls on the Tippett plot; empty where there are no pairs like the case."""
+    if report.like is None:
+        return ""
+    interval = report.interval
+    ends = None if interval is None else (interval.low, interval.high)
+    return tippett(report.like, report.log10_bayes_factor, ends)
+
+
+def listed(texts: Sequence[ReportedText]) -> str:
+    """The names of the texts of a side, as a sentence can list them."""
+    names = [f"“{text.name}”" for text in texts]
+    if len(names) > _NAMED:
+        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1:,} more texts"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _row(side: str, text: ReportedText) -> tuple[str, ...]:
+    name = f"{text.name} (topic: {text.topic})" if text.topic else text.name
+    return side, name, text.modified or "–", f"{text.words:,}", f"{text.tokens:,}"
+
+
+def _likely_genre(likeness: Likeness | None) -> dict[str, Any] | None:
+    """The genre that the texts are most like, and its share of the guess."""
+    if likeness is None or not likeness.genres:
+        return None
+    genre, share = max(likeness.genres.items(), key=lambda item: item[1])
+    return {"name": likeness.name(genre), "share": share}
+
+
+def _misleading(report: Report) -> dict[str, Any] | None:
+    """How many pairs of known authors point as strongly as this case, but the wrong way."""
+    facts = report.validation
+    if facts is None:
+        return None
+    count, of, written_by, way = (
+        (facts.different_at_least, facts.different_authors, "two known authors", "at least")
+        if report.log10_bayes_factor > 0
+        else (facts.same_at_most, facts.same_author, "one known author", "at most")
+    )
+    unseen = 1 - _UNSEEN ** (1 / of)
+    return {"count": count, "of": of, "written_by": written_by, "way": way, "unseen": unseen}
+
+
+def _to_one(log10: float) -> str:
+    if times(log10) == EVEN:
+        return "about 1 to 1"
+    favoured = "H_same over H_different" if log10 > 0 else "H_different over H_same"
+    return f"{times(log10).removesuffix(' times')} to 1 for {favoured}"
+
+
+def _scale(rungs: Sequence[tuple[float, str]]) -> list[tuple[str, str]]:
+    """The verbal scale: where each rung begins and ends, and its words."""
+    ends = [f"{start:g} to below {end:g}" for (start, _), (end, _) in pairwise(rungs)]
+    ends.append(f"{rungs[-1][0]:g} or more")
+    return [(end, words) for end, (_, words) in zip(ends, rungs, strict=True)]

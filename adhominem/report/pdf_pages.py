@@ -9,35 +9,17 @@ from html import escape
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from reportlab import platypus
 from reportlab.lib.colors import HexColor
 from reportlab.lib.enums import TA_RIGHT
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
 from reportlab.pdfgen.canvas import Canvas
-from reportlab.platypus import (
-    BaseDocTemplate,
-    Flowable,
-    Frame,
-    HRFlowable,
-    KeepTogether,
-    PageBreak,
-    PageTemplate,
-    Spacer,
-)
-from reportlab.platypus import Paragraph as Words
-from reportlab.platypus import Table as Grid
 
 from adhominem.explain.explanation import Explanation
-from adhominem.render.layout import INK, strongest_passage
-from adhominem.render.summary import (
-    CHANNELS,
-    NGRAM_CONTRIBUTION,
-    NO_ATTENTION,
-    NOT_WHY,
-    contributed,
-    speaks_for,
-)
+from adhominem.render import layout, summary
+from adhominem.report.html import TITLE, elements, headline, sections
 from adhominem.report.pdf_texts import (
     BOLD,
     MONO,
@@ -49,7 +31,6 @@ from adhominem.report.pdf_texts import (
     register_fonts,
 )
 from adhominem.report.report import Report
-from adhominem.report.words import TITLE, elements, headline, sections
 
 _LEFT, _TOP, _BOTTOM = 18 * mm, 18 * mm, 20 * mm
 _WIDE = A4[0] - 2 * _LEFT
@@ -58,12 +39,13 @@ _WIDTHS = {  # of the columns of the table in each section that has one
     "result": (0.4, 0.6),
     "validation": (0.31, 0.15, 0.27, 0.27),
 }
+_FOOT = 90  # characters of the line at the foot
 _SPACE = re.compile("[ \n]+")
 _RULE, _BEWARE, _EDGE = "#bbbbbb", "#fff6ea", "#8a4500"
 
 
 def _style(name: str, size: float, font: str = SANS, **more: Any) -> ParagraphStyle:
-    given = {"leading": size * 1.4, "spaceAfter": size * 0.6, "textColor": HexColor(INK)}
+    given = {"leading": size * 1.4, "spaceAfter": size * 0.6, "textColor": HexColor(layout.INK)}
     return ParagraphStyle(
         name, fontName=font, bulletFontName=font, fontSize=size, **{**given, **more}
     )
@@ -104,7 +86,7 @@ def _built(report: Report, pages: int | None) -> tuple[int, bytes]:
     return document.page, data.getvalue()
 
 
-class _Pages(BaseDocTemplate):
+class _Pages(platypus.BaseDocTemplate):
     """A4 with a line at the foot; sections are listed beside the pages."""
 
     def __init__(self, file: io.BytesIO, report: Report, pages: int | None) -> None:
@@ -120,10 +102,10 @@ class _Pages(BaseDocTemplate):
             initialFontName=SANS,  # else Helvetica, which is in no file
         )
         self._report, self._pages = report, pages
-        frame = Frame(_LEFT, _BOTTOM, _WIDE, A4[1] - _TOP - _BOTTOM, 0, 0, 0, 0)
-        self.addPageTemplates(PageTemplate("page", [frame], onPage=self._foot))
+        frame = platypus.Frame(_LEFT, _BOTTOM, _WIDE, A4[1] - _TOP - _BOTTOM, 0, 0, 0, 0)
+        self.addPageTemplates(platypus.PageTemplate("page", [frame], onPage=self._foot))
 
-    def _foot(self, canvas: Canvas, document: BaseDocTemplate) -> None:
+    def _foot(self, canvas: Canvas, document: platypus.BaseDocTemplate) -> None:
         date = re.sub(r"\D", "", self._report.date)[:12]
         canvas.setDateFormatter(lambda *now: f"D:{date:0<14}Z")  # not that of the invariant clock
         canvas.setFont(SANS, 7.5)
@@ -131,39 +113,40 @@ class _Pages(BaseDocTemplate):
         of = f" of {self._pages}" if self._pages else ""
         canvas.drawRightString(A4[0] - _LEFT, 11 * mm, f"Page {document.page}{of}")
         named = " · ".join(filter(None, (TITLE, self._report.case)))
-        canvas.drawString(_LEFT, 11 * mm, _shortened(readable(named).replace("\n", " ")))
+        line = readable(named).replace("\n", " ")
+        canvas.drawString(_LEFT, 11 * mm, line if len(line) <= _FOOT else f"{line[: _FOOT - 1]}…")
 
-    def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802
+    def afterFlowable(self, flowable: platypus.Flowable) -> None:  # noqa: N802
         """Add a section's heading to the outline of the PDF; called by reportlab."""
-        if isinstance(flowable, Words) and flowable.style.name == "section":
+        if isinstance(flowable, platypus.Paragraph) and flowable.style.name == "section":
             title = flowable.getPlainText()
             self.canv.bookmarkPage(title)
             self.canv.addOutlineEntry(title, title)
 
 
-def _shortened(text: str, most: int = 90) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _story(report: Report) -> Iterator[Flowable]:
+def _story(report: Report) -> Iterator[platypus.Flowable]:
     for section in elements(sections(report)):
         name = section.get("id", "")
         if name == "texts":
-            yield PageBreak()
+            yield platypus.PageBreak()
         boxed = name == "summary"
         if boxed:
-            yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=6, spaceAfter=0)
+            yield platypus.HRFlowable(
+                "100%", 1.5, color=HexColor(layout.INK), spaceBefore=6, spaceAfter=0
+            )
         for element in section:
             yield from _element(element, name)
         if boxed:
-            yield HRFlowable("100%", 1.5, color=HexColor(INK), spaceBefore=4, spaceAfter=6)
+            yield platypus.HRFlowable(
+                "100%", 1.5, color=HexColor(layout.INK), spaceBefore=4, spaceAfter=6
+            )
         if name == "texts" and report.explanation is not None:
             yield from _texts(report.explanation)
 
 
-def _words(text: str, style: str = "", bullet: str | None = None) -> Words:
+def _words(text: str, style: str = "", bullet: str | None = None) -> platypus.Paragraph:
     shown = escape(readable(text), quote=False).replace("\n", "<br/>")
-    return Words(shown, _STYLES[style], bulletText=bullet)
+    return platypus.Paragraph(shown, _STYLES[style], bulletText=bullet)
 
 
 def _text(element: Element) -> str:
@@ -174,7 +157,7 @@ def _style_of(element: Element, usual: str = "") -> str:
     return element.get("class", "").removeprefix("report-") or usual
 
 
-def _element(element: Element, section: str) -> Iterator[Flowable]:
+def _element(element: Element, section: str) -> Iterator[platypus.Flowable]:
     match element.tag:
         case "h1":
             yield _words(_text(element), "title")
@@ -191,11 +174,11 @@ def _element(element: Element, section: str) -> Iterator[Flowable]:
             ]
             padding = ("BOTTOMPADDING", (0, 0), (-1, -1), 3.0)
             yield _grid(rows, (0.27, 0.73), [padding, ("LEFTPADDING", (0, 0), (0, -1), 0)])
-            yield Spacer(0, 6)
+            yield platypus.Spacer(0, 6)
         case "figure":
             drawing, caption = element
-            shown = [Drawn(drawing, 0.9), Spacer(0, 4), _words(_text(caption), "note")]
-            yield KeepTogether(shown)
+            shown = [Drawn(drawing, 0.9), platypus.Spacer(0, 4), _words(_text(caption), "note")]
+            yield platypus.KeepTogether(shown)
         case "div" if element.get("class") == "report-beware":
             yield from _beware(element)
         case _:
@@ -203,11 +186,11 @@ def _element(element: Element, section: str) -> Iterator[Flowable]:
 
 
 def _grid(
-    rows: Sequence[tuple[Words, ...]],
+    rows: Sequence[tuple[platypus.Paragraph, ...]],
     shares: tuple[float, ...],
     commands: list[Any],
     heads: int = 0,
-) -> Grid:
+) -> platypus.Table:
     style = [
         ("FONTNAME", (0, 0), (-1, -1), SANS),  # else Helvetica is named, though nothing is in it
         ("VALIGN", (0, 0), (-1, -1), "TOP"),
@@ -217,10 +200,10 @@ def _grid(
     ]
     widths = [share * _WIDE for share in shares]
     # A cell may be higher than a page: names may be long.
-    return Grid(rows, widths, repeatRows=heads, style=style, splitInRow=1, hAlign="LEFT")
+    return platypus.Table(rows, widths, repeatRows=heads, style=style, splitInRow=1, hAlign="LEFT")
 
 
-def _beware(element: Element) -> Iterator[Flowable]:
+def _beware(element: Element) -> Iterator[platypus.Flowable]:
     rows = [(_words(_text(title), "name"),) for title in element.iter("h3")]
     rows += [(_words(_text(item), "bullet", "•"),) for item in element.iter("li")]
     commands = [
@@ -228,12 +211,12 @@ def _beware(element: Element) -> Iterator[Flowable]:
         ("LINEBEFORE", (0, 0), (0, -1), 3, HexColor(_EDGE)),
         ("LEFTPADDING", (0, 0), (-1, -1), 9.0),
     ]
-    yield Spacer(0, 3)
+    yield platypus.Spacer(0, 3)
     yield _grid(rows, (1.0,), commands)
-    yield Spacer(0, 6)
+    yield platypus.Spacer(0, 6)
 
 
-def _table_element(element: Element, widths: tuple[float, ...]) -> Iterator[Flowable]:
+def _table_element(element: Element, widths: tuple[float, ...]) -> Iterator[platypus.Flowable]:
     rows = [[_text(cell) for cell in row] for row in element.iter("tr")]
     heads = list(element.iter("th"))[: len(widths)]
     numbers_from = sum(not head.get("class") for head in heads)
@@ -250,7 +233,7 @@ def _table(
     numbers_from: int,
     widths: tuple[float, ...],
     notes: Sequence[str] = (),
-) -> Iterator[Flowable]:
+) -> Iterator[platypus.Flowable]:
     """Rows of cells; those from `numbers_from` on are numbers. A note may follow each row."""
     shown = [
         tuple(
@@ -258,7 +241,7 @@ def _table(
             for at, head in enumerate(heads)
         )
     ]
-    commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(INK))]
+    commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(layout.INK))]
     empty = _words("")
     for number, row in enumerate(rows):
         shown.append(
@@ -275,40 +258,40 @@ def _table(
         commands.append(("LINEBELOW", (0, end), (-1, end), 0.5, HexColor(_RULE)))
     grid = _grid(shown, widths, commands, heads=1)
     above = _words(caption, "caption")
-    yield from [above, grid] if notes else [KeepTogether([above, grid])]
-    yield Spacer(0, 8)
+    yield from [above, grid] if notes else [platypus.KeepTogether([above, grid])]
+    yield platypus.Spacer(0, 8)
 
 
-def _texts(explanation: Explanation) -> Iterator[Flowable]:
+def _texts(explanation: Explanation) -> Iterator[platypus.Flowable]:
     yield _words(
         "The number beside a passage is what it contributes: the log10 Bayes factor, less that "
         "without the passage. On teal, and with a plus, it speaks for one author; on orange, and "
         "with a minus, for different authors."
     )
-    yield _words(NOT_WHY if explanation.has_attention else NO_ATTENTION)
+    yield _words(summary.NOT_WHY if explanation.has_attention else summary.NO_ATTENTION)
     yield legend(explanation.has_attention)
-    strongest = strongest_passage(explanation)
+    strongest = layout.strongest_passage(explanation)
     for text in explanation.texts:
         yield _words(f"{text.name} ({text.side} side)", "text")
         yield from heat_map(text, strongest, _WIDE)
     yield from _ngrams(explanation)
 
 
-def _ngrams(explanation: Explanation) -> Iterator[Flowable]:
+def _ngrams(explanation: Explanation) -> Iterator[platypus.Flowable]:
     if not explanation.ngrams:
         return
-    yield Spacer(0, 12)
+    yield platypus.Spacer(0, 12)
     yield from _table(
         "The n-grams (words, or parts of words, in a row) that contribute most, what they "
         "contribute to the log10 Bayes factor, and how often they occur on either side. "
-        + NGRAM_CONTRIBUTION,
+        + summary.NGRAM_CONTRIBUTION,
         ("n-gram", "what it is", "speaks for", "contribution", "first", "second"),
         [
             (
                 ngram.ngram,
-                CHANNELS.get(ngram.channel, ngram.channel),
-                speaks_for(ngram.contribution),
-                contributed(ngram.contribution),
+                summary.CHANNELS.get(ngram.channel, ngram.channel),
+                summary.speaks_for(ngram.contribution),
+                summary.contributed(ngram.contribution),
                 f"{ngram.first:,}",
                 f"{ngram.second:,}",
             )

@@ -19,21 +19,9 @@ from reportlab.platypus.flowables import Flowable
 
 from adhominem.explain.explanation import ExplainedText
 from adhominem.harmless import harmless
-from adhominem.render.layout import (
-    DIFFERENT_COLOURS,
-    INK,
-    PASSAGE_COLOURS,
-    SAME_COLOURS,
-    TOKEN_COLOURS,
-    Levels,
-    Line,
-    contribution_colour,
-    lines,
-    passage_levels,
-)
-from adhominem.render.summary import contributed
+from adhominem.render import layout, summary
 from adhominem.render.templates import render
-from adhominem.report.words import elements
+from adhominem.report.html import elements
 
 SANS, BOLD, MONO = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"
 _LETTERS, _SMALL, _ROW = 8.5, 6.5, 14.0  # points
@@ -124,11 +112,17 @@ def _draw(canvas: Canvas, item: Element) -> None:
 def legend(has_attention: bool) -> Drawn:
     """A drawing that says which colour means what."""
     scales: list[tuple[str, Sequence[str], str]] = [
-        ("different authors", (*reversed(DIFFERENT_COLOURS), *SAME_COLOURS), "one author")
+        (
+            "different authors",
+            (*reversed(layout.DIFFERENT_COLOURS), *layout.SAME_COLOURS),
+            "one author",
+        )
     ]
     if has_attention:
-        scales.append(("less attention to a passage", PASSAGE_COLOURS, "more (bar on the left)"))
-        scales.append(("less attention to a word", TOKEN_COLOURS, "more (line below it)"))
+        scales.append(
+            ("less attention to a passage", layout.PASSAGE_COLOURS, "more (bar on the left)")
+        )
+        scales.append(("less attention to a word", layout.TOKEN_COLOURS, "more (line below it)"))
     (svg,) = elements(render("legend.svg", scales=scales))
     return Drawn(svg)
 
@@ -136,8 +130,8 @@ def legend(has_attention: bool) -> Drawn:
 def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flowable]:
     """A text, a line at a time, so that it may go on over any number of pages."""
     left = _NUMBER + _BAR + _GAP
-    levels = passage_levels(text, strongest)
-    laid_out = lines(
+    levels = layout.passage_levels(text, strongest)
+    laid_out = layout.lines(
         text,
         wide - left,
         lambda letters: width(letters, _LETTERS),
@@ -146,14 +140,14 @@ def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flo
     for line in laid_out:
         amount = ""
         if line.passage is not None and line.begins:
-            amount = contributed(text.passages[line.passage].contribution)
+            amount = summary.contributed(text.passages[line.passage].contribution)
         yield _TextLine(line, amount, None if line.passage is None else levels[line.passage])
 
 
 class _TextLine(Flowable):
     """A line: the contribution of a passage that begins here, its attention, its letters."""
 
-    def __init__(self, line: Line, amount: str, levels: Levels | None) -> None:
+    def __init__(self, line: layout.Line, amount: str, levels: layout.Levels | None) -> None:
         super().__init__()
         self._line, self._amount, self._levels = line, amount, levels
 
@@ -170,17 +164,17 @@ class _TextLine(Flowable):
             canvas.setFont(SANS, _SMALL)
             canvas.drawRightString(_NUMBER - 4, base, self._amount)
         if levels is not None and levels.attention is not None:
-            _fill(canvas, PASSAGE_COLOURS[levels.attention], _NUMBER, 0, _BAR, _ROW)
+            _fill(canvas, layout.PASSAGE_COLOURS[levels.attention], _NUMBER, 0, _BAR, _ROW)
         if levels is not None and levels.contribution:
-            side = contribution_colour(levels.contribution)
+            side = layout.contribution_colour(levels.contribution)
             _fill(canvas, side, left - 1, 1, width(self._line.text, _LETTERS) + 2, _ROW - 2)
         for run in self._line.runs:
             wide = width(run.text, _LETTERS)
             if levels is not None and run.token is not None and levels.tokens[run.token]:
-                colour = TOKEN_COLOURS[levels.tokens[run.token]]
+                colour = layout.TOKEN_COLOURS[levels.tokens[run.token]]
                 _fill(canvas, colour, x, base - _UNDERLINE - 1.6, wide, _UNDERLINE)
             x += wide
-        canvas.setFillColor(HexColor(INK))
+        canvas.setFillColor(HexColor(layout.INK))
         canvas.setFont(SANS, _LETTERS)
         canvas.drawString(left, base, self._line.text)
 

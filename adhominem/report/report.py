@@ -16,20 +16,11 @@ from typing import Any
 
 import adhominem
 from adhominem.errors import OptionError
-from adhominem.explain.explanation import Explanation
+from adhominem.explain.explanation import Explanation, explain_comparison
 from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
-from adhominem.explain.texts import explain_comparison
 from adhominem.models.calibration import Validation, read_validation
 from adhominem.records import SCHEMA, UNWRITTEN, from_json, with_schema
-from adhominem.report.evidence import (
-    LOG_10,
-    CalibrationFacts,
-    ValidationFacts,
-    calibration_facts,
-    files_of,
-    like_pairs,
-    validation_facts,
-)
+from adhominem.report import evidence
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Calibration
@@ -108,8 +99,8 @@ class Report:
     probability_same_author: float | None  # only together with the prior
     population: ReportedPopulation | None
     likeness: Likeness | None  # of the texts to those of training
-    validation: ValidationFacts | None  # None where there is none under like conditions
-    calibration: CalibrationFacts | None  # None where the model is not calibrated
+    validation: evidence.ValidationFacts | None  # None where there is none under like conditions
+    calibration: evidence.CalibrationFacts | None  # None where the model is not calibrated
     warnings: tuple[Caution, ...]
     model: str
     model_sha256: str
@@ -166,7 +157,7 @@ def make_report(
     comparison = verifier.compare(first, second, population, attention=True)
     population = comparison.population
     sides = [[text.exhibit for text in side] for side in comparison.sides]
-    files = files_of(verifier, model)
+    files = evidence.files_of(verifier, model)
     prior = 0.5 if prior_same_author is None else prior_same_author
     verification = verifier.judge(comparison, prior, scale=scale)
     explanation = explain_comparison(
@@ -179,7 +170,7 @@ def make_report(
         on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
     )
     calibration = verifier.scales.of(population).calibration
-    like = like_pairs(
+    like = evidence.like_pairs(
         None if files is None else read_validation(files),
         min(sum(_words(exhibit) for exhibit in side) for side in sides),
         verification.likeness,
@@ -206,8 +197,8 @@ def make_report(
         ),
         population=_population(population, population_source, verification),
         likeness=verification.likeness,
-        validation=like and validation_facts(*like, verification.log_bayes_factor),
-        calibration=calibration_facts(
+        validation=like and evidence.validation_facts(*like, verification.log_bayes_factor),
+        calibration=evidence.calibration_facts(
             calibration,
             files,
             population=population is not None,
@@ -260,8 +251,8 @@ def _reported(
         bounds = calibration.lower_bound, calibration.upper_bound
         low, high = (min(max(end, bounds[0]), bounds[1]) for end in (low, high))
     return ReportedInterval(
-        low=low / LOG_10,
-        high=high / LOG_10,
+        low=low / evidence.LOG_10,
+        high=high / evidence.LOG_10,
         low_is_bound=low != interval.low,
         high_is_bound=high != interval.high,
         level=interval.level,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from adhominem.encoders.network.network import Batch
 from adhominem.errors import DivergedError
-from adhominem.evaluation.dev import PairScores
+from adhominem.evaluation.pan import PairScores
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
 from adhominem.training.network_model import SiameseModel, squared_distance

@@ -17,7 +17,7 @@ from adhominem.encoders.network.export import export_onnx
 from adhominem.encoders.network.network import Batch
 from adhominem.encoders.network.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
-from adhominem.evaluation.dev import summarise
+from adhominem.evaluation.pan import summarise
 from adhominem.evaluation.plots import draw_entropy_curves
 from adhominem.models.card import model_card
 from adhominem.models.writing import (

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adhominem.explain.explanation import Explanation
-from adhominem.explain.texts import explain_texts
+from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.report.report import Report, make_report

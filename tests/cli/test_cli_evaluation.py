@@ -67,6 +67,9 @@ def test_evaluate_writes_a_page_and_every_figure(
     assert done.exit_code == 0, done.output
     made = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"index.html", "evaluation.json", "roc.png", "roc.svg", "tippett.svg"} <= made
+    numbers = json.loads((tmp_path / "out" / "evaluation.json").read_text("utf-8"))
+    assert numbers["schema"] == 1
+    assert [system["name"] for system in numbers["systems"]] == [answers.stem]
     alone = run("evaluate", pairs, answers, "--training", "training.jsonl")
     assert alone.exit_code == 2
     again = run("evaluate", pairs, answers, "-o", tmp_path / "out", "--bootstrap", 0)

@@ -183,13 +183,13 @@ def can_be_spelt(name: str, spelling: str) -> bool:
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal comes before the minutes that the work takes."""
-    from adhominem.explain import texts
+    from adhominem.explain import explanation
     from adhominem.jobs import evaluate, report
 
     def fail(*arguments: Any, **options: Any) -> None:
         raise AssertionError("this would have taken minutes")
 
-    monkeypatch.setattr(texts, "explain_texts", fail)
+    monkeypatch.setattr(explanation, "explain_texts", fail)
     monkeypatch.setattr(report, "make_report", fail)
     monkeypatch.setattr(evaluate, "run_baseline", fail)
 

@@ -21,7 +21,7 @@ from adhominem.evaluation.baselines import (
     distinct_texts,
     run_baseline,
 )
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 
 pytest.importorskip("sklearn")
 pytest.importorskip("pyppmd")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.evaluation.dev import PairScores, summarise
+from adhominem.evaluation.pan import PairScores, summarise
 
 FloatArray = npt.NDArray[np.float64]
 

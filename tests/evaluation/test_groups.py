@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import AnswersError, InputError
-from adhominem.evaluation.answers import Truth
-from adhominem.evaluation.groups import read_groups
+from adhominem.evaluation.answers import Truth, read_groups
 
 LENGTHS = {  # words of the shorter text, from and to
     "shorter text: 0 to 149 words": (0, 149),

@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, fbeta_score
 
 from adhominem.evaluation.pan import (
     accuracy,
+    auc,
     best_delta,
     brier,
     c_at_1,
@@ -25,7 +26,6 @@ from adhominem.evaluation.pan import (
     overall_2020,
     overall_2021,
 )
-from adhominem.evaluation.ranking import auc
 from adhominem.scoring.decision import without_weak_answers
 
 OFFICIAL = Path(__file__).parents[3] / "shared" / "pan20"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 
 scores = st.one_of(
     st.integers(-3, 3),  # many ties

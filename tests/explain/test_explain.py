@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from adhominem import Document, Population, Verifier, load
 from adhominem.encoders.network.device import DeviceRuntime
-from adhominem.explain.explanation import ExplainedText, Explanation, Passage
-from adhominem.explain.texts import explain_texts
+from adhominem.explain.explanation import ExplainedText, Explanation, Passage, explain_texts
 from adhominem.models.folder import read_models
 from adhominem.models.member import Model, make_members
 from adhominem.scoring.scale import Scale, Scales
@@ -389,7 +388,7 @@ def test_it_tells_how_far_it_is_and_can_be_written_as_json(verifiers: dict[str, 
     result = explain_texts(verifiers["mixed"], TEXTS[:2], TEXTS[2:5], on_progress=heard.append)
     assert heard == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
     data = json.loads(json.dumps(result.to_json()))
-    assert data["verification"] == json.loads(json.dumps(result.verification.to_json()))
+    assert {"schema": 1, **data["verification"]} == result.verification.to_json()
     assert [text["text"] for text in data["texts"]] == TEXTS[:5]
     assert len(data["ngrams"]) == len(result.ngrams) > 0
 

@@ -15,9 +15,8 @@ from adhominem import Document, Population, Verifier, load
 from adhominem.encoders.ngrams.counter import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.explain import ngram_contributions as module
-from adhominem.explain.explanation import NgramContribution
-from adhominem.explain.ngram_contributions import explain_ngrams, shown
-from adhominem.explain.texts import explain_texts
+from adhominem.explain.explanation import explain_texts
+from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams, shown
 from adhominem.models.member import Member
 from adhominem.scoring.styles import unit
 from adhominem.text.tokenizer import Tokenizer

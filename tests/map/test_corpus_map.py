@@ -263,9 +263,7 @@ def test_remarks_say_what_to_beware_of(ngrams: Verifier, monkeypatch: pytest.Mon
     assert "1 texts of more than 4,000 words without a population" in told
     assert UNCALIBRATED in drawn.remarks
     assert not drawn.calibrated
-    monkeypatch.setattr(
-        type(ngrams.members[0]), "atypicality", lambda self, levs: levs[:, 0] * 0 + 2
-    )
+    monkeypatch.setattr(Verifier, "atypicality", lambda self, levs: levs[:, 0] * 0 + 2)
     strange = drawn_of(ngrams, LETTERS[:7])
     assert any(
         "unlike the training texts" in remark and "2 more" in remark for remark in strange.remarks

@@ -32,10 +32,9 @@ from adhominem.render.layout import (
     contribution_colour,
     contribution_level,
     lines,
-    passage_weights,
+    passage_levels,
     pieces,
     strongest_of,
-    token_weights,
 )
 
 BACKGROUNDS = (*TOKEN_COLOURS, *SAME_COLOURS, *DIFFERENT_COLOURS)
@@ -186,9 +185,10 @@ def test_weights_are_multiples_of_an_even_share() -> None:
     tokens = (TokenAttention(0, 1, 0.75), TokenAttention(1, 2, 0.25))
     passages = (Passage(0, 2, 0, 0.5, tokens), Passage(2, 3, 0, 0.5), Passage(3, 4, 0, None))
     text = ExplainedText("first", "", "abcd", passages)
-    assert passage_weights(text) == [1, 1, None]
-    assert token_weights(passages[0]) == [1.5, 0.5]
-    assert token_weights(passages[1]) == []
+    levels = passage_levels(text, 1.0)
+    assert [passage.times_even for passage in levels] == [1, 1, None]
+    assert levels[0].tokens_times_even == (1.5, 0.5)
+    assert levels[1].tokens_times_even == ()
 
 
 @given(st.text(st.characters()))

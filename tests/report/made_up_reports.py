@@ -10,6 +10,7 @@ import numpy as np
 
 from adhominem.models.calibration import Validation
 from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
+from adhominem.report.html import elements, sections
 from adhominem.report.report import (
     Report,
     ReportedInterval,
@@ -17,7 +18,6 @@ from adhominem.report.report import (
     ReportedText,
     Settings,
 )
-from adhominem.report.words import elements, sections
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness

@@ -21,8 +21,8 @@ from adhominem import Document, Population, find_sources, load, read_pairs, writ
 from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.explain.explanation import explain_texts
 from adhominem.explain.resampling import bootstrap_interval
-from adhominem.explain.texts import explain_texts
 from adhominem.jobs.calibrate import calibrate_model
 from adhominem.models.calibration import Validation, read_validation
 from adhominem.models.member import make_members
@@ -253,20 +253,17 @@ def test_pairs_of_one_class_are_no_validation() -> None:
     assert like_pairs(pairs[pairs.same_author], 400, None, population=False) is None
 
 
-def test_a_model_without_a_validation_gets_a_report_that_says_so(
-    folder: Path, tmp_path: Path
+def test_without_the_files_of_its_model_a_report_says_that_there_is_no_validation(
+    verifier: Verifier,
 ) -> None:
-    copy = Path(copytree(folder, tmp_path / "copy"))
-    told = json.loads((copy / "calibration.json").read_text("utf-8"))
-    del told["validation"]
-    (copy / "calibration.json").write_text(json.dumps(told), "utf-8")
-    made = make_report(load(copy), FIRST, SECOND, draws=DRAWS, model=copy)
+    made = make_report(verifier, FIRST, SECOND, draws=DRAWS)
     assert made.validation is None
     assert made.calibration is not None
-    assert made.calibration.authors == 40
+    assert made.calibration.authors is made.calibration.cllr_after is None
     page = report_page(made)
     assert "No validation under conditions like those of this case is at hand" in page
     assert "<svg" not in page
+    assert "Cllr before" not in page
 
 
 def test_a_model_that_is_not_calibrated_gets_a_report_that_says_so(small_run: SmallRun) -> None:
@@ -274,17 +271,6 @@ def test_a_model_that_is_not_calibrated_gets_a_report_that_says_so(small_run: Sm
     assert made.calibration is None
     assert made.validation is None
     assert "The model is not calibrated" in report_page(made)
-
-
-def test_a_calibration_of_the_first_format_has_less_to_tell(folder: Path, tmp_path: Path) -> None:
-    copy = Path(copytree(folder, tmp_path / "copy"))
-    told = json.loads((copy / "calibration.json").read_text("utf-8"))
-    old = {"format": 1, "adhominem": "0", "calibration": told["alone"]["calibration"]}
-    (copy / "calibration.json").write_text(json.dumps(old), "utf-8")
-    made = make_report(load(copy), FIRST, SECOND, draws=DRAWS, model=copy)
-    assert made.calibration is not None
-    assert made.calibration.authors is made.calibration.cllr_after is None
-    assert "Cllr before" not in report_page(made)
 
 
 def test_the_folder_must_hold_the_model_that_compares(

@@ -17,9 +17,9 @@ from made_up_reports import ALL, report, text
 from adhominem.errors import MissingExtraError
 from adhominem.render.layout import SAME_COLOURS, strongest_of
 from adhominem.render.summary import contributed
+from adhominem.report.html import elements, sections
 from adhominem.report.pdf import check_pdf, write_report_pdf
 from adhominem.report.report import Report
-from adhominem.report.words import elements, sections
 from adhominem.verify.cautions import Caution
 
 pypdf = pytest.importorskip("pypdf")

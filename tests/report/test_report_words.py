@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from made_up_reports import ALL, bare, report, said, silent
 
 from adhominem.render.summary import in_numbers, times
-from adhominem.report.html import report_page
+from adhominem.report.html import elements, report_page, sections
 from adhominem.report.report import Report
-from adhominem.report.words import elements, sections
 
 every_report = pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 log10s = st.floats(-5, 5)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from made_up_reports import validation
 
 from adhominem.evaluation.plot_style import DIFFERENT, SAME
-from adhominem.report.evidence import LOG_10
-from adhominem.report.tippett import tippett
+from adhominem.report.evidence import LOG_10, tippett
 
 
 def drawn(*arguments: Any) -> ElementTree.Element:

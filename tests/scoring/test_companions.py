@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.evaluation.ranking import auc
+from adhominem.evaluation.pan import auc
 from adhominem.scoring import companions as module
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
 
