@@ -258,11 +258,11 @@ def mixed(chosen: list[Pattern], rng: random.Random) -> Callable[[int], str]:
     """Several patterns, one after another or piece by piece, as a pattern of its own."""
     if rng.random() < 0.5:
         together = Pattern(
-            "".join(each.before + each.piece for each in chosen), behind=chosen[0].behind
+            "".join(pattern.before + pattern.piece for pattern in chosen), behind=chosen[0].behind
         )
         return together.text
     space = rng.choice(["", "", " ", "\n"])
-    return lambda length: space.join(each.text(length // len(chosen)) for each in chosen)
+    return lambda length: space.join(pattern.text(length // len(chosen)) for pattern in chosen)
 
 
 def test_no_mixture_of_patterns_does(attack: Attack) -> None:

@@ -39,7 +39,7 @@ def prose(words: int, seed: int) -> str:
     return " ".join(text)
 
 
-def found(*texts: str, share: float = 0.5) -> dict[tuple[int, int], float]:
+def shares_of(*texts: str, share: float = 0.5) -> dict[tuple[int, int], float]:
     pairs = find_duplicates([fingerprint(text) for text in texts], share)
     return {(pair.first, pair.second): pair.share for pair in pairs}
 
@@ -81,7 +81,7 @@ def test_a_copy_in_another_dress_is_an_exact_copy(change: object, words: int) ->
     text = f'"Well," {prose(words, 1)} -- the end. It\'s!'
     assert change(text) != text
     assert fingerprint(change(text)).exact == fingerprint(text).exact
-    assert found(text, prose(words, 2), change(text)) == {(0, 2): 1.0}
+    assert shares_of(text, prose(words, 2), change(text)) == {(0, 2): 1.0}
 
 
 @pytest.mark.parametrize("letters", ["привет мир", "γεια σου κόσμε", "ünïcödé à gogo", "你好世界"])
@@ -94,7 +94,7 @@ def test_letters_beyond_ascii_count_and_their_case_does_not(letters: str) -> Non
 def test_an_excerpt_is_a_copy_of_its_book_wherever_it_stands() -> None:
     book = prose(6000, 3).split()
     excerpts = [" ".join(book[start : start + 500]) for start in (0, 2500, 5500)]
-    pairs = found(" ".join(book), *excerpts, prose(6000, 4))
+    pairs = shares_of(" ".join(book), *excerpts, prose(6000, 4))
     assert set(pairs) == {(0, 1), (0, 2), (0, 3)}
     assert all(share > 0.97 for share in pairs.values())
 
@@ -108,38 +108,40 @@ def changed(text: str, part: float, seed: int) -> str:
 def test_copies_with_a_tenth_of_the_words_changed_are_found() -> None:
     for seed in range(10):
         text = prose(2000, seed)
-        assert set(found(text, changed(text, 0.1, seed))) == {(0, 1)}
+        assert set(shares_of(text, changed(text, 0.1, seed))) == {(0, 1)}
 
 
 def test_copies_with_half_of_the_words_changed_are_not() -> None:
     for seed in range(10):
         text = prose(600, seed)
-        assert not found(text, changed(text, 0.5, seed))
+        assert not shares_of(text, changed(text, 0.5, seed))
 
 
 def test_unrelated_texts_are_not_found_even_at_a_low_share() -> None:
-    assert not found(*(prose(400, seed) for seed in range(40)), share=0.02)
+    assert not shares_of(*(prose(400, seed) for seed in range(40)), share=0.02)
 
 
 def test_a_short_quotation_makes_no_copy() -> None:
     quotation = prose(25, 50)
-    assert not found(f"{quotation} {prose(500, 51)}", f"{prose(500, 52)} {quotation}")
+    assert not shares_of(f"{quotation} {prose(500, 51)}", f"{prose(500, 52)} {quotation}")
 
 
 def test_texts_shorter_than_a_shingle_are_copies_only_if_all_letters_are_the_same() -> None:
     short = "Not a word more"
     assert len(fingerprint(short).sample) == 0
-    assert found(short, "not a word, more!", "not a word mope", "not a word mor") == {(0, 1): 1.0}
+    assert shares_of(short, "not a word, more!", "not a word mope", "not a word mor") == {
+        (0, 1): 1.0
+    }
 
 
 def test_texts_without_letters_are_no_copies_of_each_other() -> None:
-    assert not found("12:30", "45", "...", "—")
+    assert not shares_of("12:30", "45", "...", "—")
 
 
 def test_no_text_and_one_text_have_no_copies() -> None:
     assert find_duplicates([]) == []
-    assert not found("")
-    assert not found(prose(100, 1))
+    assert not shares_of("")
+    assert not shares_of(prose(100, 1))
 
 
 def test_a_text_that_repeats_itself_has_each_shingle_once() -> None:
@@ -172,35 +174,35 @@ def test_the_estimated_share_is_near_the_true_one(part: float) -> None:
         common = shingles(shorter) & shingles(longer)
         true = len(common) / len(shingles(shorter))
         assert true == pytest.approx(part, abs=0.06)
-        (estimate,) = found(shorter, longer, share=0.01).values()
+        (estimate,) = shares_of(shorter, longer, share=0.01).values()
         assert estimate == pytest.approx(true, abs=0.09)  # over 200 shingles: 2.6 deviations
 
 
 def test_only_shares_at_least_as_large_as_asked_for_are_given() -> None:
     text = prose(3000, 7).split()
     longer = " ".join([*text[:1800], *prose(3000, 8).split()])
-    (share,) = found(" ".join(text), longer, share=0.1).values()
+    (share,) = shares_of(" ".join(text), longer, share=0.1).values()
     assert 0.5 < share < 0.7
-    assert found(" ".join(text), longer, share=share) == {(0, 1): share}
-    assert not found(" ".join(text), longer, share=share + 1e-6)
+    assert shares_of(" ".join(text), longer, share=share) == {(0, 1): share}
+    assert not shares_of(" ".join(text), longer, share=share + 1e-6)
 
 
 def test_each_of_a_crowd_meets_the_first_and_each_of_a_few_meets_each() -> None:
     phrase = prose(150, 9)
     letters = [f"{phrase} {prose(60, 100 + seed)}" for seed in range(60)]
-    assert set(found(*letters)) == {(0, index) for index in range(1, 60)}
-    assert len(found(*letters[:50])) == 50 * 49 / 2
+    assert set(shares_of(*letters)) == {(0, index) for index in range(1, 60)}
+    assert len(shares_of(*letters[:50])) == 50 * 49 / 2
 
 
 def test_a_set_phrase_of_a_crowd_makes_no_copies() -> None:
     phrase = prose(30, 9)
-    assert not found(*[f"{phrase} {prose(150, 100 + seed)}" for seed in range(60)])
+    assert not shares_of(*[f"{phrase} {prose(150, 100 + seed)}" for seed in range(60)])
 
 
 def test_a_text_copied_to_the_letter_by_a_crowd_is_still_found() -> None:
     text = prose(300, 11)
     near = changed(text, 0.05, 1)
-    pairs = found(*[text] * 60, near)
+    pairs = shares_of(*[text] * 60, near)
     assert {pair for pair in pairs if pair[1] < 60} == {(0, index) for index in range(1, 60)}
     assert pairs[0, 60] > 0.6
 

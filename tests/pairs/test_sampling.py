@@ -77,9 +77,9 @@ def paper_sample_pairs(
             group2.add(left)
         elif len(left) == 1:
             (document,) = left
-            own = [other for other in group1 if author_of[other] == author_of[document]]
-            if own:
-                (other,) = own
+            others = [other for other in group1 if author_of[other] == author_of[document]]
+            if others:
+                (other,) = others
                 pairs.append((document, other, True))
                 group1.remove(other)
             else:
@@ -123,9 +123,9 @@ class Replay:
 
     def author(self, group2: set[Author], place: int) -> Author:
         document = self._next(place)
-        found = [author for author in group2 if document in author]
-        assert found, f"document {document} is of no author in group 2"
-        return found[0]
+        candidates = [author for author in group2 if document in author]
+        assert candidates, f"document {document} is of no author in group 2"
+        return candidates[0]
 
     def document(self, documents: Iterable[int], place: int) -> int:
         document = self._next(place)
@@ -161,17 +161,17 @@ class Path:
 
 def outcomes(authors: list[Author]) -> dict[tuple[Pair, ...], Fraction]:
     """Every outcome of the paper's algorithms with its probability, by trying all draws."""
-    found: Counter[tuple[Pair, ...]] = Counter()
+    probabilities: Counter[tuple[Pair, ...]] = Counter()
     choices: list[int] = []
     while True:
         draws, pairs = Path(choices), []
         paper_sample_pairs(authors, draws, pairs)
-        found[tuple(pairs)] += Fraction(1, int(np.prod(draws.options, dtype=object)))
+        probabilities[tuple(pairs)] += Fraction(1, int(np.prod(draws.options, dtype=object)))
         choices += [0] * (len(draws.options) - len(choices))
         while choices and choices[-1] == draws.options[len(choices) - 1] - 1:
             choices.pop()
         if not choices:
-            return dict(found)
+            return dict(probabilities)
         choices[-1] += 1
 
 
@@ -559,21 +559,21 @@ def test_every_round_is_a_draw_of_its_own_without_a_document_twice(
     real = module._draw
 
     def watched(labels: Labels, *more: object) -> DrawnPairs:
-        found = real(labels, *more)  # type: ignore[arg-type]
-        drawn.append((labels, found))
-        return found
+        turn_pairs = real(labels, *more)  # type: ignore[arg-type]
+        drawn.append((labels, turn_pairs))
+        return turn_pairs
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_draw", watched)
         pairs = draw_epoch(labels, seed=seed, epoch=0, options=options)
     assert len(drawn) == (max(rounds_of(labels)) if len(labels) else 1)
-    for turn, (some, found) in enumerate(drawn):
-        used = [*found.first.tolist(), *found.second.tolist()]
+    for turn, (part, turn_pairs) in enumerate(drawn):
+        used = [*turn_pairs.first.tolist(), *turn_pairs.second.tolist()]
         assert len(set(used)) == len(used)
         if len(labels):
             expected = [n for n in labels.corpus.tolist() if rounds_of(labels)[n] > turn]
-            assert some.corpus.tolist() == expected
-    assert len(pairs) == sum(len(found) for _, found in drawn)
+            assert part.corpus.tolist() == expected
+    assert len(pairs) == sum(len(turn_pairs) for _, turn_pairs in drawn)
 
 
 @pytest.mark.parametrize("one_corpus", [False, True])

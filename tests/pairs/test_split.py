@@ -106,16 +106,16 @@ def test_no_author_is_on_two_sides_and_no_topic_either_if_so_wished(
         sides = assign_parts(labels, options)
     except OptionError:  # too few authors: another test
         return
-    found: dict[tuple[str, str], set[int]] = {}
+    parts_of: dict[tuple[str, str], set[int]] = {}
     for (author, topic, _), part in zip(rows, sides.tolist(), strict=True):
         if part != NO_PART:
-            found.setdefault(("author", author), set()).add(part)
+            parts_of.setdefault(("author", author), set()).add(part)
             if topic and topic_disjoint:
-                found.setdefault(("topic", topic), set()).add(part)
+                parts_of.setdefault(("topic", topic), set()).add(part)
         else:
             assert topic_disjoint
             assert topic
-    assert all(len(its_sides) == 1 for its_sides in found.values())
+    assert all(len(parts) == 1 for parts in parts_of.values())
 
 
 @given(st.lists(st.integers(1, 9), min_size=20, max_size=40), st.integers(0, 99))
@@ -224,8 +224,11 @@ def test_disjoint_topics_keep_the_shares_among_what_stays() -> None:
     assert parts(sides) == pytest.approx((0.7, 0.2, 0.1), abs=0.03)
     assert (sides != NO_PART).mean() > 0.38  # (.7 ** .5 + .2 ** .5 + .1 ** .5) ** -2 = 0.39
     for part in range(3):
-        own, rest = labels.topic[sides == part], labels.topic[(sides != part) & (sides != NO_PART)]
-        assert not set(own.tolist()) & set(rest.tolist())
+        inside, rest = (
+            labels.topic[sides == part],
+            labels.topic[(sides != part) & (sides != NO_PART)],
+        )
+        assert not set(inside.tolist()) & set(rest.tolist())
 
 
 @pytest.mark.parametrize("known", [0.0, 0.5])

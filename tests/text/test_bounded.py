@@ -114,18 +114,18 @@ def test_what_takes_too_long_is_given_up_and_the_next_is_read(
 
 
 def test_threads_take_turns() -> None:
-    found: dict[int, str] = {}
+    texts: dict[int, str] = {}
 
     def read(number: int) -> None:
         for _ in range(10):
-            found[number] = pdf_text(pdf(b"Text %d." % number), PATH)
+            texts[number] = pdf_text(pdf(b"Text %d." % number), PATH)
 
     threads = [Thread(target=read, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert found == {number: f"Text {number}." for number in range(4)}
+    assert texts == {number: f"Text {number}." for number in range(4)}
 
 
 def test_files_in_the_folder_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

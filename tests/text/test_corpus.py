@@ -50,8 +50,8 @@ def test_every_label_leads_back_to_its_document(rows: list[tuple[str, str, str, 
         assert index.dtype == np.int32
         assert len(set(names)) == len(names)
         assert set(index.tolist()) - {UNKNOWN_LABEL} == set(range(len(names)))
-        found = ["" if i == UNKNOWN_LABEL else names[i] for i in index]
-        assert found == [row[column] for row in rows]
+        values = ["" if i == UNKNOWN_LABEL else names[i] for i in index]
+        assert values == [row[column] for row in rows]
 
 
 @given(rows, st.data())
@@ -59,14 +59,14 @@ def test_selecting_takes_the_labels_of_these_documents_with_all_names(
     rows: list[tuple[str, str, str, str]], data: st.DataObject
 ) -> None:
     labels = collect(rows)
-    some = np.flatnonzero(
+    documents = np.flatnonzero(
         data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
     )
-    chosen = labels.select(some)
-    assert len(chosen) == len(some)
+    chosen = labels.select(documents)
+    assert len(chosen) == len(documents)
     for kind in LABELS:
         assert getattr(chosen, f"{kind}_names") == getattr(labels, f"{kind}_names")
-        assert getattr(chosen, kind).tolist() == [getattr(labels, kind)[i] for i in some]
+        assert getattr(chosen, kind).tolist() == [getattr(labels, kind)[i] for i in documents]
 
 
 @pytest.mark.parametrize("kind", LABELS)

@@ -40,51 +40,55 @@ def hash_of(path: Path) -> str:
 
 def test_a_file_is_one_text_with_its_name_topic_and_hash(tmp_path: Path) -> None:
     path = write(tmp_path / "letter.txt", WORDS + " Über alles.\r\n")
-    (found,) = read_exhibits([path], "papers")
-    assert found.document.text.startswith(WORDS)
-    assert (found.document.id, found.document.topic) == (str(path), "papers")
-    assert found.sha256 == hash_of(path)
+    (exhibits,) = read_exhibits([path], "papers")
+    assert exhibits.document.text.startswith(WORDS)
+    assert (exhibits.document.id, exhibits.document.topic) == (str(path), "papers")
+    assert exhibits.sha256 == hash_of(path)
 
 
 @pytest.mark.parametrize("suffix", [".docx", ".pdf", ".odt"])
 def test_an_office_file_is_read_and_hashed_as_it_lies_there(tmp_path: Path, suffix: str) -> None:
     path = write_any(tmp_path / f"letter{suffix}", WORDS)
-    (found,) = read_exhibits([str(path)])
-    assert found.document.text.strip() == WORDS
-    assert found.sha256 == hash_of(path)
+    (exhibits,) = read_exhibits([str(path)])
+    assert exhibits.document.text.strip() == WORDS
+    assert exhibits.sha256 == hash_of(path)
 
 
 def test_a_packed_file_is_unpacked_and_hashed_as_it_lies_there(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt.gz"
     path.write_bytes(gzip.compress(WORDS.encode()))
-    (found,) = read_exhibits([path])
-    assert found.document.text == WORDS
-    assert found.sha256 == hash_of(path)
+    (exhibits,) = read_exhibits([path])
+    assert exhibits.document.text == WORDS
+    assert exhibits.sha256 == hash_of(path)
 
 
 def test_several_files_and_folders_are_the_texts_of_one_side_in_order(tmp_path: Path) -> None:
     one, two = write(tmp_path / "one.txt"), write(tmp_path / "two.txt", "Another.")
     inside = [write(tmp_path / "known" / name, name) for name in ("a.txt", "b.md", "c/d.txt")]
-    found = read_exhibits([two, tmp_path / "known", one])
-    assert [each.document.id for each in found] == [str(path) for path in (two, *inside, one)]
-    assert [each.sha256 for each in found] == [hash_of(path) for path in (two, *inside, one)]
+    exhibits = read_exhibits([two, tmp_path / "known", one])
+    assert [exhibit.document.id for exhibit in exhibits] == [
+        str(path) for path in (two, *inside, one)
+    ]
+    assert [exhibit.sha256 for exhibit in exhibits] == [
+        hash_of(path) for path in (two, *inside, one)
+    ]
 
 
 def test_a_folder_says_what_of_it_is_not_read(tmp_path: Path) -> None:
     for name in ("a.txt", "old.rtf", "photo.jpg", ".hidden.txt", "~$a.docx"):
         write(tmp_path / "known" / name)
     with pytest.warns(StrayFilesWarning, match=r"2 file\(s\) are not read, the first is old.rtf"):
-        (found,) = read_exhibits([tmp_path / "known"])
-    assert found.document.id.endswith("a.txt")
+        (exhibits,) = read_exhibits([tmp_path / "known"])
+    assert exhibits.document.id.endswith("a.txt")
 
 
 def test_standard_input_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     data = f"{WORDS} Ciò.\n".encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "ascii"))
-    (found,) = read_exhibits(["-"])
-    assert found.document.text == data.decode()
-    assert found.document.id == "standard input"
-    assert found.sha256 == sha256(data).hexdigest()
+    (exhibits,) = read_exhibits(["-"])
+    assert exhibits.document.text == data.decode()
+    assert exhibits.document.id == "standard input"
+    assert exhibits.sha256 == sha256(data).hexdigest()
 
 
 def test_a_pipe_is_read_once_and_its_hash_is_that_of_what_came(tmp_path: Path) -> None:
@@ -92,25 +96,25 @@ def test_a_pipe_is_read_once_and_its_hash_is_that_of_what_came(tmp_path: Path) -
     os.mkfifo(pipe)
     writer = Thread(target=lambda: pipe.write_text(WORDS, "utf-8"))
     writer.start()
-    (found,) = read_exhibits([pipe])
+    (exhibits,) = read_exhibits([pipe])
     writer.join()
-    assert found.document.text == WORDS
-    assert found.sha256 == sha256(WORDS.encode()).hexdigest()
+    assert exhibits.document.text == WORDS
+    assert exhibits.sha256 == sha256(WORDS.encode()).hexdigest()
 
 
 def test_a_name_that_is_no_unicode_is_no_obstacle(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
-    (found,) = read_exhibits([write(path)])
-    assert found.document.id == f"{tmp_path}/caf�.txt"
+    (exhibits,) = read_exhibits([write(path)])
+    assert exhibits.document.id == f"{tmp_path}/caf�.txt"
 
 
 def test_an_encoding_is_guessed_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_bytes("Le caf\xe9 est ferm\xe9.".encode("cp1252"))
     with pytest.warns(UserWarning, match="read as CP1252"):
-        (found,) = read_exhibits([path])
-    assert found.document.text == "Le café est fermé."
-    assert found.sha256 == hash_of(path)
+        (exhibits,) = read_exhibits([path])
+    assert exhibits.document.text == "Le café est fermé."
+    assert exhibits.sha256 == hash_of(path)
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,15 +178,15 @@ def test_the_hash_is_that_of_the_text_though_files_are_swapped_all_the_time(
     try:
         for _ in range(100):
             try:
-                (found,) = read_exhibits([place])
+                (exhibits,) = read_exhibits([place])
             except EmptyTextError:  # it was being written
                 continue
-            seen.add(found.sha256)
-            text = found.document.text
+            seen.add(exhibits.sha256)
+            text = exhibits.document.text
             if suffix == ".txt":
-                assert found.sha256 == sha256(text.encode()).hexdigest()
+                assert exhibits.sha256 == sha256(text.encode()).hexdigest()
             else:
-                assert known[found.sha256] == text
+                assert known[exhibits.sha256] == text
     finally:
         stop.set()
         thread.join()
@@ -195,9 +199,9 @@ def test_a_pipe_may_be_an_office_file(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = Thread(target=lambda: pipe.write_bytes(data))
     writer.start()
-    (found,) = read_exhibits([pipe])
+    (exhibits,) = read_exhibits([pipe])
     writer.join()
-    assert (found.document.text, found.sha256) == (WORDS, sha256(data).hexdigest())
+    assert (exhibits.document.text, exhibits.sha256) == (WORDS, sha256(data).hexdigest())
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without an end")

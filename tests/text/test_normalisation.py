@@ -206,15 +206,15 @@ def slow_letters(text: str) -> list[str]:
 
 def slow_nfc(letters: list[str]) -> list[tuple[str, int, int]]:
     """Each character of the composed text, and where its letter stood."""
-    found = []
+    characters = []
     at = 0
     for letter in letters:
         composed = unicodedata.normalize("NFC", letter)
         for order, character in enumerate(composed):
             start, end = (order, order + 1) if composed == letter else (0, len(letter))
-            found.append((character, at + start, at + end))
+            characters.append((character, at + start, at + end))
         at += len(letter)
-    return found
+    return characters
 
 
 def nfc_of(text: str) -> list[tuple[str, int, int]]:
@@ -245,8 +245,8 @@ def test_of_more_marks_thirty_at_a_time_are_sorted(text: str) -> None:
 
 @given(crowded_texts)
 def test_no_mark_of_a_crowd_is_lost(text: str) -> None:
-    found = unicodedata.normalize("NFD", Normaliser(("nfc",))(text))
-    assert Counter(found) == Counter(unicodedata.normalize("NFD", text))
+    characters = unicodedata.normalize("NFD", Normaliser(("nfc",))(text))
+    assert Counter(characters) == Counter(unicodedata.normalize("NFD", text))
 
 
 # `line_wraps` and `italics` look at a text as a whole: what they leave may look wrapped or marked.
@@ -262,8 +262,8 @@ def test_a_second_time_changes_nothing(steps: tuple[str, ...], text: str) -> Non
 
 @settings(max_examples=300)
 @given(rich_texts, some_steps)
-def test_aligning_gives_the_same_text_as_calling(text: str, some: Normaliser) -> None:
-    assert some.align(text).text == some(text)
+def test_aligning_gives_the_same_text_as_calling(text: str, normaliser: Normaliser) -> None:
+    assert normaliser.align(text).text == normaliser(text)
     assert normalise.align(text).text == normalise(text)
 
 

@@ -528,8 +528,8 @@ def test_a_second_truth_line_for_a_pair_or_problem_is_an_error(tmp_path: Path) -
     for name in ("known01.txt", "unknown.txt"):
         (problem / name).write_text("A text.")
     (tmp_path / "truth.txt").write_text("EN01 Y\nEN01 N\n")
-    error, found = problem_rows(tmp_path)
-    assert isinstance(found, Problem)
+    error, problem = problem_rows(tmp_path)
+    assert isinstance(problem, Problem)
     assert str(error).endswith("truth.txt:2: a second line for 'EN01'; expected one")
 
 

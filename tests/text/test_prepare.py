@@ -116,9 +116,9 @@ def test_types_that_only_a_topic_uses_count_nothing(folder: Path) -> None:
 
 def test_counts_are_those_of_a_counter(folder: Path) -> None:
     corpus = PackedCorpus.open(folder)
-    some = np.array([0, 2, 5, 2])  # a document counts as often as it is named
-    slow = Counter(kind for index in some for kind in corpus.document(index).tolist())
-    counts = corpus.count_types(some)
+    documents = np.array([0, 2, 5, 2])  # a document counts as often as it is named
+    slow = Counter(kind for index in documents for kind in corpus.document(index).tolist())
+    counts = corpus.count_types(documents)
     assert counts.shape == (len(corpus.types),)
     assert {kind: int(count) for kind, count in enumerate(counts) if count} == dict(slow)
     assert corpus.count_types([]).sum() == 0

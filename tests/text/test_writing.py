@@ -194,8 +194,8 @@ def test_without_locks_nothing_is_taken_for_left_behind(
     monkeypatch.setattr(writing, "_try_lock", no_locks)
     perhaps_alive = tmp_path / ".a.txt.1.partial"
     ours = tmp_path / f".a.txt.{os.getpid()}.partial"
-    for each in (perhaps_alive, ours):
-        each.write_text("half", "utf-8")
+    for file in (perhaps_alive, ours):
+        file.write_text("half", "utf-8")
     with (
         pytest.warns(UserWarning, match="knows no locks"),
         write_whole(tmp_path / "a.txt") as file,
