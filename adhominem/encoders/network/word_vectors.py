@@ -1,14 +1,11 @@
 """Word vectors that others trained, as a start for the network's own.
 
-Text and word2vec files are streamed, so that only the vocabulary's rows are ever in memory;
-fastText's `.bin` is read by its library.
+Files are streamed, so that only the vocabulary's rows are ever in memory.
 """
 
 from __future__ import annotations
 
-import importlib
-import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,13 +14,11 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.errors import DamagedFileError, InputError, MissingExtraError, OptionError
+from adhominem.errors import InputError, OptionError
 from adhominem.text.files import bare_suffix
 from adhominem.text.streams import open_bytes
-from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
-_FASTTEXT_MAGIC = struct.pack("<i", 793_712_314)
 _LONGEST = 1 << 20  # bytes: what is longer is no line, or no word, of such a file
 
 
@@ -38,13 +33,11 @@ class WordVectors:
 def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> WordVectors:
     """Look up the vocabulary's token types in word vectors of `size` numbers each.
 
-    The file is a text file of fastText, word2vec or GloVe (with or without a first line "count
-    size"), a word2vec `.bin`, or a fastText `.bin`. All but the last may be packed as .gz, .xz or
-    .zst. The numbers are not scaled.
+    The file is a text file of fastText, word2vec or GloVe, with or without a first line "count
+    size", and may be packed as .gz, .xz or .zst. The numbers are not scaled.
 
     A token type is looked up as it is, then lower-cased, since many vectors know lower case
-    alone; of a word that comes twice, the first counts. A fastText `.bin` puts together the
-    vectors of the words it has not seen, so that nearly every type is found there.
+    alone; of a word that comes twice, the first counts.
 
     `<PAD>` stays zero. `<UNK>` is the mean of the types that were found: it stands for any word,
     so it starts amid all of them, where a random start might lie far off or on another scale.
@@ -54,14 +47,14 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     # Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
     wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
     of_word: dict[bytes, _Entry] = {}
+    if bare_suffix(path) == ".bin":
+        raise InputError(
+            "word vectors in a binary form; expected text: fastText has a .vec beside its .bin, "
+            "and gensim's save_word2vec_format writes one of word2vec's",
+            path,
+        )
     with open_bytes(path) as file:
-        if file.peek(4).startswith(_FASTTEXT_MAGIC):  # type: ignore[attr-defined]
-            entries = _read_fasttext(path, size, types)
-        elif bare_suffix(path) == ".bin":
-            entries = _read_word2vec(file, path, size, wanted)
-        else:
-            entries = _read_text(file, path, size, wanted)
-        for entry in entries:
+        for entry in _read_text(file, path, size, wanted):
             of_word.setdefault(entry.word, entry)
     vectors = np.zeros((len(SPECIAL) + len(types), size), dtype=np.float32)
     known = np.zeros(len(vectors), dtype=np.bool_)
@@ -92,7 +85,7 @@ class _Entry(NamedTuple):
 
     word: bytes
     vector: npt.NDArray[np.float32]
-    line: int | None = None
+    line: int
 
 
 def _check_size(given: int, size: int, path: Path) -> None:
@@ -171,91 +164,3 @@ def _count_numbers(line: bytes, expected: int) -> int:
             break
         count += 1
     return count
-
-
-def _read_word2vec(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_Entry]:
-    """A line "count size", then each word, a space, and its numbers."""
-    header = _header(file.readline(100))
-    if header is None:
-        raise InputError(
-            "neither a word2vec nor a fastText .bin; expected a first line with the number of "
-            "words and the size of the vectors (a text file must not be called .bin)",
-            path,
-        )
-    _check_size(header[1], size, path)
-    for word, data in _entries(file, path, header[0], b" ", 4 * size):
-        word = word.lstrip(b"\n")  # some writers end each vector with one
-        if word in wanted:
-            yield _Entry(word, np.frombuffer(data, dtype="<f4"))
-
-
-def _entries(
-    file: BinaryIO, path: Path, count: int, separator: bytes, width: int
-) -> Iterator[tuple[bytes, bytes]]:
-    """`count` times a word, the separator, and `width` bytes."""
-    block, start = b"", 0
-    for number in range(1, count + 1):
-        while (end := block.find(separator, start)) < 0 or len(block) <= end + width:
-            more = file.read(_LONGEST)
-            if not more or (end < 0 and len(block) - start > _LONGEST):
-                raise DamagedFileError(
-                    f"the file breaks off, or breaks, at word {number} of {count}; fetch it again",
-                    path,
-                )
-            block, start = block[start:] + more, 0
-        yield block[start:end], block[end + 1 : end + 1 + width]
-        start = end + 1 + width
-
-
-def _read_fasttext(path: Path, size: int, types: Sequence[str]) -> Iterator[_Entry]:
-    """Through fastText's library, which makes vectors for words it has not seen."""
-    if path.suffix.lower() in COMPRESSIONS:
-        raise InputError("fastText cannot read its .bin packed; unpack it first", path)
-    with open(path, "rb") as file:
-        _check_fasttext(file, path, size)
-    try:
-        fasttext = importlib.import_module("fasttext")
-    except ImportError:
-        raise MissingExtraError(
-            "fasttext-community", "vectors", "reading a fastText .bin"
-        ) from None
-    try:
-        model = fasttext.load_model(str(path))
-    except (ValueError, RuntimeError) as error:
-        raise InputError(f"fastText cannot read the file ({error})", path) from None
-    for name in types:
-        seen = (word for word in (name, name.lower()) if model.get_word_id(word) >= 0)
-        word = next(seen, name)
-        vector = model.get_word_vector(word)
-        if vector.any():  # zeros: it was trained without subwords, or the word is too short
-            yield _Entry(word.encode(), vector)
-
-
-def _check_fasttext(file: BinaryIO, path: Path, size: int) -> None:
-    """See that the file is as long as it says, before any of it is loaded.
-
-    The library does not: it takes whatever lies in memory for the numbers that are missing, and
-    fills the memory where the file breaks off amid its words.
-    """
-    end = 92
-    damaged = DamagedFileError("the file is cut off or damaged; fetch it again", path)
-    try:
-        # Magic number and version; 12 settings, the size first, and the sampling threshold;
-        # the numbers of entries, words, labels and tokens, and of pruned entries.
-        head = struct.unpack("<2i12id3i2q", file.read(end))
-        _check_size(head[2], size, path)
-        for word, _ in _entries(file, path, head[15], b"\0", 9):  # how often it occurs, its type
-            end += len(word) + 10
-        end += 8 * max(head[19], 0)
-        for _ in ("input", "output"):
-            file.seek(end)
-            quantised, matrix_rows, columns = struct.unpack("<?2q", file.read(17))
-            if quantised:
-                raise InputError(
-                    "a quantised fastText model; expected the .bin that it was made from", path
-                )
-            end += 17 + 4 * matrix_rows * columns
-    except (struct.error, OSError, OverflowError, ValueError):  # a place that cannot be
-        raise damaged from None
-    if end != path.stat().st_size:
-        raise damaged

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import lzma
 import struct
-import sys
 import tracemalloc
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,7 +15,6 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.encoders.network import word_vectors
 from adhominem.encoders.network.word_vectors import (
     WordVectors,
     read_word_vectors,
@@ -25,7 +22,6 @@ from adhominem.encoders.network.word_vectors import (
 from adhominem.errors import (
     DamagedFileError,
     InputError,
-    MissingExtraError,
     NotFoundError,
     OptionError,
 )
@@ -40,23 +36,11 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 WORDS = {"the": [1.0, 2.0], "café": [3.0, -4.5], "’s": [0.25, 1e-3], "zebra": [9.0, 9.0]}
 VOCABULARY = Vocabulary(("’s", "the", "unheard", "café"), ())
 
-needs_fasttext = pytest.mark.skipif(
-    importlib.util.find_spec("fasttext") is None, reason="fasttext-community is not installed"
-)
-
 
 def text(words: Mapping[str, list[float]], header: bool = True, end: str = "\n") -> bytes:
     lines = [f"{len(words)} {len(next(iter(words.values())))}"] if header else []
     lines += [" ".join([word, *map(str, values)]) for word, values in words.items()]
     return "".join(line + end for line in lines).encode()
-
-
-def binary(words: Mapping[str, list[float]], end: bytes = b"") -> bytes:
-    size = len(next(iter(words.values())))
-    data = f"{len(words)} {size}\n".encode()
-    for word, values in words.items():
-        data += word.encode() + b" " + struct.pack(f"<{size}f", *values) + end
-    return data
 
 
 def written(path: Path, data: bytes) -> Path:
@@ -242,7 +226,7 @@ def test_another_size_is_refused_with_both(
         read_word_vectors(path, VOCABULARY, size)
 
 
-@pytest.mark.parametrize("name", ["words.vec", "words.bin"])
+@pytest.mark.parametrize("name", ["words.vec", "words.txt"])
 def test_nothing_found_is_refused(tmp_path: Path, name: str) -> None:
     words = {"der": [1.0], "die": [2.0]}
     content = text(words) if name.endswith("vec") else binary(words)
@@ -267,7 +251,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_word_vectors(tmp_path / "nothing.vec", VOCABULARY, 2)
 
 
-@pytest.mark.parametrize("name", ["words.vec", "words.bin"])
+@pytest.mark.parametrize("name", ["words.vec", "words.txt"])
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
 def test_a_cut_off_archive_is_damaged(tmp_path: Path, name: str, packing: str) -> None:
     words = {f"word{number}": list(np.random.default_rng(number).random(8)) for number in range(99)}
@@ -277,7 +261,7 @@ def test_a_cut_off_archive_is_damaged(tmp_path: Path, name: str, packing: str) -
         read_word_vectors(path, Vocabulary(("word1",), ()), 8)
 
 
-@pytest.mark.parametrize("name", ["words.vec.zst", "words.bin.zst"])
+@pytest.mark.parametrize("name", ["words.vec.zst", "words.txt.zst"])
 def test_only_the_rows_of_the_vocabulary_are_kept_in_memory(tmp_path: Path, name: str) -> None:
     size, count = 100, 20_000
     path = tmp_path / name
@@ -300,155 +284,8 @@ def test_only_the_rows_of_the_vocabulary_are_kept_in_memory(tmp_path: Path, name
     assert peak < 7 << 20  # the file is 8 or 20 MB, as Python objects more; zstd reads in blocks
 
 
-# word2vec's binary.
-
-
-@pytest.mark.parametrize("packing", PACK)
-@pytest.mark.parametrize("end", [b"", b"\n"])
-def test_word2vec_binary_is_read(tmp_path: Path, packing: str, end: bytes) -> None:
-    path = written(tmp_path / f"words.bin{packing}", PACK[packing](binary(WORDS, end)))
-    check_words(read_word_vectors(path, VOCABULARY, 2))
-
-
-def test_word2vec_binary_longer_than_a_block_is_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Numbers whose bytes are spaces and line feeds, at every place of a block.
-    odd = struct.unpack("<3f", b"\n  \n" * 3)
-    words = {f"w{number}" * (number % 5 + 1): [*odd, float(number)] for number in range(200)}
-    path = written(tmp_path / "words.bin", binary(words))
-    vocabulary = Vocabulary(tuple(words), ())
-    for block in (20, 37, 64):
-        monkeypatch.setattr(word_vectors, "_LONGEST", block)
-        result = read_word_vectors(path, vocabulary, 4)
-        expected = np.array(list(words.values()), np.float32)
-        np.testing.assert_array_equal(result.vectors[2:], expected)
-
-
-@pytest.mark.parametrize("kept", [5, 8, 20, -1])
-def test_a_cut_off_word2vec_binary_is_damaged(tmp_path: Path, kept: int) -> None:
-    path = written(tmp_path / "words.bin", binary(WORDS)[:kept])
-    with pytest.raises(DamagedFileError, match=r"at word \d of 4; fetch it again"):
-        read_word_vectors(path, VOCABULARY, 2)
-
-
-def test_a_word2vec_binary_without_an_end_to_a_word_is_damaged(tmp_path: Path) -> None:
-    path = written(tmp_path / "words.bin", b"4 2\n" + b"x" * 5_000_000)
-    with pytest.raises(DamagedFileError, match="at word 1 of 4"):
-        read_word_vectors(path, VOCABULARY, 2)
-
-
-@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", b"the 1.0 2.0\n", b"9" * 9999])
-def test_a_binary_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(InputError, match="neither a word2vec nor a fastText"):
-        read_word_vectors(written(tmp_path / "words.bin", content), VOCABULARY, 2)
-
-
-def test_nan_in_a_binary_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "words.bin", binary({"the": [1.0, float("nan")]}))
-    with pytest.raises(InputError, match="'the' holds nan"):
-        read_word_vectors(path, VOCABULARY, 2)
-
-
-# fastText's binary.
-
-
-def fasttext_model(path: Path, subwords: int = 3) -> Path:
-    """A model that was trained on made-up text."""
-    fasttext = pytest.importorskip("fasttext")
-    texts = path.with_suffix(".txt")
-    texts.write_text("the cat sat on the mat\nThe dog saw the cat\n" * 20)
-    model = fasttext.train_unsupervised(
-        str(texts), dim=6, minn=min(subwords, 2), maxn=subwords, bucket=50, minCount=1, epoch=1,
-        thread=1, verbose=0,
-    )  # fmt: skip
-    model.save_model(str(path))
-    return path
-
-
-FASTTEXT_TYPES = Vocabulary(("the", "The", "CAT", "unheard", "Unheard"), ())
-
-
-@needs_fasttext
-def test_fasttext_gives_vectors_of_subwords_to_words_it_has_not_seen(tmp_path: Path) -> None:
-    fasttext = pytest.importorskip("fasttext")
-    path = fasttext_model(tmp_path / "words.bin")
-    result = read_word_vectors(path, FASTTEXT_TYPES, 6)
-    assert result.vectors.dtype == np.float32
-    assert result.known.tolist() == [False] + [True] * 6
-    model = fasttext.load_model(str(path))
-    # A word in lower case that was seen comes before one put together; else the type as it is.
-    for row, word in enumerate(["the", "The", "cat", "unheard", "Unheard"], start=2):
-        np.testing.assert_array_equal(result.vectors[row], model.get_word_vector(word))
-    assert not np.array_equal(result.vectors[5], result.vectors[6])
-    np.testing.assert_allclose(result.vectors[1], result.vectors[2:].mean(axis=0), rtol=1e-5)
-
-
-@needs_fasttext
-def test_fasttext_without_subwords_finds_only_what_it_has_seen(tmp_path: Path) -> None:
-    path = fasttext_model(tmp_path / "words.bin", subwords=0)
-    result = read_word_vectors(path, FASTTEXT_TYPES, 6)
-    assert result.known.tolist() == [False, True, True, True, True, False, False]
-    assert not result.vectors[5:].any()
-
-
-@needs_fasttext
-def test_fasttext_is_known_by_its_content_not_its_name(tmp_path: Path) -> None:
-    path = fasttext_model(tmp_path / "words.bin")
-    moved = written(tmp_path / "words.model", path.read_bytes())
-    np.testing.assert_array_equal(
-        read_word_vectors(moved, FASTTEXT_TYPES, 6).vectors,
-        read_word_vectors(path, FASTTEXT_TYPES, 6).vectors,
-    )
-
-
-@needs_fasttext
-def test_fasttext_of_another_size_is_refused_with_both(tmp_path: Path) -> None:
-    path = fasttext_model(tmp_path / "words.bin")
-    with pytest.raises(OptionError, match="have the size 6, but word_vector_size is 300"):
-        read_word_vectors(path, FASTTEXT_TYPES, 300)
-
-
-@needs_fasttext
-def test_a_fasttext_file_cut_off_anywhere_is_damaged(tmp_path: Path) -> None:
-    # The library itself reads on behind the end, or fills the memory.
-    data = fasttext_model(tmp_path / "words.bin").read_bytes()
-    for kept in (*range(4, 400), len(data) // 2, len(data) - 1):
-        path = written(tmp_path / "cut.bin", data[:kept])
-        with pytest.raises(DamagedFileError, match="fetch it again"):
-            read_word_vectors(path, FASTTEXT_TYPES, 6)
-    path = written(tmp_path / "long.bin", data + b"\0")
-    with pytest.raises(DamagedFileError, match="fetch it again"):
-        read_word_vectors(path, FASTTEXT_TYPES, 6)
-
-
-@needs_fasttext
-def test_a_packed_fasttext_binary_asks_to_be_unpacked(tmp_path: Path) -> None:
-    data = fasttext_model(tmp_path / "words.bin").read_bytes()
-    path = written(tmp_path / "words.bin.gz", gzip.compress(data))
-    with pytest.raises(InputError, match="unpack it first"):
-        read_word_vectors(path, FASTTEXT_TYPES, 6)
-
-
-@needs_fasttext
-def test_a_quantised_fasttext_model_is_refused(tmp_path: Path) -> None:
-    fasttext = pytest.importorskip("fasttext")
-    texts = tmp_path / "texts.txt"
-    texts.write_text("".join(f"__label__{n % 2} word{n % 300} the\n" for n in range(600)))
-    model = fasttext.train_supervised(
-        str(texts), dim=6, epoch=1, thread=1, verbose=0, bucket=9, minn=2, maxn=3
-    )
-    model.quantize(retrain=False, verbose=0)
-    model.save_model(str(tmp_path / "words.ftz"))
-    with pytest.raises(InputError, match="a quantised fastText model"):
-        read_word_vectors(tmp_path / "words.ftz", FASTTEXT_TYPES, 6)
-
-
-@needs_fasttext
-def test_a_missing_fasttext_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = fasttext_model(tmp_path / "words.bin")
-    monkeypatch.setitem(sys.modules, "fasttext", None)
-    with pytest.raises(MissingExtraError, match=r"fasttext-community.*adhominem\[vectors\]"):
-        read_word_vectors(path, FASTTEXT_TYPES, 6)
+@pytest.mark.parametrize("name", ["words.bin", "words.bin.gz"])
+def test_a_binary_file_is_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"2 2\nthe \x00\x00")
+    with pytest.raises(InputError, match=r"expected text: fastText has a \.vec beside its \.bin"):
+        read_word_vectors(tmp_path / name, Vocabulary(("the",), ()), 2)
