@@ -165,7 +165,8 @@ def test_what_is_written_is_read(
     folder = tmp_path_factory.mktemp("vectors")
     vocabulary = Vocabulary(tuple(words), ())
     plain = read_word_vectors(written(folder / "a.vec", text(words, header)), vocabulary, 3)
-    packed = read_word_vectors(written(folder / "a.bin", binary(words)), vocabulary, 3)
+    archive = written(folder / "a.vec.gz", gzip.compress(text(words, header)))
+    packed = read_word_vectors(archive, vocabulary, 3)
     for result in (plain, packed):
         np.testing.assert_array_equal(
             result.vectors[2:], np.array(list(words.values()), np.float32)
@@ -214,7 +215,6 @@ def test_a_number_that_is_none_is_named(tmp_path: Path, number: str) -> None:
     [
         ("words.vec", text(WORDS)),
         ("words.vec", text(WORDS, header=False)),
-        ("words.bin", binary(WORDS)),
     ],
 )
 @pytest.mark.parametrize("size", [1, 3, 300])
@@ -229,7 +229,7 @@ def test_another_size_is_refused_with_both(
 @pytest.mark.parametrize("name", ["words.vec", "words.txt"])
 def test_nothing_found_is_refused(tmp_path: Path, name: str) -> None:
     words = {"der": [1.0], "die": [2.0]}
-    content = text(words) if name.endswith("vec") else binary(words)
+    content = text(words)
     with pytest.raises(OptionError, match="none of the 4 token types"):
         read_word_vectors(written(tmp_path / name, content), VOCABULARY, 1)
 
