@@ -255,7 +255,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
 def test_a_cut_off_archive_is_damaged(tmp_path: Path, name: str, packing: str) -> None:
     words = {f"word{number}": list(np.random.default_rng(number).random(8)) for number in range(99)}
-    data = PACK[packing]((text if name.endswith("vec") else binary)(words))
+    data = PACK[packing](text(words))
     path = written(tmp_path / f"{name}{packing}", data[:-20])
     with pytest.raises(DamagedFileError):
         read_word_vectors(path, Vocabulary(("word1",), ()), 8)
