@@ -237,7 +237,8 @@ def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
     again = data(np.where(touched, ~same, same)).crossed
     np.testing.assert_allclose(factors[touched], again[touched], rtol=1e-9)
     assert not np.allclose(factors[~touched], again[~touched], rtol=1e-3)
-    assert not np.allclose(factors, data(same).fit(np.ones(300, dtype=bool))(scores), rtol=1e-3)
+    fused, calibration = data(same).fitted
+    assert not np.allclose(factors, calibration(fused(scores)), rtol=1e-3)
     assert np.corrcoef(factors, scores.members.sum(axis=0))[0, 1] > 0.8
 
 
