@@ -37,7 +37,7 @@ from adhominem.text.writing import check_output, locked, write_folder
 from adhominem.training.fit_styles import fit_styles
 
 # Looked for before the first step: the last ones are needed when all the work is done.
-_LIBRARIES = ("torch", "safetensors", "onnx", "matplotlib")
+_LIBRARIES = ("torch", "safetensors", "matplotlib")
 
 
 def train(

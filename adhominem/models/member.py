@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.network.options import EncoderOptions
-from adhominem.encoders.network.runtime import Encoded, NetworkEncoder, Runtime
+from adhominem.encoders.network.runtime import Encoded, Runtime
 from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.protocol import Encoder
@@ -48,17 +48,23 @@ _NGRAM_ARRAYS = {
 }
 
 
-@dataclass(frozen=True)
-class Model:
-    """A trained network as it lies in its folder."""
+@dataclass(frozen=True, kw_only=True)
+class _Trained:
+    """A trained model as it lies in its folder."""
 
-    config: Config
-    vocabulary: Vocabulary
-    weights: Weights
+    weights: Arrays
     scores: dict[str, Any]  # on dev, by set
     folder: Path
     typicality: Typicality | None = None
     styles: Styles | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(_Trained):
+    """A trained network as it lies in its folder."""
+
+    config: Config
+    vocabulary: Vocabulary
 
     def two_covariance(self) -> TwoCovariance:
         """The Bayes factor of this model, for what its projection makes of LEVs."""
@@ -88,17 +94,12 @@ class Model:
         return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
 
 
-@dataclass(frozen=True)
-class NgramModel:
+@dataclass(frozen=True, kw_only=True)
+class NgramModel(_Trained):
     """A trained n-gram model as it lies in its folder."""
 
     config: NgramConfig
     table: NgramTable
-    weights: Arrays
-    scores: dict[str, Any]  # on dev, by set
-    folder: Path
-    typicality: Typicality | None = None
-    styles: Styles | None = None
 
     def encoder(self) -> NgramEncoder:
         """The encoder, ready to run."""
@@ -145,13 +146,13 @@ class Member:
         With the `attention` to the document, a network need not run anew for its windows.
         """
         topic = self.topic(document)
-        if isinstance(self.encoder, NetworkEncoder):
+        if isinstance(self.encoder, Runtime):
             return self.encoder.vary(tokens, topic, starts, times, attention)
         return self.encoder.vary(tokens, topic, starts, times)
 
     def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
         """The LEV of a document, and the network's attention to it; None if this is no network."""
-        if not isinstance(self.encoder, NetworkEncoder):
+        if not isinstance(self.encoder, Runtime):
             return None
         return self.encoder.attend([tokens], [self.topic(document)])
 
@@ -245,15 +246,11 @@ def _read_network(files: ModelFiles, description: dict[str, Any], config: Config
     with reading(files.folder, WEIGHTS.name):
         weights, _ = files.tensors(WEIGHTS)
         check_shapes(weights, _network_shapes(config, vocabulary))
-    lev_size = config.encoder.lev_size
     return Model(
-        config,
-        vocabulary,
-        weights,
-        description["scores"],
-        files.folder,
-        read_typicality(files, lev_size),
-        read_styles(files, lev_size),
+        config=config,
+        vocabulary=vocabulary,
+        weights=weights,
+        **_beside(files, description, config.encoder.lev_size),
     )
 
 
@@ -352,14 +349,21 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
             if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= limit:
                 raise ValueError(f"{name} with numbers not from 0 to {limit - 1}")
     return NgramModel(
-        config,
-        NgramTable(longest=longest, unmasked=unmasked, **strings, **codes),  # type: ignore[arg-type]
-        weights,
-        description["scores"],
-        files.folder,
-        read_typicality(files, config.lev_size),
-        read_styles(files, config.lev_size),
+        config=config,
+        table=NgramTable(longest=longest, unmasked=unmasked, **strings, **codes),  # type: ignore[arg-type]
+        weights=weights,
+        **_beside(files, description, config.lev_size),
     )
+
+
+def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
+    """What every single model has beside its own weights."""
+    return {
+        "scores": description["scores"],
+        "folder": files.folder,
+        "typicality": read_typicality(files, lev_size),
+        "styles": read_styles(files, lev_size),
+    }
 
 
 def _strings(lists: Any, name: str) -> tuple[str, ...]:

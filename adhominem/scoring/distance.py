@@ -15,10 +15,3 @@ def squared_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return np.asarray((difference**2).sum(axis=-1))
-
-
-def decide_by_distance(
-    distance: npt.ArrayLike, same_threshold: float, different_threshold: float
-) -> npt.NDArray[np.bool_]:
-    """(pairs,): same author where d is below tau, the middle of the two thresholds."""
-    return np.asarray(np.asarray(distance) < 0.5 * (same_threshold + different_threshold))

@@ -48,7 +48,7 @@ class DeviceNgrams:
         self._token = self._send(np.array([ngrams.token for ngrams in known]))
         both = zip(symbols_of(known), table.bigram_columns(), strict=True)
         self._bigrams = [
-            (self._send(symbols), symbols_used, self._send(columns), first)
+            (self._send(symbols), symbols_used, self._send(columns - 1), first)
             for symbols, (symbols_used, columns, first) in both
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ import torch
 
 import adhominem
 from adhominem.config import Config
-from adhominem.encoders.network.export import export_onnx
 from adhominem.encoders.network.network import Batch
 from adhominem.encoders.network.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
@@ -234,7 +234,10 @@ class _Run:
                 documents = style_documents(task.corpus, task.config.lev_size)
                 styles = styles_of(task.corpus, self._levs(documents), documents)
                 write_styles(folder, styles)
-            export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
+            if find_spec("onnx") is not None:  # for other programs: AdHominem reads no graph
+                from adhominem.encoders.network.export import export_onnx
+
+                export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():
                 shutil.copytree(task.folder / "tensorboard", folder / "tensorboard")

@@ -125,7 +125,9 @@ class _Run:
             card=ngram_card(self.config, self.table, corpus.description, scores),
             version=adhominem.__version__,
         )
-        model = NgramModel(self.config, self.table, weights, scores, folder)
+        model = NgramModel(
+            config=self.config, table=self.table, weights=weights, scores=scores, folder=folder
+        )
         levs, documents = training_levs(model, corpus)
         write_styles(folder, styles_of(corpus, levs, documents))
         write_training_authors(folder, corpus.labels.author_names)

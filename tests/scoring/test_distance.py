@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adhominem.config import LossOptions
-from adhominem.scoring.distance import decide_by_distance, squared_distance
+from adhominem.scoring.distance import squared_distance
 
 shapes = st.tuples(st.integers(0, 5), st.integers(1, 6))
 levs = shapes.flatmap(
@@ -56,19 +54,3 @@ def test_levs_of_float32_are_subtracted_in_float64() -> None:
     expected = (float(second[0, 1]) - float(first[0, 1])) ** 2
     assert squared_distance(first, second).dtype == np.float64
     assert squared_distance(first, second)[0] == expected
-
-
-@given(st.lists(st.floats(0, 10), max_size=6), st.floats(0, 4), st.floats(0.1, 4))
-def test_the_decision_turns_in_the_middle_of_the_thresholds(
-    distances: list[float], same: float, gap: float
-) -> None:
-    tau = (same + (same + gap)) / 2
-    decided = decide_by_distance(distances, same, same + gap)
-    assert decided.tolist() == [distance < tau for distance in distances]
-
-
-@pytest.mark.parametrize(("distance", "same"), [(1.999, True), (2.0, False), (2.001, False)])
-def test_the_papers_thresholds_decide_at_two(distance: float, same: bool) -> None:
-    options = LossOptions()
-    assert options.decision_threshold == 2
-    assert decide_by_distance(distance, options.same_threshold, options.different_threshold) == same

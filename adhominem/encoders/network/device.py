@@ -14,11 +14,11 @@ from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Array, IntArray, Runtime
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable
 
-_DOCUMENTS_AT_ONCE = 256
-
 
 class DeviceRuntime(Runtime):
     """An encoder like `Runtime`, whose recurrences run on a device of torch's."""
+
+    _documents_at_once = 256
 
     def __init__(
         self,
@@ -35,15 +35,6 @@ class DeviceRuntime(Runtime):
             {name: torch.from_numpy(value.copy()) for name, value in weights.items()}
         )
         self._network = network.to(device).eval()
-
-    def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Array:
-        """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
-        levs = np.zeros((len(documents), self.lev_size), dtype=np.float32)
-        order = np.argsort([-len(tokens) for tokens in documents], kind="stable")
-        for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
-            rows = order[at : at + _DOCUMENTS_AT_ONCE]
-            levs[rows] = self.attend([documents[n] for n in rows], [topics[n] for n in rows]).levs
-        return levs
 
     @torch.no_grad()
     def _window_vectors(

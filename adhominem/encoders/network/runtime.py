@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, compress
 from threading import Lock
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.encoders.protocol import Encoder, spliced
+from adhominem.encoders.protocol import spliced
 from adhominem.text.vocabulary import (
     PADDING,
     Vocabulary,
@@ -58,10 +57,10 @@ class BiLSTM:
 
     def __init__(self, weights: Weights, name: str) -> None:
         both = [self._direction(weights, f"{name}.lstm.%s_l0{end}") for end in ("", "_reverse")]
-        self.size = both[0][1].shape[0]
-        self.weight = np.concatenate([each[0] for each in both], axis=1)  # (inputs, 2 * 4 * size)
-        self._recurrent = [each[1] for each in both]  # each (size, 4 * size)
-        self.bias = np.concatenate([each[2] for each in both])  # (2 * 4 * size,)
+        taken, self._recurrent, bias = zip(*both, strict=True)  # each for both directions
+        self.size = len(self._recurrent[0])  # (size, 4 * size)
+        self.weight = np.concatenate(taken, axis=1)  # (inputs, 2 * 4 * size)
+        self.bias = np.concatenate(bias)  # (2 * 4 * size,)
 
     @staticmethod
     def _direction(weights: Weights, name: str) -> tuple[Array, Array, Array]:
@@ -211,7 +210,7 @@ class TypeInputs:
         padded = np.pad(characters, ((0, 0), (beside, beside)), constant_values=PADDING)
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
         places = characters.shape[1] + beside
-        found: Array = sum(
+        filtered: Array = sum(
             (
                 vectors[:, at : at + places] @ part
                 for at, part in enumerate(np.split(self._filters, self._width))
@@ -220,8 +219,8 @@ class TypeInputs:
         )  # (types, places, filters)
         count = (characters != PADDING).sum(axis=1)
         beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
-        found[beyond] = -np.inf
-        return np.asarray(np.tanh(found.max(axis=1)))  # tanh rises: the largest stays the largest
+        filtered[beyond] = -np.inf
+        return np.asarray(np.tanh(filtered.max(axis=1)))  # tanh rises
 
     def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """(documents, inputs) for each direction: the mean word vector of each topic's tokens."""
@@ -239,7 +238,6 @@ class TypeInputs:
 
 
 _WINDOWS_AT_ONCE = 512  # in one recurrence: its state fits into a core's cache
-_DOCUMENTS_AT_ONCE = 64  # whose windows are in memory together
 _VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
@@ -254,30 +252,10 @@ class Encoded:
     window_attention: Array  # (documents, windows)
 
 
-@runtime_checkable
-class NetworkEncoder(Encoder, Protocol):
-    """An encoder that is a network, and can tell where it looked."""
-
-    def attend(
-        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
-    ) -> Encoded:
-        """The LEVs of a few documents, the longest first, and the attention."""
-        ...
-
-    def vary(
-        self,
-        tokens: Sequence[str],
-        topic: Sequence[str],
-        starts: IntArray,
-        times: IntArray,
-        attention: Encoded | None = None,
-    ) -> Array:
-        """See `Encoder.vary`; `attention`, of this document alone, saves running its windows."""
-        ...
-
-
 class Runtime:
     """The network of one model, ready to run."""
+
+    _documents_at_once = 64  # whose windows are in memory together
 
     def __init__(
         self,
@@ -306,9 +284,9 @@ class Runtime:
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         levs = np.zeros((len(documents), len(self._lev_bias)), dtype=np.float32)
         order = np.argsort(-lengths, kind="stable")  # like lengths together, the longest first
-        for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
-            some = order[at : at + _DOCUMENTS_AT_ONCE]
-            levs[some] = self.attend([documents[n] for n in some], [topics[n] for n in some]).levs
+        for at in range(0, len(order), self._documents_at_once):
+            rows = order[at : at + self._documents_at_once]
+            levs[rows] = self.attend([documents[n] for n in rows], [topics[n] for n in rows]).levs
         return levs
 
     def vary(
@@ -338,9 +316,9 @@ class Runtime:
         lengths = times.sum(axis=1)
         order = np.argsort(-lengths, kind="stable")  # the longest first
         for at in range(0, len(order), _VARIANTS_AT_ONCE):
-            some = order[at : at + _VARIANTS_AT_ONCE]
-            rows = np.concatenate([np.repeat(np.arange(len(vectors)), times[n]) for n in some])
-            levs[some] = self._document_vectors(vectors[rows], lengths[some])[0]
+            chosen = order[at : at + _VARIANTS_AT_ONCE]
+            rows = np.concatenate([np.repeat(np.arange(len(vectors)), times[n]) for n in chosen])
+            levs[chosen] = self._document_vectors(vectors[rows], lengths[chosen])[0]
         return levs
 
     def attend(
@@ -372,10 +350,10 @@ class Runtime:
         vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
         attention = np.empty((len(tokens), 1 + places.shape[1]), dtype=np.float32)
 
-        def run(some: IntArray) -> None:
+        def run(chosen: IntArray) -> None:
             """Some windows, the longest first."""
-            ids = np.ascontiguousarray(tokens[some].T)  # (tokens, windows): a step in a row
-            owners = table.documents[some]
+            ids = np.ascontiguousarray(tokens[chosen].T)  # (tokens, windows): a step in a row
+            owners = table.documents[chosen]
 
             def step_inputs(at: int, n: int, direction: int, out: Array) -> None:
                 if at == 0:
@@ -383,9 +361,9 @@ class Runtime:
                 else:
                     np.take(tables[direction], ids[at - 1, :n], axis=0, out=out, mode="clip")
 
-            lengths = 1 + table.counts[some]
+            lengths = 1 + table.counts[chosen]
             hidden = self._window_lstm.run(step_inputs, lengths, attention.shape[1])
-            vectors[some], attention[some] = self._token_attention.mean(hidden, lengths)
+            vectors[chosen], attention[chosen] = self._token_attention.mean(hidden, lengths)
 
         order = np.argsort(-table.counts, kind="stable")
         pieces = np.array_split(order, -(-len(order) // _WINDOWS_AT_ONCE))

@@ -158,15 +158,16 @@ class NgramTable:
     def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:
         """For both channels of bigrams: symbols, the column of every two symbols, the first column.
 
-        The column of two symbols, (symbols ** 2,), counts from the channel's first; -1 is none.
+        The column of two symbols, (symbols ** 2,), counts from 1 within its channel; 0 is none.
         """
         both = []
         for symbols_used, codes, channel in (
             (1 + self.unmasked, self.bigrams, self.channels[2]),
             (1 + len(self.symbols), self.shaped_bigrams, self.channels[3]),
         ):
-            columns = np.full(symbols_used**2, -1, dtype=np.int64)
-            columns[codes] = np.arange(len(codes))
+            # Zeros: a table of millions takes no memory where nothing is written or read.
+            columns = np.zeros(symbols_used**2, dtype=np.int64)
+            columns[codes] = np.arange(1, 1 + len(codes))
             both.append((symbols_used, columns, channel.start))
         return tuple(both)
 
@@ -292,7 +293,7 @@ class NgramCounter:
         for symbols, (size, pairs, first) in zip(symbols_of(known), self._bigrams, strict=True):
             row = symbols[inverse]
             columns = pairs[row[:-1] * size + row[1:]]
-            yield first + columns[columns >= 0], np.flatnonzero(columns >= 0)
+            yield first - 1 + columns[columns > 0], np.flatnonzero(columns)
 
 
 def _most_common(counts: Counter[str], size: int) -> tuple[str, ...]:

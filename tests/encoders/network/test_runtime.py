@@ -176,7 +176,7 @@ def test_how_many_run_together_does_not_matter(
     network, texts = network_with(OPTIONS), many_documents()
     expected = runtime_of(network).encode(*texts)
     monkeypatch.setattr(module, "_WINDOWS_AT_ONCE", windows)
-    monkeypatch.setattr(module, "_DOCUMENTS_AT_ONCE", documents)
+    monkeypatch.setattr(Runtime, "_documents_at_once", documents)
     for threads in (1, 3):
         found = runtime_of(network, threads=threads).encode(*texts)
         np.testing.assert_allclose(found, expected, atol=1e-6)
