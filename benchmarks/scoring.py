@@ -20,9 +20,10 @@ import numpy as np
 from measure import DEFAULT_CORPORA
 
 import adhominem
+from adhominem.arrays import Levs
 from adhominem.scoring.population import Population
 from adhominem.text.readers import read_pairs
-from adhominem.verify.verifier import Levs, Verifier
+from adhominem.verify.verifier import Verifier
 
 
 def best_of_three(work: Callable[[], object]) -> float:

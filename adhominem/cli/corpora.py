@@ -205,8 +205,8 @@ def map_command(job: opt.Job, /, output: Path, as_json: bool, **options: Any) ->
 
     The page is one file for a browser and needs nothing else. CORPUS is a folder of texts, a
     folder with one folder an author, or a .jsonl file; authors need not be known. The tree joins
-    texts by their Bayes factors. The map is by principal components, and by t-SNE and UMAP where
-    scikit-learn and umap-learn are installed.
+    texts by their Bayes factors. The map is by principal components, and by t-SNE where
+    scikit-learn is installed.
 
     \b
         adhominem map novels/ -o map.html

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
+
+from adhominem.arrays import Array32, IntArray
 
 
 class Encoder(Protocol):
@@ -14,7 +15,7 @@ class Encoder(Protocol):
 
     def encode(
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
-    ) -> npt.NDArray[np.float32]:
+    ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
         ...
 
@@ -22,9 +23,9 @@ class Encoder(Protocol):
         self,
         tokens: Sequence[str],
         topic: Sequence[str],
-        starts: npt.NDArray[np.int64],
-        times: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.float32]:
+        starts: IntArray,
+        times: IntArray,
+    ) -> Array32:
         """(variants, lev_size): the LEVs of a document with some passages left out or repeated.
 
         Passages begin at the tokens `starts` (passages,); `times` (variants, passages) says how
@@ -33,9 +34,7 @@ class Encoder(Protocol):
         ...
 
 
-def spliced(
-    tokens: Sequence[str], starts: npt.NDArray[np.int64], times: npt.NDArray[np.int64]
-) -> list[list[str]]:
+def spliced(tokens: Sequence[str], starts: IntArray, times: IntArray) -> list[list[str]]:
     """The tokens of each variant, one after another: the plain way to vary a document."""
     ends = np.append(starts[1:], len(tokens))
     passages = [tokens[start:end] for start, end in zip(starts, ends, strict=True)]

@@ -18,14 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
 from adhominem.text.files import bare_stem
 from adhominem.text.pan import find_file, pair_rows, read_truth
 from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import write_whole
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_LISTED = 10
 _STEPS = (0, 150, 300, 600, 1200)  # words of the shorter text: groups that are measured apart

@@ -19,8 +19,8 @@ from itertools import combinations
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import EmptyTextError, MissingExtraError, MissingFieldError, OptionError
 from adhominem.evaluation.pan import best_delta, overall_2020
 from adhominem.processes import worker_pool
@@ -29,8 +29,6 @@ from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import Vocabulary, VocabularyOptions
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 Item = TypeVar("Item")
 
 GRID = np.linspace(0.01, 0.99, 99)  # of the two thresholds
@@ -80,7 +78,7 @@ def known_truth(pairs: Sequence[Pair]) -> BoolArray:
     return same_author
 
 
-def distinct_texts(pairs: Sequence[Pair]) -> tuple[list[str], npt.NDArray[np.int64]]:
+def distinct_texts(pairs: Sequence[Pair]) -> tuple[list[str], IntArray]:
     """Each text once, and which two of them make each pair: (2, pairs)."""
     place: dict[str, int] = {}
     sides = [
@@ -200,7 +198,7 @@ class Naive:
         return Predictions(value=answers(self.cosine(pairs), *fitted(self._thresholds)))
 
 
-def _cosine(vectors: Any, sides: npt.NDArray[np.int64]) -> FloatArray:
+def _cosine(vectors: Any, sides: IntArray) -> FloatArray:
     """(pairs,): of the rows of a sparse matrix (texts, features), all of length 1 or 0."""
     first, second = sides
     products = vectors[first].multiply(vectors[second]).sum(axis=1)
@@ -362,7 +360,7 @@ class Delta:
         return table
 
 
-def _mean_difference(scores: FloatArray, sides: npt.NDArray[np.int64]) -> FloatArray:
+def _mean_difference(scores: FloatArray, sides: IntArray) -> FloatArray:
     """(pairs,): of z-scores (texts, words), whose means may be left in: they cancel."""
     first, second = sides
     return np.asarray(np.abs(scores[first] - scores[second]).mean(axis=1))

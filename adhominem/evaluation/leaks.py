@@ -13,6 +13,7 @@ from math import isfinite, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import BoolArray
 from adhominem.evaluation.pan import auc
 
 # From chance. In PAN 2020, less than a fifth of the different-author pairs share a fandom:
@@ -41,8 +42,8 @@ class Leak:
 
 def check_leaks(
     *,
-    same_author: npt.NDArray[np.bool_],
-    same_topic: npt.NDArray[np.bool_],
+    same_author: BoolArray,
+    same_topic: BoolArray,
     first_length: npt.NDArray[np.integer],
     second_length: npt.NDArray[np.integer],
 ) -> list[Leak]:

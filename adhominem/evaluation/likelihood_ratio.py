@@ -7,13 +7,10 @@ class counting half: 0 is perfect, 1 is what an answer of "the evidence says not
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.fitting import Blocks, pool
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _STRONG = np.log(100)  # a Bayes factor that says much
 _BINS = 10  # of probabilities, for the calibration errors
@@ -91,7 +88,7 @@ def misleading_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) ->
 
 def reliability(
     probability: FloatArray, same_author: BoolArray, bins: int = _BINS
-) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """Of each bin of probabilities that has pairs: their mean, the share of same authors, pairs."""
     at = np.minimum((probability * bins).astype(np.int64), bins - 1)
     counts = np.bincount(at, minlength=bins)

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
 from adhominem.scoring.fitting import pool
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ def _resamples(
     drawn: dict[str, list[float]] = {name: [] for name in MEASURES}
     pairs = len(answers)
     order = np.argsort(answers.log_bayes_factor, kind="stable")  # what is sorted sorts fast again
-    numbers: npt.NDArray[np.int64] | None = None
+    numbers: IntArray | None = None
     count = pairs
     if authors is not None:
         names = sorted({name for pair in authors for name in pair})

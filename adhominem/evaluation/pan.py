@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 Measure = Callable[[FloatArray, BoolArray], float]
 
 

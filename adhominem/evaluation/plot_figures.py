@@ -13,8 +13,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.likelihood_ratio import (
     empirical_cross_entropy,
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _X_LABEL = "log₁₀ Bayes factor   (← speaks for two authors | for one author →)"
 _MOST_STEPS = 800  # more could not be seen

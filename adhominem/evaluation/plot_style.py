@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.evaluation.answers import Answers
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[Sequence[Answers]], "Figure"]
 Dashes = str | tuple[float, tuple[float, ...]]
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale
@@ -27,9 +27,6 @@ from adhominem.scoring.population import Population
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import SideTexts, Verifier
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -180,9 +177,7 @@ def _attention(
     return np.mean(of_passages, axis=0), tokens
 
 
-def _token_shares(
-    attention: npt.NDArray[np.float32], starts: IntArray, counts: IntArray
-) -> list[FloatArray]:
+def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> list[FloatArray]:
     """What each token of each passage got, as shares that sum to 1 in a passage.
 
     `attention` is (windows, tokens). A token of two overlapping windows is shown once, in the

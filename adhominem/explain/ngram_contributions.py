@@ -20,16 +20,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import FloatArray, IntArray
 from adhominem.encoders.ngrams.counter import CHANNELS, END, MASK, START, Ngram
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.models.member import Member
 from adhominem.scoring.styles import unit
 from adhominem.verify.comparison import ComparedText, Comparison
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _CANDIDATES = 150  # made usual one by one
 _SHOWN = 30

@@ -19,11 +19,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.verify.comparison import Comparison
-
-FloatArray = npt.NDArray[np.float64]
 
 DRAWS = 200
 WIDENED = 1.6  # times as far as the draws: see above

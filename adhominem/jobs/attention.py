@@ -13,8 +13,8 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
@@ -22,7 +22,7 @@ from adhominem.verify.verifier import load
 
 # Of a word: its tokens, its documents, the attention it gets, the attention it would get by its
 # frequency; and for the interval the squares of these two, and their product.
-Sums = npt.NDArray[np.float64]
+Sums = FloatArray
 
 _FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more of the text
 
@@ -93,7 +93,7 @@ def attention_of(
     return CorpusAttention(verifier.name, documents, tokens, tuple(rows))
 
 
-def token_weights(seen: Encoded, tokens: int) -> npt.NDArray[np.float64]:
+def token_weights(seen: Encoded, tokens: int) -> FloatArray:
     """(tokens,): the share of a document's attention that each token got, of what was read.
 
     Tokens of two overlapping windows get both shares; what the contextual prefix got is left out.
@@ -111,9 +111,7 @@ def token_weights(seen: Encoded, tokens: int) -> npt.NDArray[np.float64]:
     return np.asarray(weights / max(float(weights.sum()), 1e-300))
 
 
-def _add(
-    sums: dict[str, Sums], attended: Sequence[tuple[list[str], npt.NDArray[np.float64]]]
-) -> None:
+def _add(sums: dict[str, Sums], attended: Sequence[tuple[list[str], FloatArray]]) -> None:
     """A document: what a word gets, and would get by its frequency, is the mean of the networks.
 
     Networks may normalise texts in different ways, and then do not see the same words.

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import adhominem
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
@@ -31,9 +32,6 @@ from adhominem.scoring.scale import Calibration, Fusion, Scales, Scores
 from adhominem.text.pan import Pair
 from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import load
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 LENGTHS = (300,)  # words that the model is calibrated for, beside whole texts
 _FOLDS = 5

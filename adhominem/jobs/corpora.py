@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import Array32
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
 from adhominem.evaluation.leaks import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
@@ -24,9 +24,7 @@ from adhominem.text.normalisation import STEPS, Normaliser
 from adhominem.text.readers import stop_or_skip
 from adhominem.text.writing import replaced_file
 
-Lev = npt.NDArray[np.float32]
-
-Row = tuple[str, Document, Lev]  # the corpus, the text, its LEV
+Row = tuple[str, Document, Array32]  # the corpus, the text, its LEV
 Write = Callable[[Sequence[Row]], None]
 
 _LABELS = ("corpus", "author", "topic", "work", "id")

@@ -19,8 +19,8 @@ from operator import not_
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import Array32, Levs
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.partial_answers import (
@@ -31,7 +31,7 @@ from adhominem.jobs.partial_answers import (
     remove_rest,
 )
 from adhominem.jobs.population import read_population
-from adhominem.jobs.workers import Encode, Lev, encoder
+from adhominem.jobs.workers import Encode, encoder
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 from adhominem.scoring.population import each_once
 from adhominem.text.files import Document, noting_inputs
@@ -41,8 +41,6 @@ from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
-
-Levs = npt.NDArray[np.float32]
 
 _CASES_AT_ONCE = 256
 _MOST_BYTES = 400_000_000  # of LEVs that are kept, the latest ones
@@ -107,7 +105,7 @@ def predict(
         relevant = None
         digest = sha256()  # of the texts of the population
 
-        def encode_population(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+        def encode_population(documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
             for document in documents:
                 digest.update(_key(document))
             return levs.encode(documents)
@@ -188,10 +186,10 @@ class _Levs:
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
-        self._kept: OrderedDict[bytes, Lev | InputError] = OrderedDict()
+        self._kept: OrderedDict[bytes, Array32 | InputError] = OrderedDict()
         self.encoded = 0
 
-    def encode(self, documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+    def encode(self, documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
         """Of each document its LEV, or why it has none."""
         keys = [_key(document) for document in documents]
         new = {

@@ -9,18 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import Array32
 from adhominem.errors import AdHominemError, InputError
 from adhominem.processes import worker_pool
 from adhominem.text.files import Document
 from adhominem.text.readers import stop_or_skip
 from adhominem.verify.verifier import Verifier, load
 
-Lev = npt.NDArray[np.float32]
-
 # Documents to their LEVs, in order; or to why one has none.
-Encode = Callable[[Sequence[Document]], Iterator[Lev | InputError]]
+Encode = Callable[[Sequence[Document]], Iterator[Array32 | InputError]]
 
 
 @contextmanager
@@ -36,11 +34,11 @@ def encoder(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with worker_pool(jobs, _start_worker, str(model), device) as pool:
 
-        def encode(documents: Sequence[Document]) -> Iterator[Lev | InputError]:
+        def encode(documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
             # Long ones first, dealt out: the shares take about equally long.
             order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
             shares = [order[first::jobs] for first in range(min(jobs, len(order)))]
-            levs: dict[int, Lev | InputError] = {}
+            levs: dict[int, Array32 | InputError] = {}
             try:
                 done = pool.map(_work, [[documents[at] for at in share] for share in shares])
                 for share, of_share in zip(shares, done, strict=True):
@@ -60,7 +58,7 @@ def encode_documents(
     at_once: int,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None] = lambda count: None,
-) -> tuple[list[Document], Lev]:
+) -> tuple[list[Document], Array32]:
     """The documents that have LEVs, and these (documents, LEV size); so many encoded at a time.
 
     Why a document has none goes to `skipped`; without it, it is raised.
@@ -77,7 +75,7 @@ def encode_documents(
     return good, np.array(levs)
 
 
-def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Lev | InputError]:
+def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Array32 | InputError]:
     """The LEV of each document, or why it has none."""
     if not documents:
         return []
@@ -98,5 +96,5 @@ def _start_worker(model: str, device: str) -> None:
     _worker = load(model, device=device)
 
 
-def _work(documents: Sequence[Document]) -> list[Lev | InputError]:
+def _work(documents: Sequence[Document]) -> list[Array32 | InputError]:
     return _encode_all(_worker, documents)

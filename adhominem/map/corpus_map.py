@@ -15,13 +15,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import adhominem
+from adhominem.arrays import FloatArray, Levs
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
@@ -29,9 +28,7 @@ from adhominem.scoring.members import products
 from adhominem.scoring.population import Population
 from adhominem.text.files import Document
 from adhominem.verify.cautions import UNCALIBRATED
-from adhominem.verify.verifier import Levs, Verifier
-
-FloatArray = npt.NDArray[np.float64]
+from adhominem.verify.verifier import Verifier
 
 _NEAREST = 5  # documents that are named beside each
 _FEWEST_NEIGHBOURS = 10  # documents: of fewer, there are no neighbourhoods to draw
@@ -60,7 +57,7 @@ class MappedDocument:
 class Projection:
     """The documents in two dimensions."""
 
-    name: str  # PCA, t-SNE or UMAP
+    name: str  # PCA or t-SNE
     places: FloatArray  # (documents, 2)
     shares: tuple[float, float] | None = None  # of the variance, that each axis of a PCA holds
 
@@ -147,8 +144,7 @@ def map_documents(
 ) -> CorpusMap:
     """Draw up the map of documents from their LEVs (documents, lev_size).
 
-    `remarks` go before those that are made here. t-SNE and UMAP are added where scikit-learn and
-    umap-learn are installed.
+    `remarks` go before those that are made here. t-SNE is added where scikit-learn is installed.
     """
     if not documents:
         raise OptionError("there is no document to draw; expected one or more")
@@ -245,12 +241,11 @@ def projections(
     distances = np.sqrt(np.maximum(squares + squares[:, None] - 2 * table, 0))
     np.fill_diagonal(distances, 0)
     start = pca.places / max(float(pca.places[:, 0].std()), 1e-12)
-    for name, draw in (("t-SNE", _t_sne), ("UMAP", _umap)):
-        with warnings.catch_warnings(action="ignore"):  # of things that we want just so
-            places = draw(distances, start, seed)
-        if places is not None and np.isfinite(places).all():
-            drawn.append(Projection(name, places))
-            on_picture(1)
+    with warnings.catch_warnings(action="ignore"):  # of things that we want just so
+        places = _t_sne(distances, start, seed)
+    if places is not None and np.isfinite(places).all():
+        drawn.append(Projection("t-SNE", places))
+        on_picture(1)
     return tuple(drawn)
 
 
@@ -288,20 +283,6 @@ def _t_sne(distances: FloatArray, start: FloatArray, seed: int) -> FloatArray | 
     )
     with threadpool_limits(1):  # its threads wait for each other: on a busy machine, for minutes
         return np.asarray(model.fit_transform(distances), dtype=np.float64)
-
-
-def _umap(distances: FloatArray, start: FloatArray, seed: int) -> FloatArray | None:
-    try:
-        umap: Any = import_module("umap").UMAP
-    except (ImportError, AttributeError):  # a mere folder of that name is no library
-        return None
-    model = umap(
-        metric="precomputed",
-        init=10 * start,
-        n_neighbors=min(15, len(distances) - 1),
-        random_state=seed,
-    )
-    return np.asarray(model.fit_transform(distances), dtype=np.float64)
 
 
 def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-
-FloatArray = npt.NDArray[np.float64]
 
 LINKAGES = ("average", "complete", "single")
 

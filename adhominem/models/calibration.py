@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import Array32, BoolArray
 from adhominem.errors import ModelError
 from adhominem.models.files import ModelFiles, check_shapes, reading
 from adhominem.models.folder import (
@@ -75,12 +76,12 @@ class Validation:
     """One entry a pair."""
 
     genres: tuple[str, ...]  # the names of the pair sets
-    log_bayes_factor: npt.NDArray[np.float32]  # (pairs,), in nats, calibrated
-    same_author: npt.NDArray[np.bool_]
+    log_bayes_factor: Array32  # (pairs,), in nats, calibrated
+    same_author: BoolArray
     genre: npt.NDArray[np.int32]  # which of the genres
     words: npt.NDArray[np.int32]  # of the shorter text
-    population: npt.NDArray[np.bool_]  # whether with a population
-    known: npt.NDArray[np.bool_]  # whether the model knew of this genre
+    population: BoolArray  # whether with a population
+    known: BoolArray  # whether the model knew of this genre
 
     def __post_init__(self) -> None:
         arrays = [getattr(self, field.name) for field in fields(self) if field.name != "genres"]
@@ -92,7 +93,7 @@ class Validation:
     def __len__(self) -> int:
         return len(self.log_bayes_factor)
 
-    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Validation:
+    def __getitem__(self, chosen: BoolArray) -> Validation:
         arrays = {
             field.name: getattr(self, field.name)[chosen]
             for field in fields(self)

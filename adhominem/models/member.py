@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import Array32, FloatArray, IntArray, Levs
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Encoded, Runtime
@@ -30,10 +30,7 @@ from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-Levs = npt.NDArray[np.float32]
-Weights = dict[str, npt.NDArray[np.float32]]
+Weights = dict[str, Array32]
 
 _MOST_GENRES = 1_000  # every text is compared with each of them
 _TWO_COVARIANCE = tuple(

@@ -17,6 +17,8 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import IntArray
+
 # Letters, three or four words: rare enough, and two thirds of them survive where every tenth
 # word is changed. (Of 32 letters, less than half would: such a copy would pass for no copy.)
 _SHINGLE = 16
@@ -99,8 +101,8 @@ def _equal(fingerprints: Sequence[Fingerprint]) -> list[tuple[int, int]]:
 
 
 def _shared_shingles(
-    samples: Sequence[npt.NDArray[np.uint32]], sizes: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    samples: Sequence[npt.NDArray[np.uint32]], sizes: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """(pairs,) each: two documents, the lower first, and how many sampled shingles they share."""
     hashes = np.concatenate(samples)
     owners = np.repeat(np.arange(len(sizes)), sizes)

@@ -10,8 +10,8 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.sampling import DrawnPairs, PairOptions, draw_epoch, why_no_pairs
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
@@ -25,10 +25,10 @@ class PairSet:
 
     pairs: DrawnPairs
     labels: Labels
-    words: npt.NDArray[np.int64]  # (documents,)
+    words: IntArray  # (documents,)
 
     @property
-    def same_topic(self) -> npt.NDArray[np.bool_]:
+    def same_topic(self) -> BoolArray:
         """(pairs,): whether both documents have one and the same known topic."""
         first, second = self.labels.topic[self.pairs.first], self.labels.topic[self.pairs.second]
         return np.asarray((first == second) & (first != UNKNOWN_LABEL), dtype=bool)

@@ -18,22 +18,22 @@ from typing import Annotated, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.records import OneOf, Options
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels
 
 Item = TypeVar("Item")
 Random = Callable[[], float]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class DrawnPairs:
     """Pairs as indices of documents."""
 
-    first: npt.NDArray[np.int64]  # (pairs,)
-    second: npt.NDArray[np.int64]  # (pairs,)
-    same_author: npt.NDArray[np.bool_]  # (pairs,)
+    first: IntArray  # (pairs,)
+    second: IntArray  # (pairs,)
+    same_author: BoolArray  # (pairs,)
 
     def __post_init__(self) -> None:
         if not self.first.shape == self.second.shape == self.same_author.shape:

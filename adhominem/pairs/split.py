@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Annotated, TextIO
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
 from adhominem.pairs.sampling import draw_epoch
@@ -31,7 +31,6 @@ from adhominem.text.writing import write_folder, write_whole
 
 PARTS = ("train", "dev", "test")
 NO_PART = -1  # a document that was left out
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +229,7 @@ def _home_corpus(labels: Labels) -> IntArray:
 
 
 def _parts_by_hash(
-    names: Sequence[str], counts: IntArray, shares: npt.NDArray[np.float64], key: str
+    names: Sequence[str], counts: IntArray, shares: FloatArray, key: str
 ) -> IntArray:
     """(names,): a part for each; the middle of its documents, in hash order, decides."""
     hashes = [blake2b(f"{key}/{name}".encode(), digest_size=16).digest() for name in names]

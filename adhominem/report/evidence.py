@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from markupsafe import Markup
 
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.plot_style import DIFFERENT, GREY, SAME
@@ -26,8 +26,6 @@ from adhominem.render.templates import markup
 from adhominem.scoring.scale import Calibration
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
-
-FloatArray = npt.NDArray[np.float64]
 
 LOG_10 = log(10)
 _MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre
@@ -168,7 +166,7 @@ def tippett(
     def y(share: float) -> float:
         return _BOTTOM - share * (_BOTTOM - _TOP)
 
-    def of_class(chosen: npt.NDArray[np.bool_], colour: str) -> dict[str, Any]:
+    def of_class(chosen: BoolArray, colour: str) -> dict[str, Any]:
         corners = _steps(values[chosen], low, high)
         return {
             "pairs": int(chosen.sum()),

@@ -25,13 +25,10 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray
 from adhominem.errors import OptionError
 
-Array = npt.NDArray[np.float32]
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
-AnyFloats = npt.NDArray[np.floating]
 
 FEWEST, MOST = 20, 3_000  # texts among which companions are looked for
 _BY_CHANCE = 0.5  # texts near enough to a text by chance, if nearness had a normal distribution
@@ -106,23 +103,25 @@ class Companions:
             scores.append(0.5 * (standing[0::2] + standing[1::2]))
         return np.array(scores)
 
-    def _joined(self, cosines: Sequence[Array]) -> Array:
+    def _joined(self, cosines: Sequence[Array32]) -> Array32:
         """(texts, population): how near texts are for all members together."""
         near = np.zeros_like(cosines[0])
         for cosine, weight in zip(cosines, self._weights, strict=True):
             near += cosine * weight
         return near
 
-    def _are_copies(self, near: Array) -> BoolArray:
+    def _are_copies(self, near: Array32) -> BoolArray:
         """(texts, population): which are one and the same text, or nearly."""
         return np.asarray(near > _COPY * self._weights.sum())
 
-    def _standardised(self, near: Array, middles: Array, deviations: Array) -> Array:
+    def _standardised(self, near: Array32, middles: Array32, deviations: Array32) -> Array32:
         """(texts, population): how near, in deviations of what both are used to."""
         theirs = (near - self._middles) / self._deviations
         return np.asarray(0.5 * ((near - middles[:, None]) / deviations[:, None] + theirs))
 
-    def _companions(self, standard: Array, largest: Array) -> tuple[IntArray, IntArray, FloatArray]:
+    def _companions(
+        self, standard: Array32, largest: Array32
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         """Each companion: whose it is, in rising order, which text it is, and its weight.
 
         `largest` are the largest values of each row of `standard`.
@@ -142,8 +141,8 @@ class Companions:
 
     @staticmethod
     def _towards(
-        table: Array, there: Array, companions: tuple[IntArray, IntArray, FloatArray]
-    ) -> Array:
+        table: Array32, there: Array32, companions: tuple[IntArray, IntArray, FloatArray]
+    ) -> Array32:
         """(texts, size): unit vectors moved towards their companions, and made so again."""
         rows, columns, weights = companions
         moved = table.copy()
@@ -155,7 +154,7 @@ class Companions:
         return _units(moved)
 
 
-def _sides(styles: Array, sides: npt.NDArray[np.integer]) -> Array:
+def _sides(styles: Array32, sides: npt.NDArray[np.integer]) -> Array32:
     """(sides, size): the unit vectors of texts as those of their sides."""
     count = int(sides[-1]) + 1
     if len(styles) == count:
@@ -169,7 +168,7 @@ def member_weights(separation: Sequence[float], usual: Sequence[float]) -> Float
     return np.asarray(weights / weights.mean())
 
 
-def _separation(cosines: Sequence[Array]) -> tuple[tuple[float, ...], list[float]]:
+def _separation(cosines: Sequence[Array32]) -> tuple[tuple[float, ...], list[float]]:
     """How clearly each member sets the others' nearest pairs apart, in deviations; and these."""
     upper = np.triu_indices(len(cosines[0]), 1)
     standards, deviations = [], []
@@ -189,7 +188,7 @@ def _separation(cosines: Sequence[Array]) -> tuple[tuple[float, ...], list[float
     return tuple(separation), deviations
 
 
-def _nearest_pairs(near: Array) -> BoolArray:
+def _nearest_pairs(near: Array32) -> BoolArray:
     """(texts, texts): which two are among each other's nearest."""
     middles, deviations = _spread(near)
     standard = (near - middles) / deviations
@@ -201,14 +200,14 @@ def _nearest_pairs(near: Array) -> BoolArray:
     return np.asarray(among & among.T)
 
 
-def _spread(near: Array) -> tuple[Array, Array]:
+def _spread(near: Array32) -> tuple[Array32, Array32]:
     """Twice (texts,): how near texts are to a text as a rule, and the deviation from that."""
     middles = np.median(near, axis=1)
     deviations = np.median(np.abs(near - middles[:, None]), axis=1)
     return middles, np.maximum(_DEVIATION * deviations, 1e-12).astype(near.dtype)
 
 
-def _cohort(cosines: Array, others: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _cohort(cosines: Array32, others: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Twice (sides,): the mean of a side's cosines with the others, and their deviation."""
     counts = others.sum(axis=1)
     means = np.where(others, cosines, 0).sum(axis=1, dtype=np.float64) / counts
@@ -217,13 +216,13 @@ def _cohort(cosines: Array, others: BoolArray) -> tuple[FloatArray, FloatArray]:
     return means, np.maximum(deviations, _LEAST_DEVIATION)
 
 
-def _largest(values: Array) -> Array:
+def _largest(values: Array32) -> Array32:
     """(rows, ranks): the largest values of each row, the largest first."""
     kept = min(_KEPT_RANKS, values.shape[1])
     return -np.sort(np.partition(-values, kept - 1, axis=1)[:, :kept], axis=1)
 
 
-def _units(rows: AnyFloats) -> Array:
+def _units(rows: AnyFloats) -> Array32:
     """(rows, size): each of length 1; zeros stay zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, 1e-30), dtype=np.float32)

@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
 from adhominem.records import parsed_json
 from adhominem.text.files import note_input, open_regular
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def probability_same_author(

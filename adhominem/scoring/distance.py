@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from adhominem.arrays import FloatArray
 
 
 def squared_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:

@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import OptionError
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.scale import FUSIONS, METHODS, Calibration, Fusion, Scores, design
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault

@@ -20,87 +20,16 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import AnyFloats, FloatArray
 from adhominem.errors import OptionError
 from adhominem.scoring.styles import Centre, Styles, guess_share, unit
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
-AnyFloats = npt.NDArray[np.floating]
 OnPairs = Callable[[int], None]
 
 _COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
 _PAIRS_AT_ONCE = 8_192
-
-
-def pair_factors(
-    styles: Styles, first: AnyFloats, second: AnyFloats, population: Centre | None = None
-) -> FloatArray:
-    """(pairs,): `Styles.log_bayes_factor` of LEVs (pairs, lev_size) of first and second texts."""
-    points = _Points.of(styles, population)
-    mixture = points.mixture(_Geometry.of_pairs(first, second, points))
-    return _factors(styles, points, mixture, first, second)
-
-
-def pair_context(
-    styles: Styles, first: AnyFloats, second: AnyFloats, population: Centre | None = None
-) -> FloatArray:
-    """(1, pairs): `Styles.context` of LEVs (pairs, lev_size) of first and second texts."""
-    if population is not None:
-        return np.zeros((1, len(first)))
-    middles = 0.5 * (first.astype(np.float64) + second)
-    return styles.genre_atypicality(styles.whitened(middles), 2)[None]
-
-
-def style_factors(
-    styles: Styles,
-    levs: AnyFloats,
-    population: Centre | None = None,
-    *,
-    on_pairs: OnPairs = lambda count: None,
-) -> FloatArray:
-    """(pairs,): `Styles.log_bayes_factor` of all pairs of the LEVs (documents, lev_size)."""
-    points = _Points.of(styles, population)
-    # Any origin will do; from one in the midst of the points little is lost to rounding.
-    table = products(levs, points.rows, origin=points.origin)
-    between, to_points = (
-        table[: len(levs), : len(levs)],
-        table[: len(levs), len(levs) :],
-    )
-    squares = np.diag(between)
-    parts = [np.zeros(0)]
-    for first, second in _pairs_in_parts(len(levs)):
-        geometry = _Geometry(
-            (squares[first], squares[second]),
-            between[first, second],
-            (to_points[first], to_points[second]),
-        )
-        mixture = points.mixture(geometry)
-        parts.append(_factors(styles, points, mixture, levs, levs, (first, second)))
-        on_pairs(len(first))
-    return np.concatenate(parts)
-
-
-def layer_factors(
-    layer: TwoCovariance, levs: AnyFloats, *, on_pairs: OnPairs = lambda count: None
-) -> FloatArray:
-    """(pairs,): `TwoCovariance.log_bayes_factor` of all pairs of the LEVs (documents, lev_size)."""
-    parts = [np.zeros(0)]
-    for first, second in _pairs_in_parts(len(levs)):
-        parts.append(layer.log_bayes_factor(levs[first], levs[second]))
-        on_pairs(len(first))
-    return np.concatenate(parts)
-
-
-def style_context(styles: Styles, levs: AnyFloats, population: Centre | None = None) -> FloatArray:
-    """(1, pairs): `Styles.context` of all pairs of the LEVs (documents, lev_size)."""
-    if population is not None:
-        return np.zeros((1, len(levs) * (len(levs) - 1) // 2))
-    texts = styles.whitened(levs)
-    parts = [np.zeros(0)]
-    for first, second in _pairs_in_parts(len(levs)):
-        parts.append(styles.genre_atypicality(0.5 * (texts[first] + texts[second]), 2))
-    return np.concatenate(parts)[None]
 
 
 def products(*tables: AnyFloats, origin: AnyFloats) -> FloatArray:
@@ -273,30 +202,53 @@ class StyleScorer:
         return int(self.styles.centres.shape[1])
 
     def scores(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """See `MemberScorer`; many pairs of single texts at once."""
+        """(pairs,): `Styles.log_bayes_factor` of pairs of sides; single texts in one go."""
         if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-            return pair_factors(self.styles, first, second, centre)
+            points = _Points.of(self.styles, centre)
+            mixture = points.mixture(_Geometry.of_pairs(first, second, points))
+            return _factors(self.styles, points, mixture, first, second)
         return self.styles.log_bayes_factor(_doubles(first), _doubles(second), centre)
 
     def context(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """See `MemberScorer`: the genre_atypicality of the texts."""
-        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-            return pair_context(self.styles, first, second, centre)
+        """(1, pairs): the `genre_atypicality` of each pair; with a population, zeros."""
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and centre is None:
+            middles = 0.5 * (first.astype(np.float64) + second)
+            return self.styles.genre_atypicality(self.styles.whitened(middles), 2)[None]
         return self.styles.context(_doubles(first), _doubles(second), centre)
 
     def all_pairs(
         self, levs: AnyFloats, centre: Centre | None, on_pairs: OnPairs
     ) -> tuple[FloatArray, FloatArray]:
-        """See `MemberScorer`."""
-        factors = style_factors(self.styles, levs, centre, on_pairs=on_pairs)
-        return factors, style_context(self.styles, levs, centre)
+        """(pairs,) and (1, pairs): scores and context of all pairs of LEVs."""
+        points, count = _Points.of(self.styles, centre), len(levs)
+        # Any origin will do; from one in the midst of the points little is lost to rounding.
+        table = products(levs, points.rows, origin=points.origin)
+        between, to_points, squares = table[:count, :count], table[:count, count:], np.diag(table)
+        whitened = self.styles.whitened(levs) if centre is None else np.zeros((count, 0))
+        scores, context = [np.zeros(0)], [np.zeros(0)]
+        for first, second in _pairs_in_parts(count):
+            geometry = _Geometry(
+                (squares[first], squares[second]),
+                between[first, second],
+                (to_points[first], to_points[second]),
+            )
+            mixture, rows = points.mixture(geometry), (first, second)
+            scores.append(_factors(self.styles, points, mixture, levs, levs, rows))
+            middles = 0.5 * (whitened[first] + whitened[second])
+            context.append(
+                self.styles.genre_atypicality(middles, 2)
+                if centre is None
+                else np.zeros(len(first))
+            )
+            on_pairs(len(first))
+        return np.concatenate(scores), np.concatenate(context)[None]
 
     def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
-        """See `MemberScorer`."""
+        """(documents, size): how texts depart from a population of their genre."""
         return self.styles.style(levs, centre)
 
     def without(self, genre: str, nearest: int) -> StyleScorer:
-        """See `MemberScorer`."""
+        """What it would be, had a genre, and so many most like it, not been known."""
         return StyleScorer(self.styles.without(genre, nearest))
 
 
@@ -309,7 +261,7 @@ class LayerScorer:
     lev_size: int
 
     def scores(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """See `MemberScorer`."""
+        """(pairs,): the log Bayes factors of pairs of sides."""
         moved = [
             self.moved(side, centre)
             if isinstance(side, np.ndarray)
@@ -319,22 +271,25 @@ class LayerScorer:
         return self.layer.log_bayes_factor(*moved)
 
     def context(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """See `MemberScorer`: nothing is known of it."""
+        """(0, pairs): the layer knows nothing else of them."""
         return np.zeros((0, len(first)))
 
     def all_pairs(
         self, levs: AnyFloats, centre: Centre | None, on_pairs: OnPairs
     ) -> tuple[FloatArray, FloatArray]:
-        """See `MemberScorer`."""
-        factors = layer_factors(self.layer, self.moved(levs, centre), on_pairs=on_pairs)
-        return factors, np.zeros((0, len(factors)))
+        """(pairs,) and (0, pairs): the log Bayes factors of all pairs, without a context."""
+        seen, scores = self.moved(levs, centre), [np.zeros(0)]
+        for first, second in _pairs_in_parts(len(levs)):
+            scores.append(self.layer.log_bayes_factor(seen[first], seen[second]))
+            on_pairs(len(first))
+        return np.concatenate(scores), np.zeros((0, sum(map(len, scores))))
 
     def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
-        """See `MemberScorer`."""
+        """(documents, size): how texts depart from a population."""
         return self.moved(levs, centre) - self.layer.author_mean
 
     def without(self, genre: str, nearest: int) -> LayerScorer:
-        """See `MemberScorer`: it knows of no genres."""
+        """The same: it knows of no genres."""
         return self
 
     def moved(self, levs: AnyFloats, centre: Centre | None) -> FloatArray:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import AnyFloats, FloatArray
 from adhominem.errors import OptionError
 from adhominem.pairs.duplicates import Fingerprint, fingerprint
 from adhominem.scoring.companions import Companions
@@ -21,13 +21,13 @@ class Population:
     """Where the LEVs of such texts lie on average; no author need be known. Copies count once."""
 
     texts: int
-    lev_mean: npt.NDArray[np.float64]  # (lev_size,)
+    lev_mean: FloatArray  # (lev_size,)
     prints: tuple[Fingerprint, ...] = ()  # of its texts where they are known: to find copies
     companions: Companions | None = None  # if it is the texts themselves that are compared
     genres: Mapping[str, float] = field(default_factory=dict)  # shares of texts like each of them
 
     @classmethod
-    def of(cls, levs: npt.NDArray[np.floating], texts: Iterable[str] = ()) -> Population:
+    def of(cls, levs: AnyFloats, texts: Iterable[str] = ()) -> Population:
         """From the LEVs (documents, lev_size) of the population's texts, and these themselves."""
         levs = each_once(levs)
         if len(levs) < _FEWEST:
@@ -45,7 +45,7 @@ class Population:
         return sha256(mean + b"%d" % self.texts).hexdigest()
 
 
-def each_once(levs: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+def each_once(levs: AnyFloats) -> AnyFloats:
     """(distinct documents, lev_size): where a LEV stands several times, the first."""
     firsts: dict[bytes, int] = {}
     for at, lev in enumerate(levs):

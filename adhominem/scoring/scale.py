@@ -14,13 +14,11 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import ModelError, OptionError
 from adhominem.records import Positive, Within, from_json, to_json
 from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.population import Population
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 FUSIONS = ("mean", "logistic")
 METHODS = ("logistic", "isotonic")
@@ -184,13 +182,9 @@ class Scale:
     fusion: Fusion = field(default_factory=Fusion)
     calibration: Calibration | None = None
 
-    def raw(self, scores: Scores) -> FloatArray:
-        """(pairs,): fused, not calibrated."""
-        return self.fusion(scores)
-
     def __call__(self, scores: Scores) -> FloatArray:
         """(pairs,): fused, and calibrated if there is a calibration."""
-        fused = self.raw(scores)
+        fused = self.fusion(scores)
         return fused if self.calibration is None else self.calibration(fused)
 
 

@@ -14,16 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, Levs
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
-from adhominem.scoring.members import AnyFloats, MemberScorer, OnPairs, Sides
+from adhominem.scoring.members import MemberScorer, OnPairs, Sides
 from adhominem.scoring.population import Population, each_once, without_companions
 from adhominem.scoring.scale import Scales, Scores
 from adhominem.scoring.styles import Centre
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-Levs = npt.NDArray[np.float32]
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
@@ -140,7 +137,7 @@ class Scorer:
     def _weighed(self, scores: Scores, population: Population | None) -> LogBayesFactors:
         """Fused, calibrated, within bounds."""
         scale = self.scales.of(population)
-        raw = scale.raw(scores)
+        raw = scale.fusion(scores)
         if scale.calibration is None:
             return LogBayesFactors(raw, raw, raw, np.zeros(len(raw), dtype=bool), False)
         unbounded = scale.calibration.unbounded(raw)

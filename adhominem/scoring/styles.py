@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import AnyFloats, FloatArray, IntArray
 from adhominem.scoring.two_covariance import BayesFactorModel, IsotropicTwoCovariance, TwoCovariance
 
-FloatArray = npt.NDArray[np.float64]
 Centre = tuple[FloatArray, int]  # the mean LEV of a population, and how many texts it is of
 
 _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
@@ -48,7 +48,7 @@ class Styles:
     @classmethod
     def fit(
         cls,
-        levs: npt.NDArray[np.floating],
+        levs: AnyFloats,
         authors: npt.NDArray[np.integer],
         corpora: npt.NDArray[np.integer],
         names: Sequence[str],
@@ -151,7 +151,7 @@ class Styles:
             None
         ]
 
-    def whitened(self, levs: npt.NDArray[np.floating]) -> FloatArray:
+    def whitened(self, levs: AnyFloats) -> FloatArray:
         """(rows, size): LEVs, or means of LEVs, in standard deviations within genres."""
         if self.whitening is None:
             return np.zeros((len(levs), 0))
@@ -175,7 +175,7 @@ def guess_share(population: Centre) -> float:
     return _GUESSED_TEXTS / (population[1] + _GUESSED_TEXTS)
 
 
-def unit(levs: npt.NDArray[np.floating], usual: float = 0.0) -> FloatArray:
+def unit(levs: AnyFloats, usual: float = 0.0) -> FloatArray:
     """(documents, lev_size): brought to length 1, but not stretched if shorter than usual.
 
     A very long text is near the centre, since its noise averages out. At full length it would
@@ -185,7 +185,7 @@ def unit(levs: npt.NDArray[np.floating], usual: float = 0.0) -> FloatArray:
     return np.asarray(levs / np.maximum(lengths, max(usual, 1e-12)))
 
 
-def _whitening(rest: npt.NDArray[np.floating]) -> FloatArray:
+def _whitening(rest: AnyFloats) -> FloatArray:
     """(lev_size, lev_size): to unit variance, as far as the variation is known."""
     covariance = rest.T @ rest / len(rest)
     mean = np.trace(covariance) / len(covariance)
@@ -205,9 +205,7 @@ class Typicality:
     shortest: FloatArray  # (): tokens of a text that is shorter than nearly all of them
 
     @classmethod
-    def of(
-        cls, levs: FloatArray, unknown_shares: FloatArray, lengths: npt.NDArray[np.int64]
-    ) -> Typicality:
+    def of(cls, levs: FloatArray, unknown_shares: FloatArray, lengths: IntArray) -> Typicality:
         """From some training texts: their LEVs, shares of unknown tokens, and tokens."""
         others, size = max(1, len(levs) - 1), levs.shape[1]
         mean = levs.mean(axis=0)

@@ -20,9 +20,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-
-FloatArray = npt.NDArray[np.float64]
 
 # One LEV a pair, as (pairs, lev_size); or a set of LEVs a pair, each (documents, lev_size).
 Side = npt.ArrayLike | Sequence[npt.ArrayLike]
@@ -41,14 +40,6 @@ class BayesFactorModel(Protocol):
 
     def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
         """(pairs,): the log Bayes factor, in nats, for one author against two."""
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """An author's style after some documents: a Gaussian."""
-
-    mean: FloatArray  # (lev_size,)
-    precision: FloatArray  # (lev_size, lev_size)
 
 
 class TwoCovariance:
@@ -200,13 +191,6 @@ class TwoCovariance:
         """(sets,) documents in each set, and (sets, lev_size) their sum in diagonal coordinates."""
         counts, sums = sums_of_sides(side, self.lev_size)
         return counts, (sums - counts[:, None] * self.author_mean) @ self.projection.T
-
-    def posterior(self, levs: npt.ArrayLike) -> Posterior:
-        """The style of the author of these LEVs, (documents, lev_size)."""
-        (count,), (total,) = self._statistics([np.asarray(levs)])
-        precision = (self.projection.T * (self.precision_ratio + count)) @ self.projection
-        back = np.linalg.solve(self.projection, total / (self.precision_ratio + count))
-        return Posterior(self.author_mean + back, np.asarray(precision))
 
     def fit(
         self, levs: npt.ArrayLike, authors: Sequence[Hashable] | npt.ArrayLike

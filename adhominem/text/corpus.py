@@ -22,6 +22,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import CorpusError
 from adhominem.records import parsed_json
 from adhominem.text.files import Document, note_input, open_regular
@@ -110,20 +111,20 @@ class PackedCorpus:
     """Documents as token types, with what is known of each."""
 
     tokens: npt.NDArray[np.uint32]  # (tokens,): types, all documents in a row; memory-mapped
-    offsets: npt.NDArray[np.int64]  # (documents + 1,): where each document begins
+    offsets: IntArray  # (documents + 1,): where each document begins
     labels: Labels
     ids: list[str]  # (documents,)
     types: list[str]  # (types,): the token types as strings, in order of appearance
     topic_tokens: npt.NDArray[np.uint32]  # the contextual prefixes as types, all topics in a row
-    topic_offsets: npt.NDArray[np.int64]  # (topics + 1,)
+    topic_offsets: IntArray  # (topics + 1,)
     description: dict[str, Any]  # what corpus.json says
-    same_author: npt.NDArray[np.bool_] | None = None  # (pairs,): of a pair set, for 2i and 2i + 1
+    same_author: BoolArray | None = None  # (pairs,): of a pair set, for 2i and 2i + 1
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(documents,): tokens in each document."""
         return np.diff(self.offsets)
 
@@ -135,9 +136,7 @@ class PackedCorpus:
         """(tokens,): the token types of a topic's contextual prefix."""
         return self.topic_tokens[self.topic_offsets[topic] : self.topic_offsets[topic + 1]]
 
-    def count_types(
-        self, documents: Sequence[int] | npt.NDArray[np.integer]
-    ) -> npt.NDArray[np.int64]:
+    def count_types(self, documents: Sequence[int] | npt.NDArray[np.integer]) -> IntArray:
         """(types,): how often each token type occurs in these documents (the training authors')."""
         counts = np.zeros(len(self.types), dtype=np.int64)
         for index in documents:
@@ -237,7 +236,7 @@ def _strings(tables: Tables, name: str) -> list[str]:
     return [data[a:b].decode("utf-8") for a, b in pairwise(ends.tolist())]
 
 
-def _are_offsets(ends: npt.NDArray[np.int64], count: int, length: int) -> bool:
+def _are_offsets(ends: IntArray, count: int, length: int) -> bool:
     """Whether `ends` cuts 0 to `length` into `count` parts that follow each other."""
     return (
         len(ends) == count + 1

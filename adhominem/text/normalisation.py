@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import IntArray
 from adhominem.records import Longest, Options, SomeOf
 
 # Replace text[start:end] by the third.
@@ -216,10 +216,10 @@ class AlignedText:
     """A normalised text, and for each of its characters where it stood in the original."""
 
     text: str
-    starts: npt.NDArray[np.int64]  # (characters,)
-    ends: npt.NDArray[np.int64]  # (characters,)
+    starts: IntArray  # (characters,)
+    ends: IntArray  # (characters,)
 
-    def original_spans(self, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def original_spans(self, spans: IntArray) -> IntArray:
         """Spans (n, 2) in the normalised text to spans (n, 2) in the original."""
         return np.stack([self.starts[spans[:, 0]], self.ends[spans[:, 1] - 1]], axis=1)
 

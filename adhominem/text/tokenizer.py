@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import IntArray
 from adhominem.errors import TokenizerError
 from adhominem.text.normalisation import Normaliser
 
@@ -54,7 +54,7 @@ class Tokens:
     """The tokens of one text: what the model sees, and where it stands in the original."""
 
     tokens: list[str]
-    spans: npt.NDArray[np.int64]  # (tokens, 2): start and end in the original text
+    spans: IntArray  # (tokens, 2): start and end in the original text
 
 
 class Tokenizer:

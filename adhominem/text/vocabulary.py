@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import IntArray
 from adhominem.errors import OptionError
 from adhominem.records import Options, Share, Size, Within
 from adhominem.text.corpus import UNKNOWN_LABEL
@@ -35,7 +36,6 @@ if TYPE_CHECKING:  # training needs no tokenizer
 PADDING, UNKNOWN = 0, 1  # the ids of <PAD> and <UNK>, for tokens and for characters alike
 SPECIAL = ("<PAD>", "<UNK>")
 NO_TOPIC = UNKNOWN_LABEL  # stands where a topic's index would
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class Vocabulary:
     def build(
         cls,
         types: Sequence[str],
-        counts: npt.NDArray[np.int64],
+        counts: IntArray,
         options: VocabularyOptions | None = None,
     ) -> Vocabulary:
         """Choose from token types and how often each occurs; ties go by the alphabet.

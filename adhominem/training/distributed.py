@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+
+from adhominem.arrays import IntArray
 
 Value = TypeVar("Value")
 
@@ -65,7 +66,7 @@ def from_first(value: Value) -> Value:
     return box[0]
 
 
-def own_pairs(pairs: int) -> npt.NDArray[np.int64]:
+def own_pairs(pairs: int) -> IntArray:
     """Which pairs of the joint batch this process encodes: one at least, or it had no gradient.
 
     Of fewer pairs than processes, the last ones encode one that `share_levs` leaves out.

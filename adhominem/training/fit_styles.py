@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import BoolArray, IntArray, Levs
 from adhominem.models.member import AnyModel
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
-
-IntArray = npt.NDArray[np.int64]
-Levs = npt.NDArray[np.float32]
 
 _DOCUMENTS = 2_500  # of a corpus, that genres and two-covariance model are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
@@ -74,7 +71,7 @@ def reference_documents(count: int) -> IntArray:
 
 
 def fit_typicality(
-    corpus: PackedCorpus, documents: IntArray, levs: Levs, unknown: npt.NDArray[np.bool_]
+    corpus: PackedCorpus, documents: IntArray, levs: Levs, unknown: BoolArray
 ) -> Typicality:
     """What the training texts are like, by some of them and by which types are `unknown`."""
     shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adhominem.arrays import FloatArray, IntArray
 from adhominem.encoders.network.network import Batch
 from adhominem.errors import DivergedError
 from adhominem.evaluation.pan import PairScores
@@ -18,7 +19,6 @@ from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, sp
 from adhominem.training.network_model import SiameseModel, squared_distance
 
 _DOCUMENTS_AT_ONCE = 200
-IntArray = npt.NDArray[np.int64]
 
 
 class DeviceCorpus:
@@ -100,7 +100,7 @@ def score_pairs(model: SiameseModel, data: DeviceCorpus) -> PairScores:
     if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
         raise diverged("a dev score is no number")
 
-    def numbers(scores: Tensor) -> npt.NDArray[np.float64]:
+    def numbers(scores: Tensor) -> FloatArray:
         return scores.double().cpu().numpy()
 
     return PairScores(numbers(factors), numbers(distance), data.same_author, numbers(cosine))

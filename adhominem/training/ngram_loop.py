@@ -19,14 +19,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from adhominem.arrays import IntArray
 from adhominem.config import NgramTrainingOptions
 from adhominem.encoders.ngrams.counter import NgramTable, symbols_of
 from adhominem.errors import OptionError
 from adhominem.evaluation.pan import auc
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 from adhominem.training.checkpoint import Event
-
-IntArray = npt.NDArray[np.int64]
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax

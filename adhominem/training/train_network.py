@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 import adhominem
+from adhominem.arrays import Array32, IntArray
 from adhominem.config import Config
 from adhominem.encoders.network.network import Batch
 from adhominem.encoders.network.word_vectors import read_word_vectors
@@ -247,7 +247,7 @@ class _Run:
                 folder / "entropy.png",
             )
 
-    def _levs(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    def _levs(self, documents: IntArray) -> Array32:
         """(documents, lev_size): the LEVs of training texts, as at inference."""
         return encode_documents(self.model, self.data, documents).cpu().numpy()
 

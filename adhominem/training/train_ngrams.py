@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 import adhominem
+from adhominem.arrays import Array32, FloatArray
 from adhominem.config import NgramConfig
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
@@ -34,10 +34,6 @@ from adhominem.training.fit_styles import (
     training_levs,
 )
 from adhominem.training.ngram_loop import NgramTrainer
-
-Array = npt.NDArray[np.float32]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
@@ -87,7 +83,7 @@ class _Run:
         whole, scale = eight_bits(projection)
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
-    def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array:
+    def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array32:
         """The result of a stage, kept on disk: after a stop it need not be done again."""
         path = self.task.folder / f"{name}.npy"
         if not path.exists():

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from adhominem.arrays import FloatArray
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
 from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
-
-FloatArray = npt.NDArray[np.float64]
 
 UNCALIBRATED = (
     "the model is not calibrated: its Bayes factors rank cases, but their size is not to be trusted"

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.models.member import Member
 from adhominem.scoring.population import Population
@@ -21,10 +21,6 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.text.vocabulary import WindowOptions, spread_starts
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-Levs = npt.NDArray[np.float32]
 
 _AT_ONCE = 64  # variants scored together: a LEV may have many thousand numbers
 

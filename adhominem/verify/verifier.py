@@ -8,9 +8,9 @@ from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 import adhominem
+from adhominem.arrays import FloatArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.files import ModelFiles
@@ -35,8 +35,6 @@ from adhominem.verify.verification import (
     Verification,
 )
 
-FloatArray = npt.NDArray[np.float64]
-Levs = npt.NDArray[np.float32]
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
 TokensBy = Mapping[Tokenizer, Tokens]

@@ -21,12 +21,12 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 import adhominem
+from adhominem.arrays import Array32, Levs
 from adhominem.explain.explanation import Explanation
-from adhominem.jobs.workers import Lev
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
-from adhominem.verify.verifier import Levs, exhibits_of
+from adhominem.verify.verifier import exhibits_of
 from adhominem.web.failures import RequestError, json_bytes, json_response
 from adhominem.web.service import Case, Service
 
@@ -297,7 +297,7 @@ async def _written(
     In JSON they are five times as large as in memory, and nothing else runs while one is written.
     """
 
-    def row(exhibit: Exhibit, lev: Lev) -> bytes:
+    def row(exhibit: Exhibit, lev: Array32) -> bytes:
         name = exhibit.document.id
         return json_bytes({"name": name, "sha256": exhibit.sha256, "lev": lev.tolist()})
 

@@ -21,10 +21,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from adhominem.arrays import Array32, Levs
 from adhominem.errors import InputError
-from adhominem.jobs.workers import Encode, Lev, encoder
+from adhominem.jobs.workers import Encode, encoder
 from adhominem.text.files import Document
-from adhominem.verify.verifier import Levs, Verifier
+from adhominem.verify.verifier import Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
 from adhominem.web.limits import Limits, client_asking
 
@@ -40,7 +41,7 @@ _A_SECOND = 200_000  # characters of work, about: by how much later the larger o
 class WithLevs(Verifier):
     """A verifier that knows the LEVs of the texts of a request already."""
 
-    def __init__(self, verifier: Verifier, known: Mapping[str | Document, Lev]) -> None:
+    def __init__(self, verifier: Verifier, known: Mapping[str | Document, Array32]) -> None:
         vars(self).update(vars(verifier))
         self._known = known
 
@@ -73,7 +74,7 @@ class Job(Generic[Result]):
     work: int = 0  # characters that `finish` goes through
     client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
-    levs: dict[str | Document, Lev] = field(default_factory=dict)
+    levs: dict[str | Document, Array32] = field(default_factory=dict)
     encoded: int = 0
     left: int = field(init=False)  # characters to encode
     due: float = field(init=False)
@@ -96,7 +97,7 @@ class Job(Generic[Result]):
                 return self.documents[self.encoded : self.encoded + count]
         return self.documents[self.encoded :]
 
-    def keep(self, documents: Sequence[Document], levs: Sequence[Lev | InputError]) -> None:
+    def keep(self, documents: Sequence[Document], levs: Sequence[Array32 | InputError]) -> None:
         """Keep the LEVs of texts that were taken; one that has none ends the job."""
         for document, lev in zip(documents, levs, strict=True):
             if isinstance(lev, InputError):

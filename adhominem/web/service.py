@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adhominem.arrays import Levs
 from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
@@ -17,7 +18,7 @@ from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
-from adhominem.verify.verifier import Levs, Verifier, load
+from adhominem.verify.verifier import Verifier, load
 from adhominem.web.batching import LONG_TEXT, Finish, Job, Progress, Worker, cost, no_progress
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits

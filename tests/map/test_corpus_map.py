@@ -11,7 +11,6 @@ from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -196,29 +195,8 @@ def test_t_sne_is_drawn_where_scikit_learn_is_installed_and_repeats_by_its_seed(
 
 def test_without_the_extras_there_is_the_pca(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    monkeypatch.setitem(sys.modules, "umap", None)
     rows = np.random.default_rng(0).normal(size=(30, 6))
     assert [projection.name for projection in projections(rows @ rows.T, 0)] == ["PCA"]
-
-
-def test_umap_is_drawn_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Made:
-        def __init__(self, **options: Any) -> None:
-            self.options = options
-
-        def fit_transform(self, distances: np.ndarray) -> np.ndarray:
-            assert self.options["random_state"] == 7
-            assert self.options["n_neighbors"] == 11
-            assert self.options["metric"] == "precomputed"
-            assert not distances.diagonal().any()
-            return self.options["init"] + 1
-
-    module = ModuleType("umap")
-    module.UMAP = Made  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "umap", module)
-    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    rows = np.random.default_rng(0).normal(size=(12, 6))
-    assert [projection.name for projection in projections(rows @ rows.T, 7)] == ["PCA", "UMAP"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -7,28 +7,29 @@ import pytest
 
 from adhominem.errors import OptionError
 from adhominem.scoring import members as many_pairs
-from adhominem.scoring.members import (
-    layer_factors,
-    pair_context,
-    pair_factors,
-    products,
-    style_context,
-    style_factors,
-)
+from adhominem.scoring.members import LayerScorer, StyleScorer, products
 from adhominem.scoring.styles import Centre, Styles
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
-KINDS = ("letters", "notes", "sermons")
+GENRES = ("letters", "notes", "sermons")
+
+
+def style_factors(styles: Styles, levs: np.ndarray, centre: Centre | None = None) -> np.ndarray:
+    return StyleScorer(styles).all_pairs(levs, centre, lambda count: None)[0]
+
+
+def style_context(styles: Styles, levs: np.ndarray, centre: Centre | None = None) -> np.ndarray:
+    return StyleScorer(styles).all_pairs(levs, centre, lambda count: None)[1]
 
 
 def styles_of(lev_size: int, seed: int) -> tuple[Styles, np.ndarray]:
-    """Styles of a few kinds of text, and LEVs: some of a kind, some between, some far off."""
+    """Styles of a few genres, and LEVs: some of a genre, some between, some far off."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(len(KINDS), lev_size))
+    centres = rng.normal(size=(len(GENRES), lev_size))
     authors, corpora = np.repeat(np.arange(30), 4), np.repeat(np.arange(3), 40)
     habits = rng.normal(size=(30, lev_size))[authors]
     levs = centres[corpora] + 0.5 * habits + rng.normal(size=(120, lev_size))
-    fitted = Styles.fit(levs, authors, corpora, KINDS)
+    fitted = Styles.fit(levs, authors, corpora, GENRES)
     texts = [*levs[[0, 1, 50, 90]], centres[:2].mean(axis=0), 30 * centres[0], 1.001 * centres[1]]
     # Near the centre a LEV is shorter than usual; a copy is as near as can be.
     return fitted, np.array([*texts, texts[0]], dtype=np.float32)
@@ -52,7 +53,7 @@ def test_all_pairs_get_what_each_pair_gets(
     assert isotropic == (lev_size > 100)
     population = None if texts is None else (levs.mean(axis=0, dtype=np.float64) + 0.1, texts)
     counted: list[int] = []
-    found = style_factors(styles, levs, population, on_pairs=counted.append)
+    found = StyleScorer(styles).all_pairs(levs, population, counted.append)[0]
     expected = one_by_one(styles, levs, population)
     assert np.ptp(expected) > 1
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
@@ -90,7 +91,14 @@ def test_a_layer_compares_all_pairs() -> None:
         for first in range(9)
         for second in range(first + 1, 9)
     ]
-    np.testing.assert_allclose(layer_factors(layer, levs), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        LayerScorer(layer, lambda seen: seen, levs.shape[1]).all_pairs(
+            levs, None, lambda count: None
+        )[0],
+        expected,
+        rtol=0,
+        atol=1e-12,
+    )
 
 
 def test_one_text_makes_no_pair() -> None:
@@ -119,9 +127,9 @@ def test_given_pairs_get_what_each_pair_gets(
     sides = [[lev[None].astype(np.float64) for lev in side] for side in (first, second)]
     expected = styles.log_bayes_factor(*sides, population)
     assert np.ptp(expected) > 1
-    found = pair_factors(styles, first, second, population)
+    found = StyleScorer(styles).scores(first, second, population)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-    found = pair_context(styles, first, second, population)
+    found = StyleScorer(styles).context(first, second, population)
     np.testing.assert_allclose(found, styles.context(*sides, population), rtol=0, atol=1e-9)
 
 
@@ -129,10 +137,10 @@ def test_given_pairs_must_be_numbers() -> None:
     styles, levs = styles_of(150, 4)
     levs[0, 3] = np.nan
     with pytest.raises(OptionError, match="a LEV is not finite"):
-        pair_factors(styles, levs[:2], levs[2:4])
+        StyleScorer(styles).scores(levs[:2], levs[2:4], None)
 
 
 def test_no_pairs_get_no_factors() -> None:
     styles, levs = styles_of(150, 5)
-    assert pair_factors(styles, levs[:0], levs[:0]).shape == (0,)
-    assert pair_context(styles, levs[:0], levs[:0]).shape == (1, 0)
+    assert StyleScorer(styles).scores(levs[:0], levs[:0], None).shape == (0,)
+    assert StyleScorer(styles).context(levs[:0], levs[:0], None).shape == (1, 0)

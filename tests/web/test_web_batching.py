@@ -16,9 +16,10 @@ import pytest
 from fastapi.testclient import TestClient
 from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, open_service, running
 
+from adhominem.arrays import Levs
 from adhominem.errors import EmptyTextError
 from adhominem.text.files import Document
-from adhominem.verify.verifier import Levs, Verifier
+from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
 from adhominem.web.batching import Job, WithLevs, Worker, cost
 from adhominem.web.failures import BrokenOffError, RequestError

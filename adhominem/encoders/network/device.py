@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from adhominem.arrays import Array32, IntArray
 from adhominem.encoders.network.network import Batch, Network
 from adhominem.encoders.network.options import EncoderOptions
-from adhominem.encoders.network.runtime import Array, IntArray, Runtime
+from adhominem.encoders.network.runtime import Runtime
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable
 
 
@@ -22,7 +23,7 @@ class DeviceRuntime(Runtime):
 
     def __init__(
         self,
-        weights: Mapping[str, Array],
+        weights: Mapping[str, Array32],
         vocabulary: Vocabulary,
         windows: WindowOptions,
         options: EncoderOptions,
@@ -43,7 +44,7 @@ class DeviceRuntime(Runtime):
         topics: Sequence[Sequence[str]],
         table: WindowTable,
         places: IntArray,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array32, Array32]:
         lexicon: dict[str, int] = {}
         numbered = [lexicon.setdefault(token, len(lexicon)) for token in chain(*documents)]
         types, vocabulary, network = list(lexicon), self._vocabulary, self._network
@@ -68,7 +69,7 @@ class DeviceRuntime(Runtime):
         return vectors.cpu().numpy(), attention.cpu().numpy()
 
     @torch.no_grad()
-    def _document_vectors(self, windows: Array, lengths: IntArray) -> tuple[Array, Array]:
+    def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         documents = np.repeat(np.arange(len(lengths)), lengths)
         positions = np.arange(len(documents)) - (np.cumsum(lengths) - lengths)[documents]
         levs, attention = self._network.document_vectors(

@@ -17,6 +17,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import Array32, IntArray
 from adhominem.encoders.protocol import spliced
 from adhominem.text.vocabulary import (
     PADDING,
@@ -26,19 +27,17 @@ from adhominem.text.vocabulary import (
     spread_windows,
 )
 
-Array = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
-Weights = Mapping[str, npt.NDArray[np.float32]]
+Weights = Mapping[str, Array32]
 
 # Writes what a step of so many sequences adds to the gates: (step, sequences, direction, out).
-StepInputs = Callable[[int, int, int, Array], None]
+StepInputs = Callable[[int, int, int, Array32], None]
 
 # Vector instructions may raise flags for lanes that hold nothing of ours.
 _QUIET = np.errstate(all="ignore")
 _FEWEST_ROWS = 128  # of a product: BLAS adds up a few rows in another order than many
 
 
-def product(rows: Array, weight: Array) -> Array:
+def product(rows: Array32, weight: Array32) -> Array32:
     """rows @ weight, the same for a row whatever stands beside it."""
     n = len(rows)
     if n >= _FEWEST_ROWS:
@@ -63,7 +62,7 @@ class BiLSTM:
         self.bias = np.concatenate(bias)  # (2 * 4 * size,)
 
     @staticmethod
-    def _direction(weights: Weights, name: str) -> tuple[Array, Array, Array]:
+    def _direction(weights: Weights, name: str) -> tuple[Array32, Array32, Array32]:
         taken, recurrent = weights[name % "weight_ih"], weights[name % "weight_hh"]
         bias = weights[name % "bias_ih"] + weights[name % "bias_hh"]
         size = recurrent.shape[1]
@@ -79,7 +78,7 @@ class BiLSTM:
         )
 
     @_QUIET
-    def run(self, step_inputs: StepInputs, lengths: IntArray, steps: int) -> Array:
+    def run(self, step_inputs: StepInputs, lengths: IntArray, steps: int) -> Array32:
         """(sequences, steps, 2 * size): the hidden states; zeros behind a sequence's end."""
         size, sequences = self.size, len(lengths)
         hidden = np.zeros((sequences, steps, 2 * size), dtype=np.float32)
@@ -122,7 +121,7 @@ class Attention:
         self._score = weights[f"{name}.score.weight"][0]
 
     @_QUIET
-    def mean(self, hidden: Array, lengths: IntArray) -> tuple[Array, Array]:
+    def mean(self, hidden: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         """(sequences, size), and the attention (sequences, steps)."""
         sequences, steps, size = hidden.shape
         inner = product(hidden.reshape(-1, size), self._weight)
@@ -146,7 +145,7 @@ class TypeInputs:
     """Token types to the inputs of the gates, in both directions."""
 
     def __init__(
-        self, weights: Weights, vocabulary: Vocabulary, weight: Array, bias: Array
+        self, weights: Weights, vocabulary: Vocabulary, weight: Array32, bias: Array32
     ) -> None:
         self._vocabulary = vocabulary
         self._word_vectors = weights["word_vectors.weight"]
@@ -165,12 +164,12 @@ class TypeInputs:
         self._characters = 0  # that are known
         self._tables = self._room(1 << 10)
 
-    def _room(self, types: int) -> tuple[Array, Array]:
+    def _room(self, types: int) -> tuple[Array32, Array32]:
         """For each direction: contiguous, or each step would copy it."""
         half = self._weight.shape[1] // 2
         return np.empty((types, half), np.float32), np.empty((types, half), np.float32)
 
-    def look_up(self, tokens: Sequence[str]) -> tuple[IntArray, tuple[Array, Array]]:
+    def look_up(self, tokens: Sequence[str]) -> tuple[IntArray, tuple[Array32, Array32]]:
         """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
         with self._lock:
             new = list(set(tokens).difference(self._known))
@@ -204,13 +203,13 @@ class TypeInputs:
         self._characters += sum(map(len, types))
         self._known.update(zip(types, range(first, last), strict=True))
 
-    def _spellings(self, characters: npt.NDArray[np.int32]) -> Array:
+    def _spellings(self, characters: npt.NDArray[np.int32]) -> Array32:
         """(types, filters): the CNN of ids (types, characters); padding never is the maximum."""
         beside = self._width - 1
         padded = np.pad(characters, ((0, 0), (beside, beside)), constant_values=PADDING)
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
         places = characters.shape[1] + beside
-        filtered: Array = sum(
+        filtered: Array32 = sum(
             (
                 vectors[:, at : at + places] @ part
                 for at, part in enumerate(np.split(self._filters, self._width))
@@ -222,7 +221,7 @@ class TypeInputs:
         filtered[beyond] = -np.inf
         return np.asarray(np.tanh(filtered.max(axis=1)))  # tanh rises
 
-    def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array, Array]:
+    def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array32, Array32]:
         """(documents, inputs) for each direction: the mean word vector of each topic's tokens."""
         vectors = np.stack(
             [
@@ -245,11 +244,11 @@ _VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 class Encoded:
     """The LEVs of some documents, and where the network looked."""
 
-    levs: Array  # (documents, lev_size)
+    levs: Array32  # (documents, lev_size)
     windows: WindowTable
-    window_vectors: Array  # (windows, size): what the first BiLSTM makes of them
-    token_attention: Array  # (windows, 1 + tokens): the contextual prefix first
-    window_attention: Array  # (documents, windows)
+    window_vectors: Array32  # (windows, size): what the first BiLSTM makes of them
+    token_attention: Array32  # (windows, 1 + tokens): the contextual prefix first
+    window_attention: Array32  # (documents, windows)
 
 
 class Runtime:
@@ -259,7 +258,7 @@ class Runtime:
 
     def __init__(
         self,
-        weights: Mapping[str, Array],
+        weights: Mapping[str, Array32],
         vocabulary: Vocabulary,
         windows: WindowOptions,
         threads: int = 1,
@@ -279,7 +278,9 @@ class Runtime:
         """The size of a LEV."""
         return len(self._lev_bias)
 
-    def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Array:
+    def encode(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
         lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
         levs = np.zeros((len(documents), len(self._lev_bias)), dtype=np.float32)
@@ -296,7 +297,7 @@ class Runtime:
         starts: IntArray,
         times: IntArray,
         attention: Encoded | None = None,
-    ) -> Array:
+    ) -> Array32:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
         Where the passages are those of its windows, a window that is left out is one that the
@@ -338,7 +339,7 @@ class Runtime:
         topics: Sequence[Sequence[str]],
         table: WindowTable,
         places: IntArray,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array32, Array32]:
         """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
         count = sum(map(len, documents))
         needed = np.zeros(count, dtype=np.bool_)  # (tokens,) of all documents in a row
@@ -355,7 +356,7 @@ class Runtime:
             ids = np.ascontiguousarray(tokens[chosen].T)  # (tokens, windows): a step in a row
             owners = table.documents[chosen]
 
-            def step_inputs(at: int, n: int, direction: int, out: Array) -> None:
+            def step_inputs(at: int, n: int, direction: int, out: Array32) -> None:
                 if at == 0:
                     np.take(prefixes[direction], owners[:n], axis=0, out=out, mode="clip")
                 else:
@@ -375,13 +376,13 @@ class Runtime:
                 list(pool.map(run, pieces))
         return vectors, attention
 
-    def _document_vectors(self, windows: Array, lengths: IntArray) -> tuple[Array, Array]:
+    def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""
         inputs = product(windows, self._document_lstm.weight) + self._document_lstm.bias
         tables = [np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1)]
         begins = np.cumsum(lengths) - lengths  # (documents,)
 
-        def step_inputs(at: int, n: int, direction: int, out: Array) -> None:
+        def step_inputs(at: int, n: int, direction: int, out: Array32) -> None:
             np.take(tables[direction], begins[:n] + at, axis=0, out=out, mode="clip")
 
         hidden = self._document_lstm.run(step_inputs, lengths, int(lengths.max()))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from adhominem.arrays import Array32, BoolArray
 from adhominem.errors import InputError, OptionError
 from adhominem.text.files import bare_suffix
 from adhominem.text.streams import open_bytes
@@ -26,8 +26,8 @@ _LONGEST = 1 << 20  # bytes: what is longer is no line, or no word, of such a fi
 class WordVectors:
     """A row for each id of a vocabulary, in its order; zeros where `known` is false."""
 
-    vectors: npt.NDArray[np.float32]  # (2 + token types, size)
-    known: npt.NDArray[np.bool_]  # (2 + token types,)
+    vectors: Array32  # (2 + token types, size)
+    known: BoolArray  # (2 + token types,)
 
 
 def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> WordVectors:
@@ -84,7 +84,7 @@ class _Entry(NamedTuple):
     """A wanted word of a file."""
 
     word: bytes
-    vector: npt.NDArray[np.float32]
+    vector: Array32
     line: int
 
 

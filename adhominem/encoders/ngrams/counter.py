@@ -23,10 +23,8 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import Array32, IntArray
 from adhominem.records import Options, Size, Within
-
-IntArray = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float32]
 
 START, END = "\x02", "\x03"
 MASK = "\x00"  # any masked token, or a rare shape
@@ -256,7 +254,7 @@ class NgramCounter:
                     self._characters += len(token)
             return types
 
-    def count(self, tokens: Sequence[str]) -> Array:
+    def count(self, tokens: Sequence[str]) -> Array32:
         """(columns,): how often each n-gram occurs in a tokenized text."""
         table = self.table
         known, inverse, times = self._known(tokens)

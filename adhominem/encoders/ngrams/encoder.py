@@ -14,10 +14,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray, IntArray
 from adhominem.encoders.ngrams.counter import NgramCounter, NgramTable
 
-Array = npt.NDArray[np.float32]
-FloatArray = npt.NDArray[np.float64]
 Weights = Mapping[str, npt.NDArray[np.generic]]
 
 _STEPS = 127  # of eight bits, on each side of zero
@@ -39,7 +38,9 @@ class NgramEncoder:
             self._dimension = weights["dimension"].astype(np.int64)  # (columns,)
             self._sign = weights["sign"].astype(np.float32)  # (columns,)
 
-    def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Array:
+    def encode(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents; topics are not used."""
         levs = np.zeros((len(documents), self.lev_size), dtype=np.float32)
         for at, tokens in enumerate(documents):
@@ -53,9 +54,9 @@ class NgramEncoder:
         self,
         tokens: Sequence[str],
         topic: Sequence[str],
-        starts: npt.NDArray[np.int64],
-        times: npt.NDArray[np.int64],
-    ) -> Array:
+        starts: IntArray,
+        times: IntArray,
+    ) -> Array32:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
         The n-grams of each passage are counted once; a bigram belongs to where it begins.
@@ -85,7 +86,7 @@ class NgramEncoder:
         """Whether n-grams have dimensions, and not a projection."""
         return self._projection is None
 
-    def has_own_dimension(self, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def has_own_dimension(self, columns: IntArray) -> BoolArray:
         """(columns,): whether each of these n-grams of a profile shares its dimension with none."""
         times = np.bincount(self._dimension, minlength=self.lev_size)
         return np.asarray(times[self._dimension[columns]] == 1)
@@ -113,7 +114,7 @@ class NgramEncoder:
             units += unit / len(parts)
         return values, units
 
-    def rows(self, columns: npt.NDArray[np.int64]) -> Array:
+    def rows(self, columns: IntArray) -> Array32:
         """(columns, lev_size): what one unit of each of these n-grams adds to a LEV."""
         if self._projection is not None:
             rows = self._projection[columns].astype(np.float32)
@@ -122,7 +123,7 @@ class NgramEncoder:
         rows[np.arange(len(columns)), self._dimension[columns]] = self._sign[columns]
         return rows
 
-    def project_back(self, columns: npt.NDArray[np.int64], lev: FloatArray) -> FloatArray:
+    def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
         """(columns,): the products of the n-grams' rows with a LEV (lev_size,)."""
         if self._projection is not None:
             rows = self._projection[columns].astype(np.float64)
@@ -134,30 +135,30 @@ class NgramEncoder:
         parts = max(1, -(-length // self._longest))
         return list(pairwise(np.linspace(0, length, parts + 1).astype(int).tolist()))
 
-    def weigh(self, tokens: Sequence[str]) -> tuple[npt.NDArray[np.int64], Array]:
+    def weigh(self, tokens: Sequence[str]) -> tuple[IntArray, Array32]:
         """The n-grams of a text, by their columns, and the weighted value of each."""
         counts = self.counter.count(tokens)
         columns = np.flatnonzero(counts)
         return columns, self._weighed(columns, counts[columns])
 
-    def _weighed(self, columns: npt.NDArray[np.int64], counts: npt.NDArray[np.generic]) -> Array:
+    def _weighed(self, columns: IntArray, counts: npt.NDArray[np.generic]) -> Array32:
         """(columns,): sublinear, weighted, each channel of the same length, one in all."""
         values = self._sublinear(columns, counts)
         sizes = np.diff([*np.searchsorted(columns, self._starts), len(columns)])
         return np.asarray(values / np.repeat(self._lengths(columns, values), sizes), np.float32)
 
-    def _sublinear(self, columns: npt.NDArray[np.int64], counts: npt.NDArray[np.generic]) -> Array:
+    def _sublinear(self, columns: IntArray, counts: npt.NDArray[np.generic]) -> Array32:
         """(columns,): the log of each count and one, weighted."""
         return np.asarray((1 + np.log(counts.astype(np.float32))) * self._weights[columns])
 
-    def _lengths(self, columns: npt.NDArray[np.int64], values: Array) -> Array:
+    def _lengths(self, columns: IntArray, values: Array32) -> Array32:
         """(channels,): what the values of each channel are divided by."""
         firsts = np.searchsorted(columns, self._starts)
         squares = np.add.reduceat(np.append(values**2, 0), firsts)
         squares[np.diff([*firsts, len(columns)]) == 0] = 0  # `reduceat` gives an empty one the next
         return np.asarray(np.sqrt(np.maximum(squares, 1e-24) * len(self._starts)))
 
-    def _levs(self, columns: npt.NDArray[np.int64], values: Array) -> Array:
+    def _levs(self, columns: IntArray, values: Array32) -> Array32:
         """(documents, lev_size): the LEVs of documents with these n-grams (documents, columns)."""
         if self._projection is not None:
             rows = self._projection[columns].astype(np.float32)  # (columns, lev_size)
@@ -168,14 +169,14 @@ class NgramEncoder:
         return np.array(levs, dtype=np.float32)
 
 
-def eight_bits(projection: Array) -> tuple[npt.NDArray[np.int8], Array]:
+def eight_bits(projection: Array32) -> tuple[npt.NDArray[np.int8], Array32]:
     """A projection (columns, lev_size) as whole numbers, and the scale (columns,) of each row."""
     scale = np.maximum(np.abs(projection).max(axis=1) / _STEPS, 1e-30).astype(np.float32)
     return np.rint(projection / scale[:, None]).astype(np.int8), scale
 
 
 def shared_dimensions(
-    importance: npt.NDArray[np.floating], lev_size: int, seed: int
+    importance: AnyFloats, lev_size: int, seed: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
     """The dimension and the sign of each n-gram: the most important ones have their own."""
     rng = np.random.default_rng(seed)
