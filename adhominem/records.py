@@ -72,11 +72,8 @@ class OneOf:
         return " or ".join(map(repr, self.choices))
 
 
-class SomeOf:
+class SomeOf(OneOf):
     """Some of these strings; whatever their order, they are read in this one, each once."""
-
-    def __init__(self, *choices: str) -> None:
-        self.choices = choices
 
     def allows(self, value: Any) -> bool:
         """Whether all are among them."""

@@ -17,6 +17,7 @@ PACKAGE = Path(adhominem.__file__).parent
 # The rooms in the order of the flow; each may use itself and what stands before it.
 ROOMS = (
     "errors",
+    "arrays",
     "records",
     "processes",
     "harmless",

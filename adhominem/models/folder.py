@@ -254,14 +254,13 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
     if data is None:
         return None
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
-        scales = {name: _scale(data[name]) for name in ("alone", "population", "companions")}
+        parts = ("fusion", "calibration")
+        scales: dict[str, Any] = {
+            name: data[name] and {part: data[name][part] for part in parts}
+            for name in ("alone", "population", "companions")
+        }
         scales["usual_separation"] = data["usual_separation"]
         return from_json(Scales, scales, "calibration")
-
-
-def _scale(data: Any) -> Any:
-    """Of what is said of a scale, that which it is applied by."""
-    return data and {name: data[name] for name in ("fusion", "calibration")}
 
 
 def validation_name(files: ModelFiles) -> str | None:

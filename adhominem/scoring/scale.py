@@ -87,18 +87,6 @@ class Fusion:
         fused = weights @ rows  # (rows, pairs)
         return ensemble_log_bayes_factor(list(fused)) if self.method == "mean" else fused[0]
 
-    def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads."""
-        written: dict[str, Any] = to_json(self)
-        return written
-
-    @classmethod
-    def from_json(cls, data: Any) -> Fusion:
-        """The fusion that `to_json` wrote; anything else raises a RecordError."""
-        fusion = from_json(cls, data, "fusion")
-        fusion.check()
-        return fusion
-
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
@@ -181,11 +169,6 @@ class Scale:
 
     fusion: Fusion = field(default_factory=Fusion)
     calibration: Calibration | None = None
-
-    def __call__(self, scores: Scores) -> FloatArray:
-        """(pairs,): fused, and calibrated if there is a calibration."""
-        fused = self.fusion(scores)
-        return fused if self.calibration is None else self.calibration(fused)
 
 
 @dataclass(frozen=True)

@@ -373,3 +373,12 @@ class IsotropicTwoCovariance:
         sets = [np.atleast_2d(levs) for levs in side]  # type: ignore[union-attr]
         missing = [max(0.0, float((1 - np.square(levs).sum(axis=1)).sum())) for levs in sets]
         return counts, sums, np.array(missing)
+
+
+def squared_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
+    """(pairs, lev_size) twice to (pairs,): the paper's d, the square of the Euclidean distance.
+
+    Its root is a pseudo-metric; the square itself does not obey the triangle inequality.
+    """
+    difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    return np.asarray((difference**2).sum(axis=-1))

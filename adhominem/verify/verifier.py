@@ -17,10 +17,10 @@ from adhominem.models.files import ModelFiles
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.member import Member, make_members
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
-from adhominem.scoring.distance import squared_distance
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer, out_of_range
+from adhominem.scoring.two_covariance import squared_distance
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
@@ -207,7 +207,10 @@ class Verifier:
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
         )
-        cautions = tuple(told)
+        cautions, use = tuple(told), None
+        if population is not None:
+            without = float(self.score([levs[0]], [levs[1]])[0])
+            use = PopulationUse(population.texts, without / _LOG_10)
         obstacles = tuple(caution.message for caution in cautions if caution.decides)
         decided = decide(probability, delta, obstacles)
         reason = decided.reason
@@ -223,7 +226,7 @@ class Verifier:
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
             reason=reason,
-            population=None if population is None else self._population_use(population, levs),
+            population=use,
             likeness=likeness,
             warnings=cautions,
             model=self.name,
@@ -384,10 +387,6 @@ class Verifier:
         if self.lead.typicality is None:
             return np.zeros(len(levs))
         return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
-
-    def _population_use(self, population: Population, levs: Sequence[Levs]) -> PopulationUse:
-        without = float(self.score([levs[0]], [levs[1]])[0])
-        return PopulationUse(population.texts, without / _LOG_10)
 
     def _population_atypicality(self, texts: FloatArray, population: Population | None) -> float:
         """How much farther texts are from the population than from the genres of training.

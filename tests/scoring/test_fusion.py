@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from slow_two_covariance import seeds
 
 from adhominem.errors import OptionError
+from adhominem.records import from_json, to_json
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.fitting import calibrate, fit_fusion, group_weights
+from adhominem.scoring.fitting import fit_fusion, group_weights
 from adhominem.scoring.scale import Fusion, Scale, Scales, Scores
 
 FloatArray = npt.NDArray[np.float64]
@@ -209,7 +210,7 @@ def test_a_fusion_can_be_written_and_read_to_the_last_digit() -> None:
         Fusion(),
         *(fit_fusion(scores, same, method, weight) for method in ("mean", "logistic")),
     ):
-        assert Fusion.from_json(json.loads(json.dumps(fusion.to_json()))) == fusion
+        assert from_json(Fusion, json.loads(json.dumps(to_json(fusion)))) == fusion
 
 
 def test_what_cannot_be_fused_is_refused() -> None:
@@ -223,16 +224,6 @@ def test_what_cannot_be_fused_is_refused() -> None:
     fusion = fit_fusion(scores, same)
     with pytest.raises(OptionError, match="weights for 3 scores; there are 2"):
         fusion(Scores(scores.members, scores.context[:0]))
-
-
-def test_a_scale_is_the_fusion_and_then_the_calibration() -> None:
-    scores, same, weight = made_up(0)
-    fusion = fit_fusion(scores, same, "logistic", weight)
-    map_ = calibrate(fusion(scores), same, "isotonic")
-    np.testing.assert_array_equal(Scale(fusion)(scores), fusion(scores))
-    np.testing.assert_array_equal(Scale(fusion, map_).raw(scores), fusion(scores))
-    np.testing.assert_array_equal(Scale(fusion, map_)(scores), map_(fusion(scores)))
-    np.testing.assert_array_equal(Scale()(scores), Fusion()(scores))
 
 
 def test_scores_are_cut_and_joined_by_pairs() -> None:

@@ -51,11 +51,7 @@ class NgramEncoder:
         return levs
 
     def vary(
-        self,
-        tokens: Sequence[str],
-        topic: Sequence[str],
-        starts: IntArray,
-        times: IntArray,
+        self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray
     ) -> Array32:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
