@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from rich import progress
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
@@ -27,6 +26,8 @@ from adhominem.harmless import LONGEST_LINE, one_line
 from adhominem.records import strict_json, with_schema
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from adhominem.jobs.inputs import Unit
     from adhominem.verify.cautions import Caution
     from adhominem.verify.verification import Verification
@@ -38,18 +39,20 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 # In JSON, where the controls of ASCII are escaped anyway.
 _COMMANDS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-_COLUMNS: dict[str, tuple[type[progress.ProgressColumn], ...]] = {
-    "pieces": (progress.MofNCompleteColumn,),
-    "bytes": (progress.DownloadColumn, progress.TransferSpeedColumn),
-    "share": (progress.TaskProgressColumn,),
+_COLUMNS = {  # of rich's progress bars
+    "pieces": ("MofNCompleteColumn",),
+    "bytes": ("DownloadColumn", "TransferSpeedColumn"),
+    "share": ("TaskProgressColumn",),
 }
 
 
-def _progress(console: Console, *columns: progress.ProgressColumn) -> progress.Progress:
+def _progress(console: Console, *columns: str) -> Progress:
+    from rich import progress  # takes a while to load, and most comparisons show none
+
     return progress.Progress(
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
-        *columns,
+        *(getattr(progress, column)() for column in columns),
         progress.TextColumn("{task.fields[rate]}"),
         progress.TimeRemainingColumn(),
         console=console,
@@ -63,7 +66,7 @@ def watch(
 ) -> Iterator[Callable[[float], None]]:
     """A progress bar with time left, as a `Watch` of jobs; silent where nobody looks."""
     began, done = time.monotonic(), 0.0
-    with _progress(Console(stderr=True), *(column() for column in _COLUMNS[unit])) as bar:
+    with _progress(Console(stderr=True), *_COLUMNS[unit]) as bar:
         task = bar.add_task(what, total=1.0 if unit == "share" else total, rate="")
 
         def show_progress(amount: float) -> None:
@@ -187,12 +190,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     table = Table(title=_shown(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.show_header = any(head)
     for index, column in enumerate(head):
-        table.add_column(
-            column,
-            justify="right" if index else "left",
-            no_wrap=index > 0,
-            overflow="fold",
-        )
+        side: Literal["left", "right"] = "right" if index else "left"
+        table.add_column(column, justify=side, no_wrap=index > 0, overflow="fold")
     for row in cells:
         table.add_row(*row)
     console.print(table)

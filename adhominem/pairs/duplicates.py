@@ -54,7 +54,8 @@ def fingerprint(text: str) -> Fingerprint:
         text = _FOREIGN_NO_LETTERS.sub("", text)
     letters = text.encode("utf-8").translate(None, _ASCII_NO_LETTERS)
     hashes = _shingle_hashes(np.frombuffer(letters, np.uint8))
-    sample = np.unique(hashes[hashes < _SAMPLED])
+    # Without the counts, NumPy would first load its masked arrays.
+    sample, _ = np.unique(hashes[hashes < _SAMPLED], return_counts=True)
     return Fingerprint(blake2b(letters, digest_size=16).digest(), sample)
 
 
