@@ -179,8 +179,8 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
             f"note: no word stands in {options['fewest_documents']:,} documents or more (there are "
             f"{result.documents:,}); give more texts, or a smaller --fewest"
         )
-    print_table("looked at more than they occur", columns, rows[:top])
-    print_table("looked at less than they occur", columns, rows[top:][-top:][::-1])
+    print_table("more attention than their frequency explains", columns, rows[:top])
+    print_table("less attention than their frequency explains", columns, rows[top:][-top:][::-1])
 
 
 @click.command("map")

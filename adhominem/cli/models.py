@@ -87,7 +87,7 @@ def train(
 @click.command()
 @click.argument("members", nargs=-1, required=True, type=opt.PATH)
 @opt.output_folder
-@opt.path("--corpus", "The prepared training corpus: networks get genres from it.")
+@opt.path("--corpus", "The prepared training corpus, from which the members learn genres.")
 @opt.path("--about", "A file: how the model card begins.")
 @opt.json
 def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
@@ -95,7 +95,7 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 
     Each is a model's folder or the name of a shipped model; of an ensemble, all members are taken.
 
-    `adhominem calibrate` then fits how they are heard together.
+    `adhominem calibrate` then fits how much each of them counts.
 
     \b
         adhominem ensemble network ngrams -o both --corpus corpus
@@ -122,7 +122,7 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 @opt.choice(
     "--fusion",
     ["logistic", "mean"],
-    "How an ensemble's members are heard: by fitted weights, or by their mean probability."
+    "How an ensemble's members are fused: by fitted weights, or by their mean probability."
     "  [default: mean without a population, else logistic]",
 )
 @opt.runs_job

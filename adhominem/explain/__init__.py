@@ -1,1 +1,1 @@
-"""Where a model looked, what speaks for and against one author, and reports of a case."""
+"""Where a model's attention was, and what speaks for and against one author."""

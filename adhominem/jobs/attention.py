@@ -57,7 +57,7 @@ def attention_of(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> CorpusAttention:
-    """Read corpora, and say which words get more or less attention than they occur.
+    """Read corpora, and say which words get more or less attention than their frequency explains.
 
     What cannot be read goes to `skipped`; without it, the first such text is an error.
     """

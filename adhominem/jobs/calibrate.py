@@ -57,8 +57,8 @@ def calibrate_model(
     set is also scored as if its genre (the training corpus of its name) were unknown, once
     with all other genres, once with the farthest alone. All these parts count by the root of their
     pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities;
-    unless given, what LOG.md found to be better: the mean without a population, since it stands up
-    better to unknown genres, else logistic. The pair sets are given by name, or as paths; what
+    by default it is the mean without a population, since that stands up better to unknown genres,
+    else logistic. The pair sets are given by name, or as paths; what
     cannot be read there goes to `skipped`.
     """
     sets = read_pair_sets(sets, skipped)
@@ -89,7 +89,7 @@ def _calibrate(
     authors = _authors(everything)
     _check_authors(folder, set(authors.ravel().tolist()))
     alone, population = [], []
-    looked: list[tuple[str, _Part]] = []  # among companions, by set
+    enriched: list[tuple[str, _Part]] = []  # among companions, by set
     separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     begin = 0
     for name, pairs in sets.items():
@@ -119,19 +119,19 @@ def _calibrate(
                 scores = verifier.scorer.scores(first[few], second[few], relevant)
                 # By shortened texts no member shall seem less clear for this genre than it is.
                 separation.setdefault(name, relevant.companions.separation)
-                looked.append((name, _Part(scores, of_set[chosen][few], whole, condition[few])))
-            if name in verifier.genres:  # twice: with genres like it, and with one unlike it
+                enriched.append((name, _Part(scores, of_set[chosen][few], whole, condition[few])))
+            if name in verifier.genres:  # twice: with all other genres, and with the farthest
                 unknown = replace(condition, known=~condition.known)
                 for nearest in (0, len(verifier.genres) - 2):
                     scores = verifier.scorer.without(name, nearest).scores(first, second)
                     told = nearest == 0  # in the validation a pair is of an unknown genre once
                     alone.append(_Part(scores, of_set[chosen], False, unknown, told))
-    whole_pairs = [part.condition.same_author for _, part in looked if part.whole]
+    whole_pairs = [part.condition.same_author for _, part in enriched if part.whole]
     same = int(sum(map(np.sum, whole_pairs)))
     if min(same, sum(map(len, whole_pairs)) - same) < _FEWEST:  # too few to fit a scale to
-        looked, separation = [], {}
+        enriched, separation = [], {}
     usual = _usual_separation(separation, {name: len(pairs) for name, pairs in sets.items()})
-    companions = [part.heard(member_weights(separation[name], usual)) for name, part in looked]
+    companions = [part.weighted(member_weights(separation[name], usual)) for name, part in enriched]
     data = [
         _Data(parts, method, fusion or better)
         for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
@@ -225,7 +225,7 @@ class _Part:
     condition: Validation
     told: bool = True  # whether it goes into the validation
 
-    def heard(self, weights: FloatArray) -> _Part:
+    def weighted(self, weights: FloatArray) -> _Part:
         """This part with each member's scores multiplied by its weight (members,)."""
         scores = replace(self.scores, members=self.scores.members * weights[:, None])
         return replace(self, scores=scores)

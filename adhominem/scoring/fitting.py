@@ -40,7 +40,7 @@ def calibrate(
         )
     if same.all() or not same.any():
         raise OptionError(
-            "there are only one class of pairs; expected some by the same author and some by "
+            "there is only one class of pairs; expected some by the same author and some by "
             "different authors"
         )
     if not np.isfinite(values).all():
@@ -124,24 +124,24 @@ def fit_fusion(
         raise OptionError(f"the fusion is {method!r}; expected {' or '.join(FUSIONS)}")
     weight = np.ones(len(same_author)) if weight is None else weight
     members = range(len(scores.members))
-    heard = [[member] for member in members] if method == "mean" else [list(members)]
-    rows = tuple(tuple(_fit(scores, same_author, weight, chosen).tolist()) for chosen in heard)
+    groups = [[member] for member in members] if method == "mean" else [list(members)]
+    rows = tuple(tuple(_fit(scores, same_author, weight, chosen).tolist()) for chosen in groups)
     return Fusion(method=method, weights=rows)
 
 
 def _fit(
-    scores: Scores, same_author: BoolArray, weight: FloatArray, heard: list[int]
+    scores: Scores, same_author: BoolArray, weight: FloatArray, chosen: list[int]
 ) -> FloatArray:
-    """(1 + members + contexts,): the weights of a fusion that hears some members only."""
+    """(1 + members + contexts,): the weights of a fusion of some of the members only."""
     table = design(scores)
     last = 1 + len(scores.members)
     while True:
-        columns = [0, *(1 + member for member in heard), *range(last, len(table))]
+        columns = [0, *(1 + member for member in chosen), *range(last, len(table))]
         beta = logistic(table[columns[1:]], same_author, weight, _RIDGE)
-        of_members = beta[1 : 1 + len(heard)]
+        of_members = beta[1 : 1 + len(chosen)]
         if not len(of_members) or of_members.min() >= 0:
             break
-        heard = [member for member, value in zip(heard, of_members, strict=True) if value >= 0]
+        chosen = [member for member, value in zip(chosen, of_members, strict=True) if value >= 0]
     weights = np.zeros(len(table))
     weights[columns] = beta
     return weights
@@ -150,7 +150,7 @@ def _fit(
 def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
     """(pairs,): weights by which each group counts by the root of its pairs, in both classes.
 
-    So the largest group does not decide alone, and the smallest not as loudly as the others.
+    So the largest group does not decide alone, and the smallest counts less than the others.
     """
     index = np.asarray(groups)
     weight = np.zeros(len(index))

@@ -187,7 +187,7 @@ class MemberScorer(Protocol):
         """(documents, size): how texts depart from a population of their genre."""
 
     def without(self, genre: str, nearest: int) -> MemberScorer:
-        """The same, as if a genre, and so many most like it, had not been known."""
+        """This scorer as if a genre, and so many of those most like it, were unknown."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class StyleScorer:
         return self.styles.style(levs, centre)
 
     def without(self, genre: str, nearest: int) -> StyleScorer:
-        """What it would be, had a genre, and so many most like it, not been known."""
+        """This scorer as if a genre, and so many of those most like it, were unknown."""
         return StyleScorer(self.styles.without(genre, nearest))
 
 
@@ -289,7 +289,7 @@ class LayerScorer:
         return self.moved(levs, centre) - self.layer.author_mean
 
     def without(self, genre: str, nearest: int) -> LayerScorer:
-        """The same: it knows of no genres."""
+        """This scorer itself: it knows no genres."""
         return self
 
     def moved(self, levs: AnyFloats, centre: Centre | None) -> FloatArray:

@@ -54,5 +54,5 @@ def each_once(levs: AnyFloats) -> AnyFloats:
 
 
 def without_companions(population: Population | None) -> Population | None:
-    """The same population, whose texts tell of each other no more than their mean."""
+    """A population without its companions: only its mean counts."""
     return None if population is None else replace(population, companions=None)

@@ -31,7 +31,7 @@ class Scores:
     """What is known of some pairs before it becomes one number each."""
 
     members: FloatArray  # (members, pairs): the log Bayes factor of each member
-    context: FloatArray  # (contexts, pairs): see `scoring.styles`; or (0, pairs)
+    context: FloatArray  # (contexts, pairs): see `Styles.genre_atypicality`; or (0, pairs)
 
     def __getitem__(self, chosen: slice | BoolArray) -> Scores:
         return Scores(self.members[:, chosen], self.context[:, chosen])
@@ -131,7 +131,7 @@ class Calibration:
         return np.clip(self.unbounded(scores), self.lower_bound, self.upper_bound)
 
     def unbounded(self, scores: npt.ArrayLike) -> FloatArray:
-        """The same as if there were no bounds."""
+        """The log Bayes factor for each score of the model, without bounds."""
         values = np.asarray(scores, dtype=np.float64)
         if self.method == "logistic":
             start, origin = self.log_bayes_factors[0], self.scores[0]

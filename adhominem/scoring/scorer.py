@@ -94,7 +94,7 @@ class Scorer:
         return Scores.joined([self._no_scores(0), *parts])
 
     def without(self, genre: str, nearest: int = 0) -> Scorer:
-        """The same, as if a genre, and so many most like it, had not been known."""
+        """This scorer as if a genre, and so many of those most like it, were unknown."""
         return replace(
             self, members=tuple(member.without(genre, nearest) for member in self.members)
         )
@@ -148,8 +148,8 @@ class Scorer:
         """Those of some pairs at once."""
         centres = self.centres(population)
         if population is not None and population.companions is not None:
-            heard = self._compare_with_companions(first, second, population)
-            return replace(self._no_scores(len(first)), members=heard)
+            compared = self._compare_with_companions(first, second, population)
+            return replace(self._no_scores(len(first)), members=compared)
         sides = self._sides(first, second)
         said = [
             member.scores(*levs_of_member, centre)
@@ -203,8 +203,8 @@ class Scorer:
             raise OptionError("a side without documents; expected at least one")
         styles = self._styles(np.concatenate(sides), population)
         usual = self.scales.usual_separation or companions.separation
-        heard = member_weights(companions.separation, usual)  # (members,)
-        return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * heard[:, None]
+        weight = member_weights(companions.separation, usual)  # (members,)
+        return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * weight[:, None]
 
 
 def out_of_range(given: str) -> ModelError:

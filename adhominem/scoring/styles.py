@@ -1,6 +1,6 @@
 """From LEVs to what is compared: how a text departs from others of its genre.
 
-A LEV tells what genre it is of (a blog, a sermon) louder than who wrote it. So it is moved
+A LEV shows the genre of a text (a blog, a sermon) more clearly than its author. So it is moved
 to the centre of its genre and brought to unit length; what is left is the author's. The centre is
 the mean of a *relevant population*, texts of that genre by anybody. Where none is given, it is
 guessed from the genres that the model was trained on.
@@ -70,7 +70,7 @@ class Styles:
         return cls(genres, centres, model, usual, _whitening(rest) if small else None)
 
     def without(self, genre: str, nearest: int = 0) -> Styles:
-        """The same as if this genre, and so many most like it, had not been known.
+        """These styles as if this genre, and so many of those most like it, were unknown.
 
         The last genre stays.
         """
@@ -142,7 +142,7 @@ class Styles:
         second: Sequence[FloatArray],
         population: Centre | None = None,
     ) -> FloatArray:
-        """(1, pairs): the genre_atypicality of each; with a population, no genre is novel."""
+        """(1, pairs): the genre_atypicality of each; with a population, zeros."""
         if population is not None:
             return np.zeros((1, len(first)))
         sets = [np.concatenate(pair) for pair in zip(first, second, strict=True)]

@@ -14,7 +14,7 @@ from adhominem.text.corpus import PackedCorpus
 _DOCUMENTS = 2_500  # of a corpus, that genres and two-covariance model are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
-_REFERENCE_DOCUMENTS = 2_000  # that say what the training texts are like
+_TYPICALITY_DOCUMENTS = 2_000  # to which typicality is fitted
 
 
 def fit_styles(
@@ -67,7 +67,7 @@ def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) ->
 
 def reference_documents(count: int) -> IntArray:
     """The numbers of the training texts, of so many, that typicality is fitted to."""
-    return np.random.default_rng(0).permutation(count)[:_REFERENCE_DOCUMENTS]
+    return np.random.default_rng(0).permutation(count)[:_TYPICALITY_DOCUMENTS]
 
 
 def fit_typicality(

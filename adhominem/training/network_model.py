@@ -1,7 +1,7 @@
 """What is trained of a network: the encoder, the two-covariance layer behind it, and the losses.
 
 The losses are on the distance of two LEVs and on their Bayes factor. The two-covariance layer is
-the torch twin of `scoring.TwoCovariance`. It holds the lower Cholesky factors of the two precisions
+the torch twin of `scoring.two_covariance`. It holds lower Cholesky factors of the two precisions
 with exponentiated diagonals, so that both stay positive definite whatever a step does to them.
 """
 

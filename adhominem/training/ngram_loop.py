@@ -171,7 +171,7 @@ class NgramTrainer:
         levs: Callable[[Tensor, bool], list[Tensor]],
         steps: int,
     ) -> None:
-        """Some steps of Adam; the parameters end as they were when dev liked them best.
+        """Some steps of Adam; the parameters end as they were at the best dev evaluation.
 
         `levs` gives one or more forms of the texts; the sum of their scaled cosines is learnt.
         """
@@ -217,7 +217,7 @@ class NgramTrainer:
     def _batches(self, stage: str) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Documents and the part of each: of authors of one corpus, the firsts, then the seconds.
 
-        A corpus is drawn by the root of its authors: the small ones are heard, too.
+        A corpus is drawn by the root of its number of authors, so that small ones count, too.
         """
         options, labels, lengths = self.options, self._labels, self.data.lengths
         rng = np.random.default_rng([options.seed, len(stage)])

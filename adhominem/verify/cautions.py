@@ -165,7 +165,7 @@ def _of_population(
             "other_genre_of_population",
             f"the texts are {population_atypicality:.1f} times as far from the population as from "
             "the training texts: it seems to be of another genre; expected texts of the "
-            "genre that is compared",
+            "same genre as those compared",
         )
     yield from _small(population)
     exhibits = [exhibit for side in sides for exhibit in side]

@@ -39,7 +39,7 @@ class Likeness:
     """How like the training texts the texts at hand are."""
 
     genres: dict[str, float]  # shares of each genre in what they look like
-    atypicality: float  # of the most unlike: 1 is farther from the mean than 99% of training texts
+    atypicality: float  # of the least typical text: 99% of the training texts are below 1
     described: dict[str, str] = field(
         default_factory=dict
     )  # the genres in words, if the model says

@@ -64,7 +64,7 @@ class Verifier:
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Its are the genres, the typicality and the tokens that are told of.
+        Genres, typicality and tokens are taken from it.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
@@ -380,7 +380,7 @@ class Verifier:
         return self.scorer(first, second, population).log_bayes_factor
 
     def atypicality(self, levs: Levs) -> FloatArray:
-        """(documents,): how unlike the training texts LEVs are; above 1, 99% of these are nearer.
+        """(documents,): the atypicality of LEVs; 99% of the training texts are below 1.
 
         Zeros where the model does not know what its training texts were like.
         """

