@@ -14,6 +14,7 @@ import torch
 import adhominem
 from adhominem.arrays import Array32, IntArray
 from adhominem.config import Config
+from adhominem.encoders.network.export import export_onnx
 from adhominem.encoders.network.network import Batch
 from adhominem.encoders.network.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
@@ -235,8 +236,6 @@ class _Run:
                 styles = styles_of(task.corpus, self._levs(documents), documents)
                 write_styles(folder, styles)
             if find_spec("onnx") is not None:  # for other programs: AdHominem reads no graph
-                from adhominem.encoders.network.export import export_onnx
-
                 export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():

@@ -427,8 +427,10 @@ def test_a_library_that_is_missing_is_named_before_any_work(
 ) -> None:
     from adhominem.jobs import train as module
 
-    monkeypatch.setattr(module, "find_spec", lambda name: None if name == "onnx" else object())
-    with pytest.raises(MissingExtraError, match=r"'onnx'.*adhominem\[train\]"):
+    monkeypatch.setattr(
+        module, "find_spec", lambda name: None if name == "matplotlib" else object()
+    )
+    with pytest.raises(MissingExtraError, match=r"'matplotlib'.*adhominem\[train\]"):
         train(small_data.corpus, {}, tmp_path / "model")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-import onnx
 import torch
 from torch import Tensor, nn
 
@@ -58,6 +57,8 @@ def export_onnx(network: Network, example: Batch, path: Path) -> None:
     By torch's older exporter: the newer one unrolls LSTMs or fixes their length, depending on
     the version of torch.
     """
+    import onnx  # not everybody who trains has it
+
     inputs = graph_inputs(example)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on its age, and on what the tests show to be harmless
