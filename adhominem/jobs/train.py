@@ -28,10 +28,10 @@ from adhominem.models.files import ModelFiles, reading
 from adhominem.models.folder import model_folder, read_models, read_scores
 from adhominem.models.layout import AUTHORS, LAYOUT
 from adhominem.models.member import AnyModel
-from adhominem.models.writing import write_ensemble, write_styles
+from adhominem.models.writing import training_authors, write_ensemble, write_styles
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.text.files import check_none_read_in, noting_inputs
+from adhominem.text.files import check_none_read_in, noting_inputs, read_text
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.writing import check_output, locked, write_folder
 from adhominem.training.fit_styles import fit_styles
@@ -269,7 +269,7 @@ def make_ensemble(
     a Path is that of a file with this text.
     """
     if isinstance(about, Path):
-        about = about.read_text("utf-8")
+        about = read_text(about)
     if isinstance(corpus, str | Path):
         corpus = PackedCorpus.open(corpus)
     output = check_output(Path(output))
@@ -277,11 +277,7 @@ def make_ensemble(
     if not models:
         raise OptionError("an ensemble without members; expected at least one")
     names = _names([model.folder for model in models])
-    with (
-        noting_inputs(),
-        write_folder(output) as folder,
-        watch("fitting") as on_documents,
-    ):
+    with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
         for model, name in zip(models, names, strict=True):
             (folder / name).mkdir()
             files = ModelFiles.at(model.folder)
@@ -290,18 +286,13 @@ def make_ensemble(
                     files.copy(file, folder / name)
             if corpus is not None:
                 write_styles(folder / name, fit_styles(model, corpus, on_documents))
-        _share_authors(folder, names)
+        listed = [training_authors(model.folder) for model in models]
+        for name, authors in zip(names, listed, strict=True):
+            if authors is not None:  # once for all members, where it is the same
+                place = folder if len(set(listed)) == 1 else folder / name
+                (place / AUTHORS.name).write_text(authors, "utf-8")
         write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
     return Ensemble(output, tuple(names))
-
-
-def _share_authors(folder: Path, names: Sequence[str]) -> None:
-    """Whom the members were trained on, once for all of them where it is the same."""
-    lists = [folder / name / AUTHORS.name for name in names]
-    if all(path.exists() for path in lists) and len({path.read_bytes() for path in lists}) == 1:
-        lists[0].rename(folder / AUTHORS.name)
-        for path in lists[1:]:
-            path.unlink()
 
 
 def _names(folders: Sequence[Path]) -> list[str]:

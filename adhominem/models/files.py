@@ -209,9 +209,11 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
         if prod(shape) * _TYPES[dtype].itemsize != end - begin:
             raise ValueError(f"{name} of shape {tuple(shape)} has {end - begin:,} bytes")
         places.append((begin, end, name))
-    place = 0
+    place, total = 0, max((end for _, end, _ in places), default=0)
+    if total != len(numbers):
+        raise ValueError(f"its arrays have {total:,} bytes; the file has {len(numbers):,} for them")
     for begin, end, name in sorted(places):
-        if begin != place or end > len(numbers):
+        if begin != place:
             raise ValueError(f"{name} begins at byte {begin:,}; expected {place:,}")
         place = end
         entry = header[name]
@@ -221,8 +223,6 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
         if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
             raise ValueError(f"{name} has values that are neither true nor false")
         arrays[name] = array
-    if place != len(numbers):
-        raise ValueError(f"its arrays have {place:,} bytes; the file has {len(numbers):,} for them")
     return arrays, metadata
 
 

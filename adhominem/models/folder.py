@@ -167,7 +167,7 @@ def read_description(files: ModelFiles) -> dict[str, Any]:
     if written_as != FORMAT:
         raise ModelError(
             f"{folder} is a model of format {str(written_as)[:100]}; this version reads format "
-            f"{FORMAT}. Upgrade AdHominem, or train the model again."
+            f"{FORMAT}. Use the version that wrote it, or train it again."
         )
     return description
 
@@ -242,7 +242,7 @@ def read_calibration(files: ModelFiles) -> dict[str, Any] | None:
     if written_as != CALIBRATION_FORMAT:
         raise ModelError(
             f"{files.folder / CALIBRATION.name} has the format {str(written_as)[:100]}; this "
-            f"version reads {CALIBRATION_FORMAT}. Upgrade AdHominem, or {RECALIBRATE}."
+            f"version reads {CALIBRATION_FORMAT}. Use the version that wrote it, or {RECALIBRATE}."
         )
     return data
 

@@ -111,6 +111,7 @@ AUTHORS = ModelFile(
     "members of an ensemble, in its own folder, where they are the same",
     EVERY,
     largest=64 * _MB,  # of millions of people
+    kept=False,
 )
 GRAPH = ModelFile(
     "encoder.onnx",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
@@ -12,8 +13,9 @@ import numpy as np
 
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.errors import ModelError
 from adhominem.models.files import Arrays, ModelFiles, reading
-from adhominem.models.folder import FORMAT
+from adhominem.models.folder import FORMAT, member_folders
 from adhominem.models.layout import (
     AUTHORS,
     CARD,
@@ -131,15 +133,22 @@ def trained_on(folder: Path, names: set[str]) -> set[str] | None:
     """Which of these authors the model was trained on; None where it does not say.
 
     Its Bayes factors are surer of these authors than of others, so calibration must keep off them.
-    A member's authors may stand in the folder of its ensemble, once for all members.
     """
-    places = [folder, folder.parent] if ModelFiles(folder.parent).has(CONFIG) else [folder]
+    listed = training_authors(folder)
+    known = set((listed or "").split())
+    return None if listed is None else {name for name in names if _hash(name) in known}
+
+
+def training_authors(folder: Path) -> str | None:
+    """The hashes of a model's training authors, from its folder or that of its ensemble."""
+    places = [folder := folder.resolve()]
+    with suppress(ModelError):  # what lies above it is no model
+        places += [path.parent for path in member_folders(folder.parent) if path == folder]
     for place in places:
         files = ModelFiles(place)
         if files.has(AUTHORS):
             with reading(place, AUTHORS.name):
-                known = set(files.read(AUTHORS).decode("utf-8").split())
-            return {name for name in names if _hash(name) in known}
+                return files.read(AUTHORS).decode("utf-8")
     return None
 
 

@@ -263,7 +263,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     if written_as != FORMAT:
         raise CorpusError(
             f"{folder} is a corpus of format {str(written_as)[:100]}; this version reads format "
-            f"{FORMAT}. Upgrade AdHominem, or prepare the corpus again."
+            f"{FORMAT}. Use the version that wrote it, or prepare it again."
         )
     return description
 

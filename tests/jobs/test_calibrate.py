@@ -401,7 +401,7 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
     for text, problem in (
         (whole[:100], "damaged"),
         (whole.replace('"logistic"', '"magic"'), "damaged"),
-        (re.sub(r'"format": \d+', '"format": 99', whole), "Upgrade"),
+        (re.sub(r'"format": \d+', '"format": 99', whole), "Use the version that wrote it"),
     ):
         (model / "calibration.json").write_text(text, "utf-8")
         with pytest.raises(ModelError, match=problem):

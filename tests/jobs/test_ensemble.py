@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from shutil import copytree
 
@@ -16,10 +17,11 @@ from hypothesis import strategies as st
 
 from adhominem import Population, find_sources, load, make_ensemble, read_pairs, write_pair_set
 from adhominem.cli import main
-from adhominem.errors import ModelError, OptionError
+from adhominem.errors import InputError, ModelError, OptionError
 from adhominem.models import folder as shipped
-from adhominem.models.folder import member_folders
+from adhominem.models.folder import member_folders, model_folder
 from adhominem.models.member import read_styles
+from adhominem.models.writing import trained_on
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.fit_styles import whole_authors
 from adhominem.verify.verifier import Verifier
@@ -267,3 +269,37 @@ def test_two_pair_sets_of_one_name_are_refused_and_none_is_dropped(
     assert done.exit_code != 0
     assert "two pair sets are named 'letters'" in done.output
     assert not (both / "calibration.json").exists()
+
+
+def test_an_ensemble_of_members_of_another_one_knows_whom_they_were_trained_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    general = Path(copytree(model_folder("general-en"), tmp_path / "general"))
+    authors = general / "training_authors.txt"
+    authors.write_text(authors.read_text("utf-8") + sha256(b"z1").hexdigest()[:16] + "\n", "utf-8")
+    whole = make_ensemble([general], tmp_path / "whole").model
+    both = make_ensemble([general / "ngrams", general / "network"], tmp_path / "both").model
+    for folder in (whole, both):
+        assert (folder / "training_authors.txt").read_bytes() == authors.read_bytes()
+        assert not list(folder.glob("*/training_authors.txt"))
+        for member in member_folders(folder):
+            assert trained_on(member, {"z1", "z2"}) == {"z1"}
+    monkeypatch.chdir(general / "ngrams")
+    assert trained_on(Path(), {"z1"}) == {"z1"}
+
+
+def test_authors_of_a_folder_above_that_is_no_ensemble_are_not_a_models(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    inside = Path(copytree(ngram_run.folder, tmp_path / "outer" / "inside"))
+    (inside / "training_authors.txt").unlink()
+    copytree(ngram_run.folder, tmp_path / "outer", dirs_exist_ok=True)
+    assert trained_on(inside, {"a"}) is None
+
+
+def test_what_a_card_begins_with_is_read_as_any_text_is(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    (tmp_path / "about.md").write_bytes(bytes(range(256)))
+    with pytest.raises(InputError, match=r"about\.md"):
+        make_ensemble([ngram_run.folder], tmp_path / "both", about=tmp_path / "about.md")

@@ -167,7 +167,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a newer format": (
         lambda f: change(f / "config.json", lambda d: d.update(format=3)),
-        "a model of format 3; this version reads format 2. Upgrade AdHominem",
+        "a model of format 3; this version reads format 2. Use the version that wrote it",
     ),
     "an unknown architecture": (
         lambda f: change(f / "config.json", lambda d: d.update(architecture="oracle")),

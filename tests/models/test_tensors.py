@@ -96,6 +96,12 @@ def test_a_damaged_file_is_a_value_error(damage: str) -> None:
         read_tensors(DAMAGES[damage])
 
 
+def test_a_file_that_breaks_off_says_how_much_of_it_is_there() -> None:
+    whole = save({"a": np.zeros(4, np.float32), "b": np.zeros(6, np.float32)})
+    with pytest.raises(ValueError, match="its arrays have 40 bytes; the file has 30 for them"):
+        read_tensors(whole[:-10])
+
+
 def test_arrays_of_another_type_or_shape_are_refused() -> None:
     arrays, _ = read_tensors(save({"a": np.zeros(4, np.float32)}))
     check_shapes(arrays, {"a": ("F32", (4,))})
