@@ -55,8 +55,9 @@ class _Commands(click.Group):
         try:
             with short_warnings(), _harmless_complaints():
                 try:
-                    # What an option sets for a command ends with it.
-                    copy_context().run(super().invoke, context)
+                    here = copy_context()  # what an option sets for a command ends with it
+                    here.run(inputs_read.set, {})
+                    here.run(super().invoke, context)
                 finally:
                     list_skipped(skipped)
         except BrokenPipeError:  # whoever reads our output has had enough: click ends in silence
@@ -114,7 +115,8 @@ def _ending_properly() -> Iterator[None]:
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, _end)
+                # The status is how shells tell of a signal.
+                before[number] = signal.signal(number, lambda end, frame: sys.exit(128 + end))
     try:
         yield
     finally:
@@ -122,12 +124,7 @@ def _ending_properly() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _end(number: int, frame: object) -> None:
-    sys.exit(128 + number)  # as shells tell of a signal
-
-
 def _limit_texts(context: click.Context, parameter: click.Parameter, count: int) -> None:
-    inputs_read.set({})
     largest_text.set(count)
 
 

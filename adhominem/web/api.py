@@ -23,6 +23,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 import adhominem
 from adhominem.arrays import Array32, Levs
 from adhominem.explain.explanation import Explanation
+from adhominem.records import with_schema
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
@@ -138,6 +139,10 @@ class Texts(_Strict):
     texts: Annotated[list[Text], WithJsonSchema({**_TEXTS, "minItems": 1})]
 
 
+class _Answer(BaseModel):
+    schema_: int = Field(alias="schema", description="The version of the keys of this answer.")
+
+
 class EncodedText(BaseModel):
     """A text's LEV."""
 
@@ -146,7 +151,7 @@ class EncodedText(BaseModel):
     lev: list[float]
 
 
-class Encoded(BaseModel):
+class Encoded(_Answer):
     """The LEVs of texts, and the model they are of."""
 
     model: str
@@ -169,14 +174,14 @@ class ServedModel(BaseModel):
     population_texts: int | None = Field(description="Of the server's own population, if any.")
 
 
-class Models(BaseModel):
+class Models(_Answer):
     """What is served."""
 
     version: str
     models: list[ServedModel]
 
 
-class Health(BaseModel):
+class Health(_Answer):
     """Whether the server works."""
 
     status: str
@@ -274,17 +279,13 @@ def api_router(service: Service) -> APIRouter:
             "calibrated": verifier.calibration is not None,
             "population_texts": None if population is None else population.texts,
         }
-        return json_response({"version": adhominem.__version__, "models": [model]})
+        return json_response(with_schema({"version": adhominem.__version__, "models": [model]}))
 
-    @router.get(
-        "/health",
-        responses={200: {"model": Health}, 503: {"model": Failure}},
-        summary="Whether the server works",
-    )
+    @router.get("/health", responses=_responses(Health), summary="Whether the server works")
     async def health() -> Response:
         if not service.alive:
             raise RequestError(503, "NotWorking", "the server has lost its worker; start it again")
-        return json_response({"status": "ok"})
+        return json_response(with_schema({"status": "ok"}))
 
     return router
 
@@ -298,10 +299,11 @@ async def _written(
     """
 
     def row(exhibit: Exhibit, lev: Array32) -> bytes:
-        name = exhibit.document.id
-        return json_bytes({"name": name, "sha256": exhibit.sha256, "lev": lev.tolist()})
+        return json_bytes(
+            {"name": exhibit.document.id, "sha256": exhibit.sha256, "lev": lev.tolist()}
+        )
 
-    before = json_bytes(head)[:-1] + b', "texts": ['
+    before = json_bytes(with_schema(head))[:-1] + b', "texts": ['
     for exhibit, lev in zip(exhibits, levs, strict=True):
         yield before + await asyncio.to_thread(row, exhibit, lev)
         before = b", "

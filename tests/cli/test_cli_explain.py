@@ -97,8 +97,8 @@ def test_attention_prints_both_ends_and_lists_what_it_skipped(
     corpus = tmp_path / "texts.jsonl"
     corpus.write_text("\n".join([*lines, "no JSON"]) + "\n", "utf-8")
     shown = run("attention", corpus, "--model", small_run.folder, "--top", 3, status=3)
-    assert "looked at more than they occur" in shown.stdout
-    assert "looked at less than they occur" in shown.stdout
+    assert "more attention than their frequency explains" in shown.stdout
+    assert "less attention than their frequency explains" in shown.stdout
     assert "texts.jsonl:13" in shown.stderr
     told = json.loads(
         run("attention", corpus, "--model", small_run.folder, "--json", status=3).stdout

@@ -279,7 +279,8 @@ class TestOthers:
         assert model["sha256"] == service.verifier.sha256
         assert model["lev_size"] == service.verifier.lev_size
         assert not model["knows_topics"]
-        assert client.get("/health").json() == {"status": "ok"}
+        assert client.get("/health").json() == {"schema": 1, "status": "ok"}
+        assert client.get("/api/models").json()["schema"] == 1
 
     def test_health_says_when_the_worker_has_ended(self, service: Service) -> None:
         opened = Service(service.verifier, service.verifier)
