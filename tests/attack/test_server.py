@@ -406,6 +406,6 @@ def _still_well(
 ) -> None:
     status, told = ask(address, "POST", "/api/verify", HONEST)
     assert (status, told["log_bayes_factor"]) == (200, pytest.approx(expected, abs=1e-3))
-    assert ask(address, "GET", "/health") == (200, {"status": "ok"})
+    assert ask(address, "GET", "/health") == (200, {"schema": 1, "status": "ok"})
     assert {worker._thread for worker in (service._quick, service._slow)} == threads
     assert all(thread.is_alive() for thread in threads)
