@@ -2,13 +2,15 @@
 
     python benchmarks/cold_start.py MODEL [--times 7]
 
-Each run is a process of its own; the median counts. The rival is `python -c "import torch"`, in
-turn with it, since the machine may be busier at one time than at another.
+Each run is a process of its own; the median counts, after one run that does not: like an installed
+package, the code is compiled by then. The rival is `python -c "import torch"`, in turn with it,
+since the machine may be busier at one time than at another.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import statistics
 import subprocess
@@ -24,13 +26,14 @@ def made_up_text(seed: int, words: int = 1_000) -> str:
     """Words of a natural text's frequencies, common and rare ones."""
     rng = random.Random(seed)
     rare = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(3, 10))) for _ in range(400)]
-    found = [rng.choice(COMMON if rng.random() < 0.55 else rare) for _ in range(words)]
-    return ". ".join(" ".join(found[at : at + 15]) for at in range(0, words, 15))
+    chosen = [rng.choice(COMMON if rng.random() < 0.55 else rare) for _ in range(words)]
+    return ". ".join(" ".join(chosen[at : at + 15]) for at in range(0, words, 15))
 
 
 def seconds(command: list[str]) -> float:
     began = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     return time.perf_counter() - began
 
 
@@ -53,14 +56,14 @@ def main() -> None:
             "python alone": [sys.executable, "-c", "pass"],
         }
         taken: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(arguments.times):
+        for _ in range(1 + arguments.times):
             for name, command in commands.items():
                 taken[name].append(seconds(command))
-    rival = statistics.median(taken["import torch"])
+    rival = statistics.median(taken["import torch"][1:])
     print("| | seconds | of `import torch` |")
     print("|---|---|---|")
     for name, times in taken.items():
-        median = statistics.median(times)
+        median = statistics.median(times[1:])
         print(f"| {name} | {median:.2f} | {median / rival:.2f} |")
 
 

@@ -187,7 +187,7 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
         raise ValueError("its metadata are no strings")
-    numbers = memoryview(bytearray(data[8 + length :]))  # a copy: arrays can be written to
+    numbers = memoryview(bytearray(memoryview(data)[8 + length :]))  # so arrays can be written to
     arrays: Arrays = {}
     places: list[tuple[int, int, str]] = []
     for name, entry in header.items():
