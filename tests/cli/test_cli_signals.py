@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 import adhominem
@@ -36,6 +37,10 @@ def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     end = time.monotonic() + 120
     while not (folder / "a.jsonl.partial").exists() and time.monotonic() < end:
         time.sleep(0.02)
+    # A worker that was not yet told what to do prints a traceback of Python's when its parent ends.
+    while options and len(psutil.Process(process.pid).children()) < 3 and time.monotonic() < end:
+        time.sleep(0.02)  # two workers, and multiprocessing's tracker
+    time.sleep(0.3 if options else 0)
     return process
 
 
