@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, IntArray
+from adhominem.arrays import BoolArray
 from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.bootstrap import interval, resampled
 from adhominem.scoring.fitting import pool
 
 
@@ -128,7 +129,7 @@ def evaluate(
     if resamples and not (same.all() or not same.any()):
         drawn = _resamples(answers, authors, resamples, seed, on_resample)
         intervals = {
-            name: _interval(drawn[name]) for name in MEASURES if name not in _WITHOUT_INTERVAL
+            name: interval(drawn[name]) for name in MEASURES if name not in _WITHOUT_INTERVAL
         }
     return Evaluation(
         name=answers.name,
@@ -154,39 +155,15 @@ def _resamples(
     seed: int,
     on_resample: Callable[[], None],
 ) -> dict[str, list[float]]:
-    rng = np.random.default_rng(seed)
     drawn: dict[str, list[float]] = {name: [] for name in MEASURES}
-    pairs = len(answers)
     order = np.argsort(answers.log_bayes_factor, kind="stable")  # what is sorted sorts fast again
-    numbers: IntArray | None = None
-    count = pairs
-    if authors is not None:
-        names = sorted({name for pair in authors for name in pair})
-        place = {name: at for at, name in enumerate(names)}
-        numbers = np.array([[place[first], place[second]] for first, second in authors])
-        count = len(names)
-    for _ in range(resamples):
-        times = rng.multinomial(count, np.full(count, 1 / count))
-        if numbers is not None:
-            first, second = times[numbers].T
-            # A pair comes as often as its author, or as its two authors meet.
-            times = np.where(numbers[:, 0] == numbers[:, 1], first, first * second)
-        chosen = np.repeat(order, times[order])
+    for chosen in resampled(order, authors, resamples, seed):
         on_resample()
         if not len(chosen):
             continue
         for name, value in measure(answers.of(chosen)).items():
             drawn[name].append(value)
     return drawn
-
-
-def _interval(values: list[float]) -> tuple[float, float]:
-    """The middle 95% of what the resamples gave; those without one of the classes tell nothing."""
-    finite = [value for value in values if not np.isnan(value)]
-    if not finite:
-        return float("nan"), float("nan")
-    low, high = np.quantile(finite, [0.025, 0.975], method="nearest")
-    return float(low), float(high)
 
 
 def _remarks(answers: Answers) -> list[str]:
