@@ -11,6 +11,8 @@ from adhominem.evaluation.answers import load_truth as load_truth
 from adhominem.evaluation.answers import write_answers as write_answers
 from adhominem.evaluation.leaks import check_leaks as check_leaks
 from adhominem.evaluation.measures import evaluate as evaluate
+from adhominem.evaluation.study import ValidationStudy as ValidationStudy
+from adhominem.evaluation.study import read_study as read_study
 from adhominem.explain.explanation import Explanation as Explanation
 from adhominem.explain.explanation import explain_texts as explain_texts
 from adhominem.jobs.attention import attention_of as attention_of
@@ -31,6 +33,7 @@ from adhominem.jobs.report import report_files as report_files
 from adhominem.jobs.train import make_ensemble as make_ensemble
 from adhominem.jobs.train import train as train
 from adhominem.jobs.train import train_files as train_files
+from adhominem.jobs.validate import validate as validate
 from adhominem.models.folder import shipped_models as shipped_models
 from adhominem.pairs.pair_set import write_pair_set as write_pair_set
 from adhominem.pairs.sampling import PairOptions as PairOptions

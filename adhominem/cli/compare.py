@@ -157,6 +157,7 @@ def _known_endings(
 @opt.number("--draws", 200, "Draws of passages for the interval.", of=click.IntRange(20, 10_000))
 @opt.seed
 @_scale_option
+@opt.path("--validation", "The .json of `validate`: its cases instead of the model's own pairs.")
 @opt.text("--case", "The case's title or number.")
 @opt.text("--examiner", "Who answers for the report.", "NAME")
 @click.option(
@@ -172,6 +173,7 @@ def report(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **options:
     \b
         adhominem report letter.txt known-letters/ -o report.html
         adhominem report letter.txt known-letters/ -o report.pdf --population other-letters/
+        adhominem report letter.txt known-letters/ -o report.html --validation study.json
     """
     from adhominem.cli.terminal import print_json, say, warn
     from adhominem.jobs.report import report_files
@@ -195,14 +197,15 @@ def report(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **options:
 @opt.population()
 @click.option("--model", help="Where the model lies.  [default: the one that the report names]")
 @opt.path("--scale", "The verbal scale that the report was made with, if it was not AdHominem's.")
+@opt.path("--validation", "The validation study that the report was made with, if it was.")
 @opt.device
 @opt.runs_job
 def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Compute a report anew from its texts, and say what differs.
 
     REPORT is the .html that `report` wrote. Topics, seed, draws and prior are those of the report;
-    its population, and a verbal scale of its own, must be given again. Exit status: 0 if
-    all is the same, 1 if not.
+    its population, a verbal scale of its own, and a validation study must be given again. Exit
+    status: 0 if all is the same, 1 if not.
 
     \b
         adhominem check-report report.html letter.txt known-letters/
@@ -218,6 +221,8 @@ def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
             say(str(difference))
         if options["population"] is None and check.has_population:
             say("The report has a population: give its texts, too, by --population.")
+        if options["validation"] is None and check.has_study:
+            say("The report has a validation study: give its .json, too, by --validation.")
         if options["scale"] is None and check.own_scale:
             say(
                 "The report has a verbal scale of its own, not the one of AdHominem: if that is "

@@ -76,14 +76,27 @@ def misleading_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) ->
     A class without pairs has no such measures.
     """
     measures = {}
-    for name, wrong in (
-        ("same", -log_bayes_factor[same_author]),
-        ("different", log_bayes_factor[~same_author]),
-    ):
-        if len(wrong):
-            measures[f"misleading_{name}"] = float((wrong > 0).mean())
-            measures[f"strongly_misleading_{name}"] = float((wrong > _STRONG).mean())
+    misleading = misleading_shares(log_bayes_factor, same_author)
+    strongly = misleading_shares(log_bayes_factor, same_author, _STRONG)
+    for at, name in enumerate(("same", "different")):
+        if not np.isnan(misleading[at]):
+            measures[f"misleading_{name}"] = misleading[at]
+            measures[f"strongly_misleading_{name}"] = strongly[at]
     return measures
+
+
+def misleading_shares(
+    log_bayes_factor: FloatArray, same_author: BoolArray, beyond: float = 0.0
+) -> tuple[float, float]:
+    """Of same-author and of different-author pairs, the share that misleads by more than that.
+
+    `beyond` is a log Bayes factor without its sign. NaN for a class without pairs.
+    """
+    wrong = (-log_bayes_factor[same_author], log_bayes_factor[~same_author])
+    same, different = (
+        float((values > beyond).mean()) if len(values) else float("nan") for values in wrong
+    )
+    return same, different
 
 
 def reliability(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from adhominem.errors import OptionError
+from adhominem.evaluation.study import read_study
 from adhominem.explain.resampling import DRAWS
 from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
@@ -28,6 +29,7 @@ class ReportCheck:
     differences: tuple[Difference, ...]
     own_scale: bool  # the report has a verbal scale other than AdHominem's
     has_population: bool  # the report rests on a population
+    has_study: bool  # its cases of known authors are the examiner's own
 
     def to_json(self) -> dict[str, Any]:
         """The check as plain lists and strings."""
@@ -60,16 +62,19 @@ def report_files(
     case: str = "",
     examiner: str = "",
     date: str | None = None,
+    validation: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> Report:
     """Write the report on two files or folders as .html or .pdf; see `make_report`.
 
     The `prior_same_author` is the court's: without it the report states no probability.
-    `population_source` says what the population is; by default it is its path.
+    `population_source` says what the population is; by default it is its path. `validation` is the
+    file of a study of the examiner's own material, as `validate` writes it.
     """
     for output in outputs:
         check_report_name(output)
     with noting_inputs():
+        study = read_study(validation) if validation else None
         texts = read_case(first, second, **options)
         model = options.get("model", DEFAULT_MODEL)
         note_model(model)
@@ -90,6 +95,7 @@ def report_files(
                 scale=verbal_scale,
                 model=model,
                 modified=file_dates([*texts.first, *texts.second]),
+                validation=study,
                 on_progress=on_progress,
             )
         for output in map(Path, outputs):
@@ -107,14 +113,16 @@ def check_report_files(
     second: str | Path,
     *,
     scale: str | Path | None = None,
+    validation: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> ReportCheck:
     """Compute the report in a page anew from the files of its texts, and say what differs.
 
-    The model is the one that the report names, unless it is given; its population, and a verbal
-    scale of its own, must be given again.
+    The model is the one that the report names, unless it is given; its population, a verbal scale
+    of its own, and a validation study must be given again.
     """
     verbal_scale = VerbalScale.read(scale) if scale else None
+    study = read_study(validation) if validation else None
     reported, _ = report_in_page(Path(page))
     options["model"] = options.get("model") or reported.model
     texts = read_case(first, second, **options)
@@ -124,10 +132,12 @@ def check_report_files(
             **vars(texts),
             model=options["model"],
             scale=verbal_scale,
+            validation=study,
             on_progress=on_progress,
         )
     return ReportCheck(
         tuple(differences),
         own_scale=reported.settings.scale != VerbalScale().rungs,
         has_population=reported.population is not None,
+        has_study=reported.validation is not None and reported.validation.study is not None,
     )

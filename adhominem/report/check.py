@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adhominem.errors import InputError
+from adhominem.evaluation.study import ValidationStudy
 from adhominem.harmless import harmless
 from adhominem.models.files import is_plain
 from adhominem.report.html import report_in_page, report_page
@@ -31,6 +32,8 @@ _NAMES = {
     "interval.low": "lower end of the interval",
     "interval.high": "upper end of the interval",
     "probability_same_author": "probability by the prior given",
+    "validation.study": "validation study of the examiner's own material",
+    "validation.study.sha256": "SHA-256 of the validation study",
 }
 _NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
 _CAUSES = ("version", "model_sha256", "population")  # before what comes of them
@@ -57,14 +60,16 @@ def check_report(
     verifier: Verifier | None = None,
     model: str | Path | None = None,
     scale: VerbalScale | None = None,
+    validation: ValidationStudy | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Difference]:
     """All differences between the report in a page and what the texts give now.
 
     The model is the one that the report names, unless a `verifier` is given; `model` is where it
     lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
-    trust, since the words of the result come of it: it must be `scale`, or AdHominem's. The page
-    itself is compared, too: it must say what its data say.
+    trust, since the words of the result come of it: it must be `scale`, or AdHominem's. Nor are its
+    cases of known authors, if they are the examiner's own: the study must be given again, as
+    `validation`. The page itself is compared, too: it must say what its data say.
     """
     reported, page = report_in_page(Path(path))
     if verifier is None and model is None and not is_plain(reported.model):
@@ -92,6 +97,7 @@ def check_report(
         date=reported.date,
         scale=scale,
         model=model,
+        validation=validation,
         on_progress=on_progress,
     )
     differences = list(_compare_texts(reported, computed))

@@ -1,28 +1,19 @@
-"""What a result is held against: the model's calibration, and its pairs of known authors.
-
-The Tippett plot shows where a result falls among those pairs. It is an SVG of a few simple
-elements, in points, so that a page and a PDF show the same.
-"""
+"""What a result is held against: the model's calibration, and pairs or cases of known authors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor, log
+from math import log
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
-from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.evaluation.plot_style import DIFFERENT, GREY, SAME
 from adhominem.models.calibration import CalibrationEvidence, Validation, read_evidence
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import model_folder, model_hash
-from adhominem.render.summary import signed
-from adhominem.render.templates import markup
+from adhominem.report.own_material import StudyFacts
 from adhominem.scoring.scale import Calibration
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
@@ -30,13 +21,6 @@ from adhominem.verify.verifier import Verifier
 LOG_10 = log(10)
 _MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre
 _ANY_GENRE = "*"  # the texts are like the training texts, but of no one genre
-# Of the Tippett plot.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 468.0, 44.0, 228.0  # of the panel
-_BAND = "#ececec"
-_MOST_STEPS = 600  # more could not be seen
-_LEFT_OUT = 0.005  # of the Bayes factors, at either end
-_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)  # between two ticks
-_MOST_TICKS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +42,7 @@ class ValidationFacts:
     """How the model did on pairs of known authors, under conditions like those of the case.
 
     Beside the number of each class: how many of its Bayes factors are at least, and at most, as
-    great as the result.
+    great as the result. With a `study`, these are its cases.
     """
 
     condition: str
@@ -69,6 +53,7 @@ class ValidationFacts:
     different_at_least: int
     different_at_most: int
     cllr: float
+    study: StudyFacts | None = None  # of the examiner's own material, if the cases are from there
 
 
 def files_of(verifier: Verifier, model: str | Path | None) -> ModelFiles | None:
@@ -131,7 +116,9 @@ def _genre(likeness: Likeness | None) -> str:
     return genre if share >= _MOSTLY else _ANY_GENRE
 
 
-def validation_facts(pairs: Validation, condition: str, log_bayes_factor: float) -> ValidationFacts:
+def validation_facts(
+    pairs: Validation, condition: str, log_bayes_factor: float, study: StudyFacts | None = None
+) -> ValidationFacts:
     """Where a log Bayes factor, in nats, falls among those of pairs of known authors."""
     same = pairs.log_bayes_factor[pairs.same_author]
     different = pairs.log_bayes_factor[~pairs.same_author]
@@ -145,87 +132,5 @@ def validation_facts(pairs: Validation, condition: str, log_bayes_factor: float)
         different_at_least=int((different >= result).sum()),
         different_at_most=int((different <= result).sum()),
         cllr=cllr(pairs.log_bayes_factor.astype(np.float64), pairs.same_author),
+        study=study,
     )
-
-
-def tippett(
-    pairs: Validation, log10_bayes_factor: float, interval: tuple[float, float] | None = None
-) -> Markup:
-    """The share of each class with at least some Bayes factor, and where the case's result is.
-
-    The SVG has no ids, no style and no script, and may stand on a page more than once.
-    """
-    values = pairs.log_bayes_factor.astype(np.float64) / LOG_10
-    low, high = _range(values, (log10_bayes_factor, *(interval or ())))
-    # As exact as those of the pairs: one at a bound equals it.
-    result = float(np.float32(log10_bayes_factor * LOG_10)) / LOG_10
-
-    def x(value: float) -> float:
-        return _LEFT + (min(max(value, low), high) - low) / (high - low) * (_RIGHT - _LEFT)
-
-    def y(share: float) -> float:
-        return _BOTTOM - share * (_BOTTOM - _TOP)
-
-    def of_class(chosen: BoolArray, colour: str) -> dict[str, Any]:
-        corners = _steps(values[chosen], low, high)
-        return {
-            "pairs": int(chosen.sum()),
-            "colour": colour,
-            "points": [(x(value), y(share)) for value, share in corners],
-            "share": _share(values[chosen], result),
-        }
-
-    ends = None
-    if interval is not None:
-        left, right = x(interval[0]), x(interval[1])
-        ends = (left, left + max(right - left, 1.0))
-    return markup(
-        "tippett.svg",
-        left=_LEFT,
-        right=_RIGHT,
-        top=_TOP,
-        bottom=_BOTTOM,
-        y=y,
-        grey=GREY,
-        band=_BAND,
-        zero=x(0),
-        case=x(log10_bayes_factor),
-        interval=ends,
-        ticks=[(x(tick), name) for tick, name in _ticks(low, high)],
-        same=of_class(pairs.same_author, SAME),
-        different=of_class(~pairs.same_author, DIFFERENT),
-        result=signed(log10_bayes_factor),
-    )
-
-
-def _range(values: FloatArray, of_case: tuple[float, ...]) -> tuple[float, float]:
-    """All but the most extreme Bayes factors; the case's own, and 1/10 to 10, are always in it."""
-    low, high = np.quantile(values, [_LEFT_OUT, 1 - _LEFT_OUT]).tolist()
-    low, high = min(low, -1.0, *of_case), max(high, 1.0, *of_case)
-    margin = 0.04 * (high - low)
-    return low - margin, high + margin
-
-
-def _ticks(low: float, high: float) -> list[tuple[float, str]]:
-    step = next((size for size in _STEPS if (high - low) / size <= _MOST_TICKS), high - low)
-    places = range(ceil(low / step), floor(high / step) + 1)
-    digits = 0 if step >= 1 else 1
-    return [(place * step, signed(place * step, digits)) for place in places]
-
-
-def _share(values: FloatArray, at_least: float) -> float:
-    return float((values >= at_least).mean())
-
-
-def _steps(values: FloatArray, low: float, high: float) -> list[tuple[float, float]]:
-    """The corners of a class's curve, from left to right: (log10 Bayes factor, share)."""
-    ordered = np.sort(values)
-    places = np.unique(ordered[(ordered > low) & (ordered < high)])
-    if len(places) > _MOST_STEPS:
-        places = np.linspace(low, high, _MOST_STEPS)[1:-1]
-    corners = [(low, _share(ordered, low))]
-    for place, above in zip(
-        places.tolist(), len(ordered) - np.searchsorted(ordered, places, "right"), strict=True
-    ):
-        corners += [(place, corners[-1][1]), (place, int(above) / len(ordered))]
-    return [*corners, (high, corners[-1][1])]

@@ -20,9 +20,11 @@ from adhominem.errors import InputError, OptionError
 from adhominem.explain.resampling import WIDENED
 from adhominem.records import parsed_json
 from adhominem.render.html import SCRIPT, STYLE, explanation_fragment
+from adhominem.render.study_page import StudyRow, study_rows
 from adhominem.render.summary import EVEN, how_far, in_numbers, signed, times
 from adhominem.render.templates import asset, embedded_json, markup, render_page
-from adhominem.report.evidence import tippett
+from adhominem.render.tippett import tippett
+from adhominem.report.own_material import StudyFacts
 from adhominem.report.report import Report, ReportedText
 from adhominem.scoring.decision import VerbalScale, show_probability
 from adhominem.text.files import read_text
@@ -99,6 +101,8 @@ def sections(report: Report, explanation: str = "") -> Markup:
         hashes=[text.sha256 for _, text in texts],
         likely_genre=_likely_genre(report.likeness),
         misleading=_misleading(report),
+        study=_study(report),
+        measures=_measures(report),
         to_one=_to_one(report.log10_bayes_factor),
         scale=_scale(report.settings.scale),
         usual_scale=report.settings.scale == VerbalScale().rungs,
@@ -144,7 +148,13 @@ def _drawing(report: Report) -> str:
         return ""
     interval = report.interval
     ends = None if interval is None else (interval.low, interval.high)
-    return tippett(report.like, report.log10_bayes_factor, ends)
+    return tippett(
+        report.like.log_bayes_factor,
+        report.like.same_author,
+        report.log10_bayes_factor,
+        ends,
+        things="pairs" if _study(report) is None else "cases",
+    )
 
 
 def listed(texts: Sequence[ReportedText]) -> str:
@@ -180,6 +190,22 @@ def _misleading(report: Report) -> dict[str, Any] | None:
     )
     unseen = 1 - _UNSEEN ** (1 / of)
     return {"count": count, "of": of, "written_by": written_by, "way": way, "unseen": unseen}
+
+
+def _study(report: Report) -> StudyFacts | None:
+    """The study of the examiner's own material, if the report has one."""
+    return None if report.validation is None else report.validation.study
+
+
+def _measures(report: Report) -> list[StudyRow]:
+    """Those of the study, as they are shown."""
+    facts = report.validation
+    if facts is None or facts.study is None:
+        return []
+    measured = facts.study
+    return study_rows(
+        measured.measures, measured.intervals, facts.same_author, facts.different_authors
+    )
 
 
 def _to_one(log10: float) -> str:

@@ -16,11 +16,12 @@ from typing import Any
 
 import adhominem
 from adhominem.errors import OptionError
+from adhominem.evaluation.study import ValidationStudy
 from adhominem.explain.explanation import Explanation, explain_comparison
 from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
 from adhominem.models.calibration import Validation, read_validation
 from adhominem.records import SCHEMA, UNWRITTEN, from_json, with_schema
-from adhominem.report import evidence
+from adhominem.report import evidence, own_material
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Calibration
@@ -144,14 +145,19 @@ def make_report(
     scale: VerbalScale | None = None,
     model: str | Path | None = None,
     modified: Mapping[str, str] | None = None,
+    validation: ValidationStudy | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Report:
     """Compare two sides, and gather all that belongs to the result.
 
     `model` is where the model lies, by default where a model of its name is: its calibration and
     its validation are read there. `modified` has the dates of files by the texts' names, as
-    `file_dates` finds them. The `date` of the report is that of today, unless given.
+    `file_dates` finds them. The `date` of the report is that of today, unless given. `validation`
+    is a study of the same model on the examiner's own material, which takes the place of the
+    model's own.
     """
+    if validation is not None:
+        own_material.check_study(validation, verifier)
     scale = scale or VerbalScale()
     settings = Settings(seed=seed, draws=draws, scale=scale.rungs)
     comparison = verifier.compare(first, second, population, attention=True)
@@ -170,12 +176,20 @@ def make_report(
         on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
     )
     calibration = verifier.scales.of(population).calibration
-    like = evidence.like_pairs(
-        None if files is None else read_validation(files),
-        min(sum(_words(exhibit) for exhibit in side) for side in sides),
-        verification.likeness,
-        population=population is not None,
-    )
+    study = None
+    if validation is not None:
+        study = own_material.facts_of(validation, sides, population)
+        like: tuple[Validation, str] | None = (
+            own_material.pairs_of(validation),
+            "made from the examiner's own material",
+        )
+    else:
+        like = evidence.like_pairs(
+            None if files is None else read_validation(files),
+            min(sum(_words(exhibit) for exhibit in side) for side in sides),
+            verification.likeness,
+            population=population is not None,
+        )
     states = not any(caution.decides for caution in verification.warnings)
     dates = modified or {}
     on_progress(1.0)
@@ -197,7 +211,7 @@ def make_report(
         ),
         population=_population(population, population_source, verification),
         likeness=verification.likeness,
-        validation=like and evidence.validation_facts(*like, verification.log_bayes_factor),
+        validation=like and evidence.validation_facts(*like, verification.log_bayes_factor, study),
         calibration=evidence.calibration_facts(
             calibration,
             files,

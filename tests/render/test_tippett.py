@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
@@ -10,14 +11,30 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up_reports import validation
 
 from adhominem.evaluation.plot_style import DIFFERENT, SAME
-from adhominem.report.evidence import LOG_10, tippett
+from adhominem.evaluation.study import LOG_10
+from adhominem.render.tippett import tippett
 
 
-def drawn(*arguments: Any) -> ElementTree.Element:
-    return ElementTree.fromstring(tippett(*arguments))
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of known authors, as a model of some worth scores them."""
+
+    log_bayes_factor: np.ndarray  # (pairs,)
+    same_author: np.ndarray  # (pairs,)
+
+
+def made_up_pairs(pairs: int = 400) -> Pairs:
+    same = np.arange(pairs) % 2 == 0
+    factors = np.random.default_rng(0).normal(np.where(same, 1.5, -1.5), 1.5).clip(-3, 4)
+    return Pairs(factors.astype(np.float32), same)
+
+
+def drawn(pairs: Pairs, *case: Any, **words: str) -> ElementTree.Element:
+    return ElementTree.fromstring(
+        tippett(pairs.log_bayes_factor, pairs.same_author, *case, **words)
+    )
 
 
 def points(line: ElementTree.Element) -> list[tuple[float, float]]:
@@ -55,7 +72,7 @@ def dots(drawing: ElementTree.Element) -> dict[str, tuple[float, float]]:
 
 @pytest.mark.parametrize("pairs", [10, 400, 5_000])
 def test_the_curves_are_the_shares_that_one_counts_by_hand(pairs: int) -> None:
-    whole = validation(pairs)
+    whole = made_up_pairs(pairs)
     drawing = drawn(whole, 0.3)
     (_, top), (_, bottom), _ = axis(drawing)
     for colour, chosen in ((SAME, whole.same_author), (DIFFERENT, ~whole.same_author)):
@@ -70,7 +87,7 @@ def test_the_curves_are_the_shares_that_one_counts_by_hand(pairs: int) -> None:
 
 @pytest.mark.parametrize("result", [-1.3, 0.0, 0.7, 1.7])
 def test_the_dots_lie_at_the_result_and_at_its_shares(result: float) -> None:
-    whole = validation()
+    whole = made_up_pairs()
     drawing = drawn(whole, result)
     (_, top), (_, bottom), _ = axis(drawing)
     for colour, chosen in ((SAME, whole.same_author), (DIFFERENT, ~whole.same_author)):
@@ -85,7 +102,7 @@ def test_the_dots_lie_at_the_result_and_at_its_shares(result: float) -> None:
 
 
 def test_a_result_at_a_bound_is_counted_with_the_pairs_that_are_there() -> None:
-    whole = validation()
+    whole = made_up_pairs()
     bound = float(whole.log_bayes_factor.max()) / LOG_10
     drawing = drawn(whole, bound)
     (_, _), (_, bottom), _ = axis(drawing)
@@ -101,7 +118,7 @@ def test_nothing_is_drawn_off_the_paper(
     result: float, ends: tuple[float, float] | None, pairs: int
 ) -> None:
     interval = None if ends is None else (min(ends), max(ends))
-    drawing = drawn(validation(pairs), result, interval)
+    drawing = drawn(made_up_pairs(pairs), result, interval)
     for item in drawing:
         numbers = {name: float(item.get(name, 0)) for name in ("x", "y", "width", "height")}
         corners = [(numbers["x"], numbers["y"])]
@@ -119,9 +136,19 @@ def test_nothing_is_drawn_off_the_paper(
 
 
 def test_the_svg_says_what_it_shows_and_asks_for_nothing() -> None:
-    svg = tippett(validation(), 1.234, (0.9, 1.5))
+    svg = tippett(*vars(made_up_pairs()).values(), 1.234, (0.9, 1.5))
     root = ElementTree.fromstring(svg)
     assert "200 same-author and 200 different-author pairs" in root.attrib["aria-label"]
     assert "+1.23" in root.attrib["aria-label"]
     assert not re.search(r"http|url\(|style=|<script|\bid=", svg)
     assert "this case: +1.23" in "".join(root.itertext())
+
+
+def test_without_a_result_the_curves_stand_alone_and_say_what_was_compared() -> None:
+    alone, marked = drawn(made_up_pairs(), things="cases"), drawn(made_up_pairs(), 0.3)
+    assert curve(alone, SAME) == curve(marked, SAME)
+    assert dots(alone) == {}
+    told = alone.attrib["aria-label"] + "".join(alone.itertext())
+    assert "same-author cases (200)" in told
+    assert "this case" not in told
+    assert "pairs" not in told

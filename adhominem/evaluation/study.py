@@ -1,0 +1,298 @@
+"""A validation study: how a model does on cases made from somebody's own texts of known authors.
+
+The record holds the Bayes factor of every case, with the texts by id and hash, so that whoever
+doubts a figure can count again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from math import isnan, log
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from adhominem.arrays import BoolArray, FloatArray
+from adhominem.errors import InputError, OptionError
+from adhominem.evaluation.bootstrap import interval, resampled
+from adhominem.evaluation.likelihood_ratio import (
+    cllr,
+    misleading_shares,
+    pooled_cost,
+    pooled_error_rate,
+)
+from adhominem.evaluation.measures import Measure
+from adhominem.evaluation.pan import auc
+from adhominem.records import (
+    SCHEMA,
+    OneOf,
+    Options,
+    Seed,
+    Within,
+    from_json,
+    parsed_json,
+    strict_json,
+    with_schema,
+)
+from adhominem.scoring.fitting import pool
+from adhominem.text.files import read_bytes
+
+FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide
+LOG_10 = log(10)
+_WRONG = {"": 1, "_10": 10, "_100": 100}  # Bayes factors beyond these, on the wrong side
+_CLOSE = 1e-6  # how exactly the measures of a file are those of its cases
+
+Count = Annotated[int, Within(0)]
+CountFrom1 = Annotated[int, Within(1)]
+
+MEASURES: dict[str, Measure] = {
+    "auc": Measure(
+        "AUC",
+        "how often a same-author case has a greater Bayes factor than a different-author case",
+    ),
+    "cllr": Measure("Cllr", "cost of the Bayes factors in bits; saying nothing costs 1", False),
+    "cllr_min": Measure("Cllr_min", "the part of it that no calibration could take away", False),
+    "eer": Measure(
+        "EER", "error rate at the threshold where both errors are equally frequent", False
+    ),
+    "misleading_same": Measure(
+        "misleading, same author", "same-author cases with a Bayes factor below 1", False
+    ),
+    "misleading_same_10": Measure("… by more than 10", "with one below 1/10", False),
+    "misleading_same_100": Measure("… by more than 100", "with one below 1/100", False),
+    "misleading_different": Measure(
+        "misleading, different authors", "different-author cases with a Bayes factor above 1", False
+    ),
+    "misleading_different_10": Measure("… by more than 10", "with one above 10", False),
+    "misleading_different_100": Measure("… by more than 100", "with one above 100", False),
+    "median_same": Measure(
+        "median, same author", "log10 Bayes factor of the same-author cases", None
+    ),
+    "median_different": Measure(
+        "median, different authors", "log10 Bayes factor of the different-author cases", None
+    ),
+}
+# It is the best fit of a curve: in a resample, where cases come several times, there is more to
+# fit, and the interval would lie beside the estimate.
+_WITHOUT_INTERVAL = ("cllr_min",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyConditions(Options):
+    """What the cases of a study are like, and what they were drawn by."""
+
+    known: CountFrom1 = 1  # known texts a case
+    words: CountFrom1 | None = None  # that each text was cut to; None: whole texts
+    population: Annotated[str, OneOf("none", "input", "given")] = "none"
+    population_source: str = ""  # where a given one is from
+    population_sha256: str = ""
+    population_size: CountFrom1 | None = None  # drawn anew for each case; None: all there are
+    most_cases: CountFrom1 | None = None  # of each class
+    seed: Seed = 0
+    resamples: Count = 1000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.population_size is not None and self.population != "input":
+            raise OptionError(
+                "a population size without the population `input`; expected both, since other "
+                "populations are taken as they are"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyText:
+    """A text of the material."""
+
+    id: str
+    author: str
+    words: int  # that were compared
+    sha256: str  # of all its characters in UTF-8, before it was cut
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyCase:
+    """A case of known authors; its texts are numbers of the study's texts, from 0."""
+
+    questioned: Count
+    known: tuple[Count, ...]
+    same_author: bool
+    population_texts: Count
+    log10_bayes_factor: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationStudy:
+    """How a model did on cases made from texts of known authors."""
+
+    material: str  # its name
+    conditions: StudyConditions
+    authors: int  # who are in the cases
+    same_author: int  # cases
+    different_authors: int
+    measures: dict[str, float]  # by the names in MEASURES
+    intervals: dict[str, tuple[float, float]]  # 95%, over authors
+    remarks: tuple[str, ...]
+    model: str
+    model_sha256: str
+    version: str  # of AdHominem
+    texts: tuple[StudyText, ...]
+    cases: tuple[StudyCase, ...]
+
+    def __post_init__(self) -> None:
+        for number, case in enumerate(self.cases, start=1):
+            if not case.known or max(case.questioned, *case.known) >= len(self.texts):
+                raise OptionError(f"case {number} names texts that are not there")
+            by = {self.texts[at].author for at in case.known}
+            is_same = by == {self.texts[case.questioned].author}
+            if case.questioned in case.known or len(by) > 1 or is_same != case.same_author:
+                raise OptionError(f"the sides of case {number} do not go together")
+        if len({case.same_author for case in self.cases}) < 2:
+            raise OptionError("cases of both classes are expected")
+
+    @classmethod
+    def of(
+        cls,
+        texts: tuple[StudyText, ...],
+        cases: tuple[StudyCase, ...],
+        conditions: StudyConditions,
+        *,
+        on_resample: Callable[[], None] = lambda: None,
+        remarks: tuple[str, ...] = (),
+        **facts: Any,
+    ) -> ValidationStudy:
+        """The study of these cases, measured; `facts` are its other fields."""
+        same = np.array([case.same_author for case in cases])
+        factors = LOG_10 * np.array([case.log10_bayes_factor for case in cases])
+        authors = [(texts[case.known[0]].author, texts[case.questioned].author) for case in cases]
+        names = {name for pair in authors for name in pair}
+        drawn: dict[str, list[float]] = {name: [] for name in MEASURES}
+        order = np.argsort(factors, kind="stable")
+        for chosen in resampled(order, authors, conditions.resamples, conditions.seed):
+            on_resample()
+            for name, value in measure_cases(factors[chosen], same[chosen]).items():
+                drawn[name].append(value)
+        measures = measure_cases(factors, same)
+        ends = {name: interval(drawn[name]) for name in MEASURES if name not in _WITHOUT_INTERVAL}
+        same_count = int(same.sum())
+        for name in _extremes(measures) if conditions.resamples else ():
+            is_same = name.startswith("misleading_same")
+            count = same_count if is_same else len(cases) - same_count
+            ends[name] = _exact_interval(measures[name], count)
+        return cls(
+            conditions=conditions,
+            authors=len(names),
+            same_author=same_count,
+            different_authors=len(cases) - same_count,
+            measures=measures,
+            intervals={name: pair for name, pair in ends.items() if not isnan(pair[0])},
+            remarks=(*_few(len(names), same_count, len(cases) - same_count), *remarks),
+            texts=texts,
+            cases=cases,
+            **facts,
+        )
+
+    @cached_property
+    def truth(self) -> BoolArray:
+        """(cases,): whether one author wrote both sides."""
+        return np.array([case.same_author for case in self.cases])
+
+    @cached_property
+    def log_bayes_factor(self) -> FloatArray:
+        """(cases,): in nats."""
+        return LOG_10 * np.array([case.log10_bayes_factor for case in self.cases])
+
+    @property
+    def population_texts(self) -> tuple[int, int]:
+        """How many texts the populations of the cases have: the smallest and the largest."""
+        sizes = [case.population_texts for case in self.cases]
+        return min(sizes), max(sizes)
+
+    @property
+    def sha256(self) -> str:
+        """To recognise it by: of the file that `validate` writes."""
+        return sha256(self.to_text().encode("utf-8")).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)
+
+    def to_text(self) -> str:
+        """The JSON file of the study."""
+        return strict_json(self.to_json(), indent=1) + "\n"
+
+
+def measure_cases(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
+    """All of MEASURES for log Bayes factors (cases,) in nats; NaN where a class has no case."""
+    values = dict.fromkeys(MEASURES, float("nan"))
+    if not same_author.any() or same_author.all():
+        return values
+    blocks = pool(log_bayes_factor, same_author)
+    values["auc"] = auc(log_bayes_factor, same_author)
+    values["cllr"] = cllr(log_bayes_factor, same_author)
+    values["cllr_min"] = pooled_cost(blocks)
+    values["eer"] = pooled_error_rate(blocks)
+    for name, factor in _WRONG.items():
+        shares = misleading_shares(log_bayes_factor, same_author, log(factor))
+        values[f"misleading_same{name}"], values[f"misleading_different{name}"] = shares
+    values["median_same"] = float(np.median(log_bayes_factor[same_author])) / LOG_10
+    values["median_different"] = float(np.median(log_bayes_factor[~same_author])) / LOG_10
+    return values
+
+
+def _extremes(measures: dict[str, float]) -> list[str]:
+    """The rates that are 0 or 1: they are so in every resample, which is not how sure they are."""
+    return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
+
+
+def _exact_interval(rate: float, cases: int) -> tuple[float, float]:
+    """The exact 95% interval of a rate of 0 or 1 among so many cases (Clopper and Pearson).
+
+    Were they independent, that is: how far the cases of one author go together is not seen where
+    all turn out alike.
+    """
+    reach = 1 - 0.025 ** (1 / cases)
+    return (0.0, reach) if rate == 0 else (1 - reach, 1.0)
+
+
+def read_study(path: str | Path) -> ValidationStudy:
+    """The study in a file that `validate` wrote; an InputError says what is wrong with another."""
+    try:
+        data = parsed_json(read_bytes(Path(path)))
+        if isinstance(data, dict):
+            data.pop("skipped", None)  # what `--json` prints has it, too
+        study = from_json(ValidationStudy, data, "study", schema=SCHEMA)
+        measures = measure_cases(study.log_bayes_factor, study.truth)
+        if set(measures) != set(study.measures):
+            raise ValueError(f"study.measures are not {', '.join(MEASURES)}")
+        if any(abs(study.measures[name] - value) > _CLOSE for name, value in measures.items()):
+            raise ValueError("its measures are not those of its cases")
+        return study
+    except (ValueError, OptionError) as error:
+        raise InputError(
+            f"this is no validation study, or it is damaged ({str(error)[:300]}); expected the "
+            ".json that `adhominem validate` wrote",
+            path,
+        ) from None
+
+
+def _few(authors: int, same_author: int, different_authors: int) -> list[str]:
+    """What makes the figures of a study uncertain."""
+    remarks = []
+    if authors < FEWEST_AUTHORS:
+        remarks.append(
+            f"only {authors} authors: the figures depend on who they happen to be, and the "
+            f"intervals are rough; {FEWEST_AUTHORS} or more would be better"
+        )
+    for count, kind in ((same_author, "same-author"), (different_authors, "different-author")):
+        if count < FEWEST_CASES:
+            cases = "case" if count == 1 else "cases"
+            remarks.append(
+                f"only {count} {kind} {cases}: the intervals are wide, and what is rare may not "
+                f"have been seen at all; {FEWEST_CASES} or more would be better"
+            )
+    return remarks
