@@ -141,6 +141,12 @@ COMMANDS = {
         ".html",
     ),
     "report, scale": ("report a.pdf b.txt --scale scale.json -o", "scale.json", ".html"),
+    "validate": ("validate others.jsonl -o", "others.jsonl", ".json"),
+    "validate, population": (
+        "validate others.jsonl --population pairs.jsonl -o",
+        "pairs.jsonl",
+        ".html",
+    ),
     "predict": ("predict pairs.jsonl -o", "pairs.jsonl", ".jsonl"),
     "predict, population": (
         "predict pairs.jsonl --population others.jsonl -o",
@@ -167,7 +173,7 @@ COMMANDS = {
     "train": ("train others.jsonl --preset tiny-ngrams -o", "others.jsonl", ""),
     "train, dev": ("train texts --dev pairs.jsonl --preset tiny-ngrams -o", "pairs.jsonl", ""),
 }
-WITH_A_MODEL = ("explain", "report", "predict", "encode", "map")
+WITH_A_MODEL = ("explain", "report", "validate", "predict", "encode", "map")
 REFUSED_AS_EXISTING = ("predict", "evaluate", "prepare", "split", "pairs", "train")
 
 

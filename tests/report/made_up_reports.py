@@ -8,9 +8,11 @@ from typing import Any
 import made_up
 import numpy as np
 
+from adhominem.evaluation.study import MEASURES
 from adhominem.models.calibration import Validation
 from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
 from adhominem.report.html import elements, sections
+from adhominem.report.own_material import StudyFacts
 from adhominem.report.report import (
     Report,
     ReportedInterval,
@@ -36,6 +38,29 @@ def validation(pairs: int = 400, seed: int = 0) -> Validation:
         np.zeros(pairs, dtype=bool),
         np.ones(pairs, dtype=bool),
     )
+
+
+def study_facts(**changes: Any) -> StudyFacts:
+    """Of a validation study on the examiner's own material."""
+    given: dict[str, Any] = {
+        "sha256": "77" * 32,
+        "version": "1.2.3",
+        "facts": {"Material": f"letters {made_up.BAD}: 80 texts by 16 authors", "Words": "whole"},
+        "authors": 16,
+        "measures": dict.fromkeys(MEASURES, 0.25),
+        "intervals": {name: (0.125, 0.5) for name in MEASURES if name != "cllr_min"},
+        "remarks": (f"left out: {made_up.BAD}",),
+        "differences": ("words a text: 500 in the validation (the median), 90 and 80 here",),
+        "shared_texts": 2,
+    }
+    return StudyFacts(**{**given, **changes})
+
+
+def with_study(log10: float = 1.23, **changes: Any) -> Report:
+    """A report with the examiner's own validation."""
+    pairs = validation(seed=1)
+    facts = validation_facts(pairs, "own", log10 * LOG_10, study_facts(**changes))
+    return report(log10, validation=facts, like=pairs)
 
 
 def text(name: str, **changes: Any) -> ReportedText:
@@ -134,6 +159,8 @@ ALL = {
     "with a prior, for different authors": report(-0.9, prior=0.1),
     "silent, with a prior": silent(prior_same_author=0.1),
     "far too great": bare(41.7),
+    "with a study": with_study(),
+    "with a study like the case": with_study(-0.9, remarks=(), differences=(), shared_texts=0),
 }
 
 
