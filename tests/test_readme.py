@@ -109,6 +109,8 @@ def test_the_commands_leave_what_the_pages_say(after_the_commands: Path) -> None
         "evaluation/index.html",
         "levs.parquet",
         "explanation.html",
+        "study.json",
+        "study.html",
         "report.html",
         "map.html",
     )

@@ -37,7 +37,7 @@ def _known_endings(
     help="A .json, for `report --validation`, or an .html page; may be given twice.",
 )
 @opt.model
-@opt.number("--known", 1, "Known texts a case.")
+@opt.number("--known", 1, "How many known texts the questioned one is compared with.")
 @click.option(
     "--words",
     type=opt.ONE_OR_MORE,
@@ -71,10 +71,10 @@ def _known_endings(
 def validate(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """How does the model do on your own texts, under the conditions of your case?
 
-    MATERIAL are texts of known authors: a folder with one folder an author, or any other corpus.
-    Each text is questioned once against known texts by its author, and as many are against
-    those of another author. Make the conditions those of your case: known texts, words,
-    population.
+    MATERIAL holds texts of known authors: a folder with one folder an author, or any other
+    corpus. Each text is compared once with other texts by its author, and as many texts are
+    compared with those of another author. Choose the number of known texts, the words and the
+    population as in your case.
 
     \b
         adhominem validate letters-by-author/ --known 5 --words 500 -o study.json -o study.html
