@@ -163,6 +163,7 @@ for _command in (
     corpora.pairs,
     models.train,
     models.ensemble,
+    models.genres,
     models.calibrate,
     models.serve,
 ):

@@ -112,45 +112,40 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 
 @click.command()
 @click.argument("model", type=opt.PATH)
-@click.argument("sets", metavar="PAIRS...", nargs=-1, required=True, type=opt.PATH)
+@click.argument("sets", metavar="SETS...", nargs=-1, required=True, type=opt.PATH)
 @opt.choice(
     "--method",
     ["logistic", "isotonic"],
     "The shape of the map from score to log Bayes factor.",
     default="logistic",
 )
-@opt.choice(
-    "--fusion",
-    ["logistic", "mean"],
-    "How an ensemble's members are fused: by fitted weights, or by their mean probability."
-    "  [default: mean without a population, else logistic]",
-)
+@opt.number("--cases", 30, "Cases of each class, of each set under each condition, at most.")
 @opt.runs_job
-def calibrate(
-    job: opt.Job, /, model: Path, fusion: str | None, as_json: bool, **options: Any
-) -> None:
-    """Make the Bayes factors of a MODEL honest, by PAIRS of authors it has never seen.
+def calibrate(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
+    """Make the Bayes factors of a MODEL honest, by texts of authors it has never seen.
 
-    Fits the way from the members' scores to a log Bayes factor and the bounds beyond which
-    none is reported: without a population, with each set's own texts as one, and with
-    companions among them. Saves all three in the model's folder.
+    Each of SETS is a genre: texts with their authors in any layout, or a pair set. They are made
+    into cases under many conditions: one known text or several, long and short ones, with
+    populations of other authors' texts or without. Fits how much each member counts under
+    these conditions, and the bounds beyond which no Bayes factor is reported, and saves them
+    in the model's folder.
 
     \b
-        adhominem calibrate model calibration-pairs
+        adhominem calibrate model calibration-texts
     """
     from math import log
 
     from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.calibrate import calibrate_model
 
-    reports = calibrate_model(model, fusion=fusion or "", **options, **job)
+    reports = calibrate_model(model, **options, **job)
     if as_json:
         print_result(reports, job["skipped"])
         return
     measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
     print_table(
-        f"{model}: calibrated by {reports.alone.calibration.pairs:,} pairs of "
-        f"{reports.alone.authors:,} authors",
+        f"{model}: calibrated by {reports.alone.calibration.pairs:,} cases of "
+        f"{reports.alone.authors:,} authors without a population",
         ["", *measures],
         [
             [f"{mode}, {title}", *(f"{row[name]:.3f}" for name in measures)]
@@ -159,14 +154,45 @@ def calibrate(
         ],
     )
     for mode, report in reports.modes.items():
-        low, high = report.calibration.lower_bound, report.calibration.upper_bound
+        ends = [(bounds.lower, bounds.upper) for bounds in report.calibration.bounds]
+        ends.append((report.calibration.lower_bound, report.calibration.upper_bound))
+        low, high = min(ends)[0], max(end for _, end in ends)
         say(
             f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "
-            f"{high / log(10):.2f} will be reported."
+            f"{high / log(10):.2f} will be reported, under many conditions less."
         )
-    say("'After' is of pairs whose authors the map has not seen.")
+    say("'After' is of cases whose authors, and of three sets or more whose genre, are new to it.")
     if reports.companions is None:
-        say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")
+        say("Companions are not calibrated: too few cases are in sets of 20 texts or more.")
+
+
+@click.command()
+@click.argument("model", type=opt.PATH)
+@click.argument("sets", metavar="TEXTS...", nargs=-1, required=True, type=opt.PATH)
+@opt.seed
+@opt.runs_job
+def genres(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
+    """Teach a MODEL further genres, each from a set of TEXTS by anybody.
+
+    Where no population is given, the model guesses the genre of two texts from those that it knows.
+    Only where texts of a genre lie is learnt; how texts are encoded stays as it is. Calibrate
+    the model again afterwards, with other authors.
+
+    \b
+        adhominem genres model sermons letters
+    """
+    from adhominem.cli.terminal import print_result, print_table
+    from adhominem.jobs.genres import learn_genres
+
+    learnt = learn_genres(model, **options, **job)
+    if as_json:
+        print_result(learnt, job["skipped"])
+        return
+    print_table(
+        f"{model} knows {len(learnt.genres)} genres now",
+        ["new", "texts"],
+        [[name, f"{texts:,}"] for name, texts in learnt.texts.items()],
+    )
 
 
 @click.command()

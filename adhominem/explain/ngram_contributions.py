@@ -211,7 +211,9 @@ class _Unusual:
         styles = profile.member.styles
         assert styles is not None
         levs = [part[:, profile.dimensions].astype(np.float64) for part in profile.comparison.levs]
-        centre = styles.centre(np.concatenate(levs), profile.comparison.centre(profile.number))
+        part = profile.comparison.part(profile.number)
+        mean, texts = (None, 0) if part is None else (part.mean, part.texts)
+        centre = styles.centre(np.concatenate(levs), mean, texts)
         occurring = np.unique(np.concatenate([text.columns for text in profile.texts]))
         self.columns = occurring[profile.encoder.has_own_dimension(occurring)]
         usual = profile.encoder.project_back(self.columns, centre)  # (n-grams,)

@@ -1,24 +1,24 @@
-"""Calibrate a model on pairs of authors it has never seen."""
+"""Calibrate a model on cases of authors it has never seen."""
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations_with_replacement, islice
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
-from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.simulate import Cases, Condition, Material, conditions, side_words
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import is_shipped, member_folders, model_folder
@@ -26,279 +26,412 @@ from adhominem.models.layout import CARD
 from adhominem.models.writing import trained_on
 from adhominem.scoring.companions import MOST, member_weights
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.fitting import calibrate, empirical_bounds, fit_fusion, group_weights
+from adhominem.scoring.fitting import (
+    calibrate,
+    empirical_bounds,
+    fit_fusion,
+    group_weights,
+    logistic,
+)
 from adhominem.scoring.population import Population
-from adhominem.scoring.scale import Calibration, Fusion, Scales, Scores
+from adhominem.scoring.products import Table
+from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scales, Scores, cells
+from adhominem.scoring.scorer import Scorer
+from adhominem.text.files import Document
 from adhominem.text.pan import Pair
+from adhominem.text.readers import Layout, find_sources, read_documents, read_pairs
 from adhominem.text.writing import locked, write_whole
-from adhominem.verify.verifier import load
+from adhominem.verify.verifier import Verifier, load
 
-LENGTHS = (300,)  # words that the model is calibrated for, beside whole texts
+Texts = Sequence[Document] | Sequence[Pair]
+
+LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside whole ones
+_CASES = 30  # of each class, of each set under each condition
 _FOLDS = 5
-_FEWEST = 30  # pairs of each class: fewer fix no map
-_FEWEST_SHORTENED = 10  # pairs of a set with long texts: fewer are left out
+_FEWEST = 30  # cases of each class: fewer fix no map
+_FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
+_FEWEST_IN_CELL = 100  # cases of each class, of which bounds are told
+_STRANGERS = 50  # texts of another set, as a population of another genre
+_RIDGE = 1e-3
 
 
 def calibrate_model(
     folder: str | Path,
-    sets: PairSets,
+    sets: Mapping[str, Texts] | Iterable[str | Path],
     *,
     method: str = "logistic",
-    fusion: str = "",
     lengths: Sequence[int] = LENGTHS,
+    cases: int = _CASES,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> CalibrationReports:
-    """Fit the way from the members' scores to a log Bayes factor, and save it in the folder.
+    """Fit the way from the members' measures to a log Bayes factor, and save it in the folder.
 
-    Once for scores without a population, once for those with each set's own texts as one, and once
-    for those that draw on companions among them. Beside the whole texts, their first so many words
-    are used: short texts must not make the model surer than it may be. Without a population, each
-    set is also scored as if its genre (the training corpus of its name) were unknown, once
-    with all other genres, once with the farthest alone. All these parts count by the root of their
-    pairs. The `fusion` of an ensemble's members is logistic, or the mean of their probabilities;
-    by default it is the mean without a population, since that stands up better to unknown genres,
-    else logistic. The pair sets are given by name, or as paths; what
-    cannot be read there goes to `skipped`.
+    Each set holds texts of one genre by known authors, as documents or as pairs, given by name or
+    as a path; what cannot be read there goes to `skipped`. Cases are made of them under all
+    conditions that users have (`jobs.simulate`): several known texts or one, texts cut to one of
+    `lengths` words, populations of other authors' texts, small and large, or none; at most `cases`
+    of each class, set and condition. Where the model knows a genre by the name of the set, half of
+    the cases are scored as if it did not, and without a population all are, both ways. One scale is
+    for cases without a population, one for those with one, and one for texts that draw on
+    companions among all texts of their set. Each set under each condition counts by the root of its
+    cases.
     """
-    sets = read_pair_sets(sets, skipped)
+    texts = _read(sets, skipped)
     folder = model_folder(folder)
     if is_shipped(folder):
         raise OptionError(
             f"{folder.name} comes with the package, and all that use it rely on its calibration; "
             f"copy it first (cp -r {folder} my-model) and calibrate the copy"
         )
-    documents = 2 * (1 + len(lengths)) * sum(map(len, sets.values()))
-    with locked(folder), watch("encoding", documents) as on_documents:
-        return _calibrate(folder, sets, method, fusion, lengths, on_documents)
+    _check_authors(folder, {one.author for documents in texts.values() for one in documents})
+    material = [Material(name, documents, lengths) for name, documents in texts.items()]
+    count = sum(len(of_set.documents) for of_set in material)
+    with locked(folder), watch("encoding", count) as on_documents:
+        return _calibrate(folder, material, method, cases, on_documents)
+
+
+def _read(
+    sets: Mapping[str, Texts] | Iterable[str | Path], skipped: list[InputError] | None
+) -> dict[str, list[Document]]:
+    """The documents of each set, all with authors."""
+    if not isinstance(sets, Mapping):
+        by_name: dict[str, Texts] = {}
+        for path in sets:
+            name = Path(path).resolve().name.split(".")[0]
+            if name in by_name:
+                raise OptionError(f"two sets are named '{name}'; rename one")
+            if {source.layout for source in find_sources(path)} == {Layout.PAIRS}:
+                by_name[name] = list(read_pairs(path, skipped=skipped))
+            else:
+                by_name[name] = list(read_documents(path, skipped=skipped))
+        sets = by_name
+    return {name: list(_documents(texts)) for name, texts in sets.items()}
+
+
+def _documents(texts: Texts) -> Iterable[Document]:
+    """Of pairs, both texts; where the truth names no authors, those of a pair are its own."""
+    unlabelled = sum(isinstance(one, Pair) and one.same_author is None for one in texts)
+    if unlabelled:
+        raise OptionError(f"{unlabelled:,} of {len(texts):,} pairs have no truth; expected all to")
+    unnamed = 0
+    one: Document | Pair
+    for at, one in enumerate(texts):  # type: ignore[assignment]
+        if isinstance(one, Document):
+            yield one
+        elif one.first.author and one.second.author:
+            yield from (one.first, one.second)
+        else:
+            unnamed += 1
+            yield replace(one.first, author=f"\0{at}")
+            yield replace(one.second, author=f"\0{at if one.same_author else -1 - at}")
+    if unnamed:
+        warnings.warn(
+            f"the truth names no authors for {unnamed:,} of {len(texts):,} pairs: whether the "
+            "model was trained on them cannot be checked",
+            AdHominemWarning,
+            stacklevel=5,
+        )
 
 
 def _calibrate(
     folder: Path,
-    sets: Mapping[str, Sequence[Pair]],
+    material: Sequence[Material],
     method: str,
-    fusion: str,
-    lengths: Sequence[int],
+    cases: int,
     on_documents: Callable[[int], None],
 ) -> CalibrationReports:
     card = read_card(folder)
     verifier = load(folder)
     verifier.scales = Scales()  # as if it had never been calibrated
-    everything = [pair for pairs in sets.values() for pair in pairs]
-    _check_labels(everything)
-    authors = _authors(everything)
-    _check_authors(folder, set(authors.ravel().tolist()))
-    alone, population = [], []
-    enriched: list[tuple[str, _Part]] = []  # among companions, by set
+    names = tuple(of_set.name for of_set in material)
+    alone: list[_Part] = []
+    population: list[_Part] = []
+    enriched: list[_Part] = []  # among companions
+    strange: list[tuple[Scores, bool]] = []  # with populations of the set, and of another one
     separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
-    begin = 0
-    for name, pairs in sets.items():
-        of_set = authors[begin : begin + len(pairs)]
-        begin += len(pairs)
-        for words in (None, *lengths):
-            chosen = [at for at, pair in enumerate(pairs) if words is None or _words(pair) > words]
-            if len(chosen) < _FEWEST_SHORTENED and words is not None:
+    others: Levs | None = None
+    for of_set in material:
+        levs = of_set.encode(verifier, on_documents)
+        scored = _Scored(verifier, of_set, levs, names)
+        for number, condition in enumerate(conditions()):
+            drawn = of_set.cases(condition, cases, seed=number)
+            if drawn is None:
                 continue
-            part = [pairs[at] if words is None else shortened(pairs[at], words) for at in chosen]
-            first, second = verifier.encode_pairs(part, on_documents=on_documents)
-            relevant = Population.of(np.concatenate([first, second]))
-            scores = verifier.scorer.scores(first, second, relevant)
-            condition = _condition(part, tuple(sets), name)
-            whole = words is None
-            population.append(
-                _Part(scores, of_set[chosen], whole, replace(condition, population=condition.known))
-            )
-            alone.append(
-                _Part(verifier.scorer.scores(first, second), of_set[chosen], whole, condition)
-            )
-            few = np.zeros(len(part), dtype=bool)  # companions are not looked for among more texts
-            few[np.random.default_rng(0).permutation(len(part))[: MOST // 2]] = True
-            levs = np.concatenate([first[few], second[few]])
-            relevant = verifier.scorer.with_companions(Population.of(levs), levs)
-            if relevant.companions is not None:
-                scores = verifier.scorer.scores(first[few], second[few], relevant)
-                # By shortened texts no member shall seem less clear for this genre than it is.
-                separation.setdefault(name, relevant.companions.separation)
-                enriched.append((name, _Part(scores, of_set[chosen][few], whole, condition[few])))
-            if name in verifier.genres:  # twice: with all other genres, and with the farthest
-                unknown = replace(condition, known=~condition.known)
-                for nearest in (0, len(verifier.genres) - 2):
-                    scores = verifier.scorer.without(name, nearest).scores(first, second)
-                    told = nearest == 0  # in the validation a pair is of an unknown genre once
-                    alone.append(_Part(scores, of_set[chosen], False, unknown, told))
-    whole_pairs = [part.condition.same_author for _, part in enriched if part.whole]
-    same = int(sum(map(np.sum, whole_pairs)))
-    if min(same, sum(map(len, whole_pairs)) - same) < _FEWEST:  # too few to fit a scale to
+            if condition.population:
+                population.append(scored.with_populations(drawn))
+            else:
+                alone += scored.alone(drawn)
+            if condition == Condition():
+                with_companions, clear = scored.with_companions(drawn)
+                enriched += with_companions
+                separation.update(clear)
+            if others is not None and condition in _JUDGED:
+                strange.append((scored.with_population(drawn, others), True))
+        strange += [(part.scores, False) for part in population if part.name == of_set.name]
+        chosen = np.random.default_rng(0).permutation(of_set.whole)[:_STRANGERS]
+        others = levs[chosen]
+    _check_cases(alone)
+    if sum(len(part.scores) for part in enriched) < 2 * _FEWEST:
         enriched, separation = [], {}
-    usual = _usual_separation(separation, {name: len(pairs) for name, pairs in sets.items()})
-    companions = [part.weighted(member_weights(separation[name], usual)) for name, part in enriched]
-    data = [
-        _Data(parts, method, fusion or better)
-        for parts, better in ((alone, "mean"), (population, "logistic"), (companions, "logistic"))
-        if parts
-    ]
-    reports = CalibrationReports(*(scale.report(tuple(sets)) for scale in data))
+    usual = _usual_separation(separation, {of_set.name: of_set.whole for of_set in material})
+    enriched = [part.weighted(member_weights(separation[part.name], usual)) for part in enriched]
+    data = [_Data(parts, method) for parts in (alone, population, enriched) if parts]
+    reports = CalibrationReports(*(scale.report(names) for scale in data))
     write_calibration(
         folder,
         reports.alone,
         reports.population,
         reports.companions,
         usual,
+        _strangeness(strange),
         adhominem.__version__,
-        Validation.joined([scale.validation() for scale in data[:2]]),
+        validation := Validation.joined([scale.validation() for scale in data[:2]]),
     )
     if card is not None:
         with write_whole(folder / CARD.name) as file:
-            file.write(calibrated_card(card, reports.modes))
+            file.write(calibrated_card(card, reports.modes, validation))
     return reports
 
 
+_JUDGED = {Condition(1, 1, 50), Condition(5, 1, 50), Condition(1, 1, 10)}
+
+
+def _check_cases(parts: Sequence[_Part]) -> None:
+    same = sum(int(part.condition.same_author.sum()) for part in parts)
+    different = sum(len(part.condition) for part in parts) - same
+    if min(same, different) < _FEWEST:
+        raise OptionError(
+            f"the texts make {same:,} cases by the same author and {different:,} by different "
+            f"authors; expected {_FEWEST} of each or more: add texts, several by each author"
+        )
+
+
+class _Scored:
+    """The cases of a set, scored."""
+
+    def __init__(
+        self, verifier: Verifier, material: Material, levs: Levs, names: tuple[str, ...]
+    ) -> None:
+        self._material, self._names, self._levs = material, names, levs
+        self._verifier = verifier
+        known = verifier.scorer
+        self._log_tokens = levs[:, -1].astype(np.float64)
+        self._scorers: list[tuple[Scorer, list[Table]]] = [(known, known.tables(levs))]
+        if material.name in verifier.genres:
+            unknown = known.without(material.name)
+            self._scorers.append((unknown, unknown.tables(levs, self._scorers[0][1])))
+
+    def alone(self, cases: Cases) -> list[_Part]:
+        """Without a population, the genre known and, where it can be, unknown."""
+        return [
+            self._part(
+                scorer.scores_among(tables, self._log_tokens, cases.known, cases.questioned),
+                cases,
+                known=np.full(len(cases), number == 0),
+            )
+            for number, (scorer, tables) in enumerate(self._scorers)
+        ]
+
+    def with_populations(self, cases: Cases) -> _Part:
+        """Each case with its own population; the genre is known to half of them."""
+        parts, known = [], []
+        for at, chosen in enumerate(cases.populations):
+            number = at % len(self._scorers)
+            scorer, tables = self._scorers[number]
+            one = slice(at, at + 1)
+            sides = cases.known[one], cases.questioned[one]
+            parts.append(scorer.scores_among(tables, self._log_tokens, *sides, chosen))
+            known.append(number == 0)
+        return self._part(Scores.joined(parts), cases, known=np.array(known))
+
+    def with_population(self, cases: Cases, levs: Levs) -> Scores:
+        """All cases with one population, of these LEVs."""
+        known, questioned = (
+            [self._levs[texts] for texts in side] for side in (cases.known, cases.questioned)
+        )
+        return self._scorers[-1][0].scores(known, questioned, Population.of(levs))
+
+    def with_companions(self, cases: Cases) -> tuple[list[_Part], dict[str, tuple[float, ...]]]:
+        """Single whole texts among all of the set, if these can have companions."""
+        levs = self._levs[: self._material.whole][:MOST]
+        scorer = self._verifier.scorer
+        try:
+            relevant = scorer.with_companions(Population.of(levs), levs)
+        except OptionError:  # too few texts
+            return [], {}
+        if relevant.companions is None:
+            return [], {}
+        known, questioned = (self._levs[side[:, 0]] for side in (cases.known, cases.questioned))
+        scores = scorer.scores(known, questioned, relevant)
+        part = self._part(scores, cases, np.ones(len(cases), dtype=bool))
+        return [part], {self._material.name: relevant.companions.separation}
+
+    def _part(self, scores: Scores, cases: Cases, known: BoolArray) -> _Part:
+        count = len(cases)
+        condition = Validation(
+            genres=self._names,
+            log_bayes_factor=np.zeros(count, np.float32),
+            same_author=cases.same_author,
+            genre=np.full(count, self._names.index(self._material.name), np.int32),
+            words=side_words(self._material.words, cases).astype(np.int32),
+            texts=np.full(count, max(cases.known.shape[1], cases.questioned.shape[1]), np.int32),
+            population=scores.conditions.population.astype(np.int32),
+            known=known,
+        )
+        return _Part(self._material.name, scores, cases.authors, condition)
+
+
+def _strangeness(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:
+    """The constant and the weights of `Scales.strangeness`."""
+    if len({other for _, other in strange}) < 2:
+        return ()
+    truth = np.concatenate([np.full(len(scores), other) for scores, other in strange])
+    scores = Scores.joined([scores for scores, _ in strange])
+    rows = np.array([member.strangeness for member in scores.members])  # (members, cases)
+    if not rows.any():  # members that know no genres
+        return ()
+    weights = logistic(rows, truth, np.ones(len(truth)), _RIDGE)
+    return tuple(weights.tolist())
+
+
 def _usual_separation(
-    separation: Mapping[str, tuple[float, ...]], pairs: Mapping[str, int]
+    separation: Mapping[str, tuple[float, ...]], texts: Mapping[str, int]
 ) -> tuple[float, ...]:
-    """Of each member: the mean of the sets' logarithms, each by the root of its pairs."""
+    """Of each member: the mean of the sets' logarithms, each by the root of its texts."""
     if not separation:
         return ()
     logs = np.log(list(separation.values()))  # (sets, members)
-    weight = [pairs[name] ** 0.5 for name in separation]
+    weight = [texts[name] ** 0.5 for name in separation]
     return tuple(np.exp(np.average(logs, axis=0, weights=weight)).tolist())
-
-
-def _condition(pairs: Sequence[Pair], sets: tuple[str, ...], name: str) -> Validation:
-    """The pairs of a set, not scored yet: without a population, and of a known genre."""
-    return Validation(
-        genres=sets,
-        log_bayes_factor=np.zeros(len(pairs), np.float32),
-        same_author=np.array([pair.same_author for pair in pairs], dtype=bool),
-        genre=np.full(len(pairs), sets.index(name), np.int32),
-        words=np.array([_words(pair) for pair in pairs], np.int32),
-        population=np.zeros(len(pairs), dtype=bool),
-        known=np.ones(len(pairs), dtype=bool),
-    )
-
-
-def shortened(pair: Pair, words: int) -> Pair:
-    """A pair that has only the first so many words of each text."""
-    return replace(
-        pair,
-        first=replace(pair.first, text=first_words(pair.first.text, words)),
-        second=replace(pair.second, text=first_words(pair.second.text, words)),
-    )
-
-
-def _words(pair: Pair) -> int:
-    """Those of the shorter text."""
-    return min(len(pair.first.text.split()), len(pair.second.text.split()))
-
-
-def first_words(text: str, words: int) -> str:
-    """The beginning of a text, up to so many words."""
-    ends = islice(re.finditer(r"\S+", text), words - 1, words)
-    return next((text[: word.end()] for word in ends), text)
 
 
 @dataclass(frozen=True)
 class CalibrationReports:
-    """Calibrations of a model: alone, with each set's own texts as population, with companions.
+    """Calibrations of a model: without a population, with one, with companions in it.
 
     Where no set has texts enough to look for companions among, there is no such scale.
     """
 
     alone: CalibrationReport
-    population: CalibrationReport
+    population: CalibrationReport | None = None
     companions: CalibrationReport | None = None
 
     @property
     def modes(self) -> dict[str, CalibrationReport]:
         """The reports by how the texts were scored, in words."""
-        modes = {"without a population": self.alone, "with one": self.population}
-        return modes if self.companions is None else {**modes, "with companions": self.companions}
+        modes = {
+            "without a population": self.alone,
+            "with one": self.population,
+            "with companions": self.companions,
+        }
+        return {mode: report for mode, report in modes.items() if report is not None}
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Pairs that were scored under one condition."""
+    """Cases of one set under one condition, scored."""
 
+    name: str  # of the set
     scores: Scores
-    authors: npt.NDArray[np.str_]  # (pairs, 2)
-    whole: bool  # as the model is used, not shortened and not as if of an unknown genre
+    authors: npt.NDArray[np.str_]  # (cases, 2)
     condition: Validation
-    told: bool = True  # whether it goes into the validation
 
     def weighted(self, weights: FloatArray) -> _Part:
-        """This part with each member's scores multiplied by its weight (members,)."""
-        scores = replace(self.scores, members=self.scores.members * weights[:, None])
-        return replace(self, scores=scores)
+        """This part with each member's standing multiplied by its weight (members,)."""
+        return replace(self, scores=self.scores.weighted(weights))
 
 
 class _Data:
     """All that a scale is fitted to."""
 
-    def __init__(self, parts: Sequence[_Part], method: str, fusion: str) -> None:
+    def __init__(self, parts: Sequence[_Part], method: str) -> None:
         sizes = [len(part.condition) for part in parts]
         groups = np.repeat(np.arange(len(parts)), sizes)
-        self.method, self.fusion = method, fusion
-        self.same_author = np.concatenate([part.condition.same_author for part in parts])
-        self.authors = np.concatenate([part.authors for part in parts])  # (pairs, 2)
+        self.method = method
+        self.cases = Validation.joined([part.condition for part in parts])
+        self.same_author = self.cases.same_author
+        self.authors = np.concatenate([part.authors for part in parts])  # (cases, 2)
         self.weight = group_weights(groups, self.same_author)
         self.scores = Scores.joined([part.scores for part in parts])
-        self.whole = np.repeat([part.whole for part in parts], sizes)
-        self._conditions = [part.condition for part in parts]
-        self._told = np.repeat([part.told for part in parts], sizes)
 
     def report(self, sets: tuple[str, ...]) -> CalibrationReport:
-        """The scale, and what it is worth for authors it has not seen."""
-        same = self.same_author[self.whole]
+        """The scale, and what it is worth for genres, or at least authors, it has not seen."""
         fused, calibration = self.fitted
         return CalibrationReport(
             fusion=fused,
             calibration=calibration,
             sets=sets,
-            same_author=int(same.sum()),
+            same_author=int(self.same_author.sum()),
             authors=len(np.unique(self.authors)),
-            before=_measures(Fusion()(self.scores[self.whole]), same),
-            after=_measures(self.bounded[self.whole], same),
+            before=_measures(Fusion()(self.scores), self.same_author),
+            after=_measures(self.bounded, self.same_author),
         )
 
     def validation(self) -> Validation:
-        """The pairs, each by a map that has seen neither it nor its authors."""
-        pairs = Validation.joined(self._conditions)
-        return replace(pairs, log_bayes_factor=self.bounded.astype(np.float32))[self._told]
+        """The cases, each by a map that has seen neither its genre nor its authors."""
+        return replace(self.cases, log_bayes_factor=self.bounded.astype(np.float32))
 
     @cached_property
     def fitted(self) -> tuple[Fusion, Calibration]:
-        """The scale of all pairs: the model's."""
-        return self.fit(np.ones(len(self.scores), dtype=bool))
+        """The scale of all cases: the model's."""
+        fused, map_ = self.fit(np.ones(len(self.scores), dtype=bool))
+        lower, upper = empirical_bounds(self.crossed, self.same_author)
+        bounds = tuple(self._bounds())
+        return fused, replace(map_, lower_bound=lower, upper_bound=upper, bounds=bounds)
 
     def fit(self, chosen: BoolArray) -> tuple[Fusion, Calibration]:
-        """The scale of some of the pairs."""
+        """The scale of some of the cases, without bounds of conditions."""
         scores, same, weight = self.scores[chosen], self.same_author[chosen], self.weight[chosen]
-        if len(scores.members) == 1 and not len(scores.context):  # then there is nothing to fuse
-            fused = Fusion()
-        else:
-            fused = fit_fusion(scores, same, self.fusion, weight)
-        values = fused(scores)
-        map_ = calibrate(values, same, self.method, weight)
-        # A pair is there several times, shortened; the bounds are what the pairs support, once.
-        whole = self.whole[chosen]
-        lower, upper = empirical_bounds(map_.unbounded(values[whole]), same[whole])
-        pairs = int(whole.sum())
-        return fused, replace(map_, lower_bound=lower, upper_bound=upper, pairs=pairs)
+        fused = fit_fusion(scores, same, weight)
+        return fused, calibrate(fused(scores), same, self.method, weight)
+
+    def _bounds(self) -> Iterable[Bounds]:
+        """What the cases of each cell of conditions support."""
+        places = cells(self.scores.conditions)  # (3, cases)
+        for place in np.unique(places, axis=1).T:
+            inside = (place == places.T).all(axis=1)
+            same = self.same_author[inside]
+            if min(same.sum(), (~same).sum()) >= _FEWEST_IN_CELL:
+                lower, upper = empirical_bounds(self.crossed[inside], same)
+                texts, tokens, population = place.tolist()
+                yield Bounds(
+                    texts=texts,
+                    tokens=tokens,
+                    population=population,
+                    lower=lower,
+                    upper=upper,
+                    same_author=int(same.sum()),
+                    different_authors=int((~same).sum()),
+                )
 
     @cached_property
     def crossed(self) -> FloatArray:
-        """(pairs,): each by a map that has seen neither the pair nor its authors, without bounds.
+        """(cases,): each by a map that has not seen its set, without bounds.
 
-        The authors are dealt into folds; the map for a pair is fitted to all pairs that have no
-        author in the folds of its own two.
+        Of few sets, it has at least seen neither of its authors: they are dealt into folds; the
+        map for a case is fitted to all cases that have no author in the folds of its own two.
         """
+        if len(np.unique(self.cases.genre)) >= _FEWEST_SETS:
+            return self._crossed(
+                (self.cases.genre == genre, self.cases.genre != genre)
+                for genre in np.unique(self.cases.genre)
+            )
         names, numbers = np.unique(self.authors, return_inverse=True)
         fold = np.random.default_rng(0).permutation(len(names)) % _FOLDS
-        folds = fold[numbers.reshape(self.authors.shape)]  # (pairs, 2)
+        folds = fold[numbers.reshape(self.authors.shape)]  # (cases, 2)
+        return self._crossed(
+            (
+                np.asarray((np.sort(folds, axis=1) == two).all(axis=1)),
+                np.asarray(~np.isin(folds, two).any(axis=1)),
+            )
+            for two in combinations_with_replacement(range(_FOLDS), 2)
+        )
+
+    def _crossed(self, parts: Iterable[tuple[BoolArray, BoolArray]]) -> FloatArray:
+        """(cases,): those of each part by a map that is fitted to the others."""
         factors = np.zeros(len(self.scores))
-        for two in combinations_with_replacement(range(_FOLDS), 2):
-            tested = np.asarray((np.sort(folds, axis=1) == two).all(axis=1))
-            others = np.asarray(~np.isin(folds, two).any(axis=1))
+        for tested, others in parts:
             if tested.any():
                 fused, calibration = self.fit(others)
                 factors[tested] = calibration.unbounded(fused(self.scores[tested]))
@@ -306,51 +439,14 @@ class _Data:
 
     @cached_property
     def bounded(self) -> FloatArray:
-        """(pairs,): the log Bayes factors of `crossed`, within the bounds of the model.
-
-        A fold has fewer pairs, and bounds of its own. A pair that stops at these could not be
-        counted among those as great as a result that the model's bounds let through.
-        """
+        """(cases,): the log Bayes factors of `crossed`, within the bounds of the model."""
         _, calibration = self.fitted
-        return np.clip(self.crossed, calibration.lower_bound, calibration.upper_bound)
+        return np.clip(self.crossed, *calibration.limits(self.scores.conditions))
 
 
 def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
     value = probability_same_author(log_bayes_factor)
     return measure(answers_from("", value, log_bayes_factor, same_author))
-
-
-def _check_labels(pairs: Sequence[Pair]) -> None:
-    unlabelled = sum(pair.same_author is None for pair in pairs)
-    if unlabelled:
-        raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
-    same = sum(pair.same_author is True for pair in pairs)
-    if min(same, len(pairs) - same) < _FEWEST:
-        raise OptionError(
-            f"{same:,} pairs by the same author and {len(pairs) - same:,} by different authors; "
-            f"expected {_FEWEST} of each or more"
-        )
-
-
-def _authors(pairs: Sequence[Pair]) -> npt.NDArray[np.str_]:
-    """(pairs, 2): who wrote them; where the truth does not say, every pair has its own."""
-    unnamed = 0
-    names = []
-    for at, pair in enumerate(pairs):
-        if pair.first.author and pair.second.author:
-            names.append((pair.first.author, pair.second.author))
-        else:
-            unnamed += 1
-            other = at if pair.same_author else -1 - at
-            names.append((f"\0{at}", f"\0{other}"))
-    if unnamed:
-        warnings.warn(
-            f"the truth names no authors for {unnamed:,} of {len(pairs):,} pairs: whether the "
-            "model was trained on them cannot be checked",
-            AdHominemWarning,
-            stacklevel=3,
-        )
-    return np.array(names)
 
 
 def _check_authors(folder: Path, names: set[str]) -> None:

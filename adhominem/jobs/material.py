@@ -10,8 +10,8 @@ from pathlib import Path
 from adhominem.arrays import Array32
 from adhominem.errors import InputError, NotFoundError
 from adhominem.evaluation.study import StudyText
-from adhominem.jobs.calibrate import first_words
 from adhominem.jobs.population import read_population
+from adhominem.jobs.simulate import first_words
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population

@@ -24,8 +24,8 @@ from adhominem.arrays import FloatArray, Levs
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
-from adhominem.scoring.members import products
 from adhominem.scoring.population import Population
+from adhominem.scoring.products import products
 from adhominem.text.files import Document
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.verifier import Verifier
@@ -150,7 +150,7 @@ def map_documents(
         raise OptionError("there is no document to draw; expected one or more")
     if len(documents) != len(levs):
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
-    parts = verifier.scorer.columns(levs)
+    parts = verifier.scorer.columns(levs)[:-1]
     strange = verifier.atypicality(levs) > 1
     mapped = tuple(
         MappedDocument(
@@ -221,7 +221,7 @@ def style_products(parts: Sequence[Levs], population: Population | None) -> Floa
         size = part.shape[1]
         mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
         origin = mean if population is None else population.lev_mean[at : at + size]
-        table = products(part, origin=origin)
+        table = products(part - origin, part - origin)
         lengths = np.sqrt(np.maximum(np.diag(table), 1e-24))
         total += table / lengths / lengths[:, None] / len(parts)
         at += size

@@ -32,7 +32,7 @@ from adhominem.models.folder import (
     validation_name,
 )
 from adhominem.models.layout import CALIBRATION, CARD, VALIDATION
-from adhominem.scoring.scale import Calibration, Fusion
+from adhominem.scoring.scale import POPULATION, TEXTS, Calibration, Fusion
 from adhominem.text.writing import replace_file
 
 _TYPES = {
@@ -40,7 +40,8 @@ _TYPES = {
     "same_author": "BOOL",
     "genre": "I32",
     "words": "I32",
-    "population": "BOOL",
+    "texts": "I32",
+    "population": "I32",
     "known": "BOOL",
 }
 _FEWEST = 30  # pairs of each class: fewer make no curve
@@ -79,8 +80,9 @@ class Validation:
     log_bayes_factor: Array32  # (pairs,), in nats, calibrated
     same_author: BoolArray
     genre: npt.NDArray[np.int32]  # which of the genres
-    words: npt.NDArray[np.int32]  # of the shorter text
-    population: BoolArray  # whether with a population
+    words: npt.NDArray[np.int32]  # a text, of the side that has the shorter ones
+    texts: npt.NDArray[np.int32]  # of the side that has more
+    population: npt.NDArray[np.int32]  # texts; 0 without one
     known: BoolArray  # whether the model knew of this genre
 
     def __post_init__(self) -> None:
@@ -111,37 +113,75 @@ class Validation:
         }
         return cls(parts[0].genres, **arrays)
 
-    def like(self, words: int, genre: str, population: bool) -> tuple[Validation, str]:
-        """The pairs found under like conditions, and what these are in words.
+    def like(self, words: int, genre: str, texts: int = 1, population: int = 0) -> LikeCases:
+        """The cases found under like conditions.
 
-        `words` are those of the shorter side, `genre` is a genre that the model knows, or
-        "" where it knows none like the texts. Where too few pairs are left, a condition is
-        dropped: first the genre, then the length.
+        `words` are those a text of the side with the shorter ones, `genre` is a genre that the
+        model knows, or "" where it knows none like the texts, `texts` are those of the larger side,
+        `population` those of the population. Where too few cases are left, a condition is dropped:
+        first the genre, then the size of the population, the length, the number of texts.
         """
-        alike = self[self.population == population]
-        told = ["with a population" if population else "without a population"]
+        alike = self[(self.population > 0) == (population > 0)]
+        told = [] if population else ["without a population"]
         if not population and not alike.known.all():  # else the model knows of no genres at all
             alike = alike[alike.known == bool(genre)]
             if not genre:
                 told.append("as if the model did not know their genre")
-        near = alike[(alike.words <= words * _NEAR) & (alike.words >= words / _NEAR)]
+        least, most = words / _NEAR, words * _NEAR
+        wanted = {
+            "number of texts": (_same_cell(alike.texts, texts, TEXTS), _texts_told(texts)),
+            "length of the texts": (
+                (alike.words >= least) & (alike.words <= most),
+                f"of {least:,.0f} to {most:,.0f} words a text",
+            ),
+        }
+        if population:
+            size = _same_cell(alike.population, population, POPULATION)
+            wanted["size of the population"] = (size, _population_told(population))
         if genre in self.genres:
-            of_genre = near[near.genre == self.genres.index(genre)]
-            if of_genre._suffices():
-                near, told = of_genre, [*told, f"of the genre “{genre}”"]
-            else:
-                told.append(f"of all genres, since too few of this length are of “{genre}”")
-        if not near._suffices():
-            return alike, ", ".join(
-                [*told, "of any length, since too few are as long as these texts"]
-            )
-        shortest, longest = near.words.min(), near.words.max()
-        lengths = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
-        told.append(f"of {lengths} words")
-        return near, ", ".join(told)
+            of_genre = alike.genre == self.genres.index(genre)
+            wanted["genre"] = (of_genre, f"of the genre “{genre}”")
+        dropped: list[str] = []
+        while True:
+            masks = [mask for mask, _ in wanted.values()]
+            near = alike[np.logical_and.reduce(masks)] if masks else alike
+            if near._suffices() or not wanted:
+                break
+            dropped.append(wanted.popitem()[0])
+        told += [words_for for _, words_for in wanted.values()]
+        if population and "size of the population" in dropped:
+            told.append("with a population of any size")
+        return LikeCases(near, ", ".join(told), tuple(dropped))
 
     def _suffices(self) -> bool:
         return min(int(self.same_author.sum()), int((~self.same_author).sum())) >= _FEWEST
+
+
+@dataclass(frozen=True)
+class LikeCases:
+    """Cases of a validation under like conditions."""
+
+    cases: Validation
+    told: str  # the conditions that they share with the case at hand, in words
+    dropped: tuple[str, ...]  # the conditions that they do not share, since too few would be left
+
+
+def _same_cell(values: npt.NDArray[np.int32], value: int, starts: tuple[int, ...]) -> BoolArray:
+    """(cases,): which values are in the same range as a value; `starts` are where ranges begin."""
+    at = np.searchsorted(starts, [value], side="right")
+    return np.asarray(np.searchsorted(starts, values, side="right") == at)
+
+
+def _texts_told(texts: int) -> str:
+    if texts == 1:
+        return "with one text a side"
+    return "with two or three known texts" if texts < TEXTS[2] else "with five known texts"
+
+
+def _population_told(texts: int) -> str:
+    if texts < POPULATION[2]:
+        return f"with a population of {POPULATION[1]} to {POPULATION[2] - 1} texts"
+    return f"with a population of {POPULATION[2]} texts or more"
 
 
 def write_calibration(
@@ -150,6 +190,7 @@ def write_calibration(
     population: CalibrationReport | None,
     companions: CalibrationReport | None,
     usual_separation: Sequence[float],
+    strangeness: Sequence[float],
     version: str,
     validation: Validation,
 ) -> None:
@@ -161,6 +202,7 @@ def write_calibration(
         "population": population and asdict(population),
         "companions": companions and asdict(companions),
         "usual_separation": list(usual_separation),
+        "strangeness": list(strangeness),
     }
     _remove_litter(folder)
     try:

@@ -8,11 +8,16 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
-from adhominem.models.calibration import CalibrationReport
+from adhominem.evaluation.answers import answers_from
+from adhominem.evaluation.measures import measure
+from adhominem.models.calibration import CalibrationReport, Validation
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import CARD
+from adhominem.scoring.decision import probability_same_author
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.writing import write_whole
 
@@ -28,6 +33,7 @@ _MEASURES = {
     "cross_entropy": "cross entropy",
     "distance_auc": "distance AUC",
 }
+_FEWEST = 100  # cases of each class that make a row
 _CALIBRATION_MEASURES = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
 
 
@@ -102,7 +108,9 @@ def read_card(folder: Path) -> str | None:
         return files.read(CARD).decode("utf-8")
 
 
-def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
+def calibrated_card(
+    card: str, reports: Mapping[str, CalibrationReport], validation: Validation
+) -> str:
     """The card of a model that has been calibrated since it was written.
 
     `reports` are by how they are called, that without a population first. Its accuracy is left
@@ -115,7 +123,37 @@ def calibrated_card(card: str, reports: Mapping[str, CalibrationReport]) -> str:
         reports=reports,
         measures=_CALIBRATION_MEASURES,
         log10=log(10),
+        conditions=_by_conditions(validation),
     )
+
+
+def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
+    """How good the Bayes factors are by number of texts and size of the population."""
+    rows = []
+    for texts in (1, 3, 5):
+        for least, most, told in ((0, 0, "none"), (5, 10, "5 to 10"), (20, 50, "20 to 50")):
+            chosen = (
+                (validation.texts == texts)
+                & (validation.population >= least)
+                & (validation.population <= most)
+            )
+            cases = validation[chosen]
+            if min(cases.same_author.sum(), (~cases.same_author).sum()) < _FEWEST:
+                continue
+            factors = cases.log_bayes_factor.astype(np.float64)
+            wrong = np.where(cases.same_author, -factors, factors)
+            answers = answers_from("", probability_same_author(factors), factors, cases.same_author)
+            rows.append(
+                {
+                    "texts": texts,
+                    "population": told,
+                    "cases": len(cases),
+                    "beyond_2": float((np.abs(factors) > 2 * log(10)).mean()),
+                    "wrong_beyond_1": float((wrong > log(10)).mean()),
+                    **measure(answers),
+                }
+            )
+    return rows
 
 
 def card_with(folder: Path, accuracy: str, lengths: str) -> None:

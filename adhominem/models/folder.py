@@ -36,7 +36,7 @@ from adhominem.scoring.scale import Scales
 
 DEFAULT_MODEL = "general-en"
 FORMAT = 2  # of config.json
-CALIBRATION_FORMAT = 3
+CALIBRATION_FORMAT = 4
 RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
@@ -101,7 +101,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
             lead = description["members"].index(description["lead"])
     name, scales = files.folder.resolve().name, read_scales(files)
     if scales is not None:
-        scales.check(name, len(models), 0 if models[lead].styles is None else 1)
+        scales.check(name, len(models))
     return ModelFolder(name, models, lead, scales, read_genres(files), model_hash(files))
 
 
@@ -259,7 +259,8 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
             name: data[name] and {part: data[name][part] for part in parts}
             for name in ("alone", "population", "companions")
         }
-        scales["usual_separation"] = data["usual_separation"]
+        for name in ("usual_separation", "strangeness"):
+            scales[name] = data[name]
         return from_json(Scales, scales, "calibration")
 
 

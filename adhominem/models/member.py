@@ -408,8 +408,6 @@ def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
         else:
             rows = dict.fromkeys(("author_mean", "precision_ratio"), ("F32", row))
             check_shapes(raw, {**rows, "projection": ("F32", square)})
-        if "whitening" in raw:
-            check_shapes(raw, {"whitening": ("F16", square), "whitening_lengths": ("F32", row)})
         arrays = {name: value.astype(np.float64) for name, value in raw.items()}
         usual = float(arrays["usual"][0])
         if usual < 0:
@@ -427,10 +425,7 @@ def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
             model = TwoCovariance.from_diagonal(
                 arrays["author_mean"], arrays["projection"], arrays["precision_ratio"]
             )
-        whitening = arrays.get("whitening")
-        if whitening is not None:
-            whitening = whitening * arrays["whitening_lengths"]
-        return Styles(genres, arrays["centres"], model, usual, whitening)
+        return Styles(genres, arrays["centres"], model, usual)
 
 
 def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:

@@ -100,12 +100,6 @@ def write_styles(folder: Path, styles: Styles) -> None:
         "centres": styles.centres.astype(np.float32),
         "usual": np.array([styles.usual], np.float32),
     }
-    if styles.whitening is not None:
-        # Half the size: it only says how far texts are from what is known. Columns of length 1
-        # and their lengths apart, within the range of sixteen bits.
-        lengths = np.linalg.norm(styles.whitening, axis=0)
-        arrays["whitening"] = (styles.whitening / lengths).astype(np.float16)
-        arrays["whitening_lengths"] = lengths.astype(np.float32)
     if isinstance(model, IsotropicTwoCovariance):
         arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
     elif isinstance(model, TwoCovariance):

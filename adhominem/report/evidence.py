@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from pathlib import Path
 
@@ -10,11 +10,17 @@ import numpy as np
 
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.models.calibration import CalibrationEvidence, Validation, read_evidence
+from adhominem.models.calibration import (
+    CalibrationEvidence,
+    LikeCases,
+    Validation,
+    read_evidence,
+)
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import model_folder, model_hash
 from adhominem.report.own_material import StudyFacts
 from adhominem.scoring.scale import Calibration
+from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
 
@@ -46,6 +52,7 @@ class ValidationFacts:
     """
 
     condition: str
+    dropped: tuple[str, ...]  # conditions that too few cases share with the case at hand
     same_author: int
     same_at_least: int
     same_at_most: int
@@ -76,7 +83,11 @@ def files_of(verifier: Verifier, model: str | Path | None) -> ModelFiles | None:
 
 
 def calibration_facts(
-    calibration: Calibration | None, files: ModelFiles | None, *, population: bool, at_bound: bool
+    calibration: Calibration | None,
+    files: ModelFiles | None,
+    scored: LogBayesFactors,
+    *,
+    population: bool,
 ) -> CalibrationFacts | None:
     """Those of a calibration; what it was fitted to is known only where its files tell."""
     if calibration is None:
@@ -86,24 +97,30 @@ def calibration_facts(
         **vars(told),
         method=calibration.method,
         pairs=calibration.pairs,
-        lower_bound=calibration.lower_bound / LOG_10,
-        upper_bound=calibration.upper_bound / LOG_10,
-        at_bound=at_bound,
+        lower_bound=float(scored.lower_bound[0]) / LOG_10,
+        upper_bound=float(scored.upper_bound[0]) / LOG_10,
+        at_bound=bool(scored.at_bound[0]),
     )
 
 
 def like_pairs(
-    validation: Validation | None, words: int, likeness: Likeness | None, *, population: bool
-) -> tuple[Validation, str] | None:
-    """The pairs of known authors under like conditions, and these in words; None without any."""
+    validation: Validation | None,
+    words: int,
+    likeness: Likeness | None,
+    *,
+    texts: int,
+    population: int,
+) -> LikeCases | None:
+    """The cases of known authors under like conditions; None without any."""
     if validation is None:
         return None
     genre = _genre(likeness)
-    pairs, condition = validation.like(words, genre, population)
+    like = validation.like(words, genre, texts, population)
     if likeness is not None and genre in likeness.described:
-        condition = condition.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
-    same = int(pairs.same_author.sum())
-    return (pairs, condition) if 0 < same < len(pairs) else None
+        told = like.told.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
+        like = replace(like, told=told)
+    same = int(like.cases.same_author.sum())
+    return like if 0 < same < len(like.cases) else None
 
 
 def _genre(likeness: Likeness | None) -> str:
@@ -117,14 +134,16 @@ def _genre(likeness: Likeness | None) -> str:
 
 
 def validation_facts(
-    pairs: Validation, condition: str, log_bayes_factor: float, study: StudyFacts | None = None
+    like: LikeCases, log_bayes_factor: float, study: StudyFacts | None = None
 ) -> ValidationFacts:
-    """Where a log Bayes factor, in nats, falls among those of pairs of known authors."""
+    """Where a log Bayes factor, in nats, falls among those of cases of known authors."""
+    pairs = like.cases
     same = pairs.log_bayes_factor[pairs.same_author]
     different = pairs.log_bayes_factor[~pairs.same_author]
     result = np.float32(log_bayes_factor)  # as exact as the others: one at a bound equals it
     return ValidationFacts(
-        condition=condition,
+        condition=like.told,
+        dropped=like.dropped,
         same_author=len(same),
         same_at_least=int((same >= result).sum()),
         same_at_most=int((same <= result).sum()),

@@ -58,7 +58,8 @@ def pairs_of(study: ValidationStudy) -> Validation:
         study.truth,
         np.zeros(count, np.int32),
         np.array([study.texts[case.questioned].words for case in study.cases], np.int32),
-        np.array([case.population_texts > 0 for case in study.cases]),
+        np.array([len(case.known) for case in study.cases], np.int32),
+        np.array([case.population_texts for case in study.cases], np.int32),
         np.ones(count, dtype=bool),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import adhominem
@@ -19,12 +20,12 @@ from adhominem.errors import OptionError
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.explain.explanation import Explanation, explain_comparison
 from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
-from adhominem.models.calibration import Validation, read_validation
+from adhominem.models.calibration import LikeCases, Validation, read_validation
 from adhominem.records import SCHEMA, UNWRITTEN, from_json, with_schema
 from adhominem.report import evidence, own_material
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
-from adhominem.scoring.scale import Calibration
+from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness, Side, Verification
@@ -175,20 +176,21 @@ def make_report(
         seed=seed,
         on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
     )
-    calibration = verifier.scales.of(population).calibration
+    used = None if comparison.scored.strange[0] else population
+    calibration = verifier.scales.of(used).calibration
     study = None
     if validation is not None:
         study = own_material.facts_of(validation, sides, population)
-        like: tuple[Validation, str] | None = (
-            own_material.pairs_of(validation),
-            "made from the examiner's own material",
+        like: LikeCases | None = LikeCases(
+            own_material.pairs_of(validation), "made from the examiner's own material", ()
         )
     else:
         like = evidence.like_pairs(
             None if files is None else read_validation(files),
-            min(sum(_words(exhibit) for exhibit in side) for side in sides),
+            min(_words_a_text(side) for side in sides),
             verification.likeness,
-            population=population is not None,
+            texts=max(map(len, sides)),
+            population=used.texts if used else 0,
         )
     states = not any(caution.decides for caution in verification.warnings)
     dates = modified or {}
@@ -202,7 +204,7 @@ def make_report(
         log10_bayes_factor=verification.log10_bayes_factor,
         verbal=verification.verbal,
         states=states,
-        interval=_reported(interval, calibration),
+        interval=_reported(interval, comparison.scored),
         prior_same_author=prior_same_author,
         probability_same_author=(
             verification.probability_same_author
@@ -211,12 +213,11 @@ def make_report(
         ),
         population=_population(population, population_source, verification),
         likeness=verification.likeness,
-        validation=like and evidence.validation_facts(*like, verification.log_bayes_factor, study),
+        validation=None
+        if like is None
+        else evidence.validation_facts(like, verification.log_bayes_factor, study),
         calibration=evidence.calibration_facts(
-            calibration,
-            files,
-            population=population is not None,
-            at_bound=any(caution.code == "at_bound" for caution in verification.warnings),
+            calibration, files, comparison.scored, population=used is not None
         ),
         warnings=verification.warnings,
         model=verification.model,
@@ -225,12 +226,17 @@ def make_report(
         version=adhominem.__version__,
         settings=settings,
         explanation=explanation,
-        like=like and like[0],
+        like=None if like is None else like.cases,
     )
 
 
 def _words(exhibit: Exhibit) -> int:
     return len(exhibit.document.text.split())
+
+
+def _words_a_text(side: Sequence[Exhibit]) -> int:
+    """The geometric mean, as the cases of a validation have it."""
+    return round(geometric_mean([max(1, _words(exhibit)) for exhibit in side]))
 
 
 def _readable(text: str) -> str:
@@ -254,16 +260,12 @@ def _texts(
     )
 
 
-def _reported(
-    interval: Interval | None, calibration: Calibration | None
-) -> ReportedInterval | None:
+def _reported(interval: Interval | None, scored: LogBayesFactors) -> ReportedInterval | None:
     """An interval in base 10, cut off at the bounds of the calibration."""
     if interval is None:
         return None
-    low, high = interval.low, interval.high
-    if calibration is not None:
-        bounds = calibration.lower_bound, calibration.upper_bound
-        low, high = (min(max(end, bounds[0]), bounds[1]) for end in (low, high))
+    bounds = float(scored.lower_bound[0]), float(scored.upper_bound[0])
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (interval.low, interval.high))
     return ReportedInterval(
         low=low / evidence.LOG_10,
         high=high / evidence.LOG_10,

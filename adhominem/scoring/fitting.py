@@ -14,7 +14,7 @@ import numpy.typing as npt
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import OptionError
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.scale import FUSIONS, METHODS, Calibration, Fusion, Scores, design
+from adhominem.scoring.scale import METHODS, Calibration, Fusion, Scores, design
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
@@ -55,7 +55,7 @@ def calibrate(
         upper_bound=np.inf,
         pairs=len(values),
     )
-    lower, upper = empirical_bounds(free(values), same)
+    lower, upper = empirical_bounds(free.unbounded(values), same)
     return replace(free, lower_bound=lower, upper_bound=upper)
 
 
@@ -110,41 +110,14 @@ def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tu
     return lower * float(np.log(10)), upper * float(np.log(10))
 
 
-def fit_fusion(
-    scores: Scores,
-    same_author: BoolArray,
-    method: str = "logistic",
-    weight: FloatArray | None = None,
-) -> Fusion:
-    """Fit to pairs with known truth, each with a weight (pairs,).
-
-    No member may count against its own evidence: one that would is left out.
-    """
-    if method not in FUSIONS:
-        raise OptionError(f"the fusion is {method!r}; expected {' or '.join(FUSIONS)}")
+def fit_fusion(scores: Scores, same_author: BoolArray, weight: FloatArray | None = None) -> Fusion:
+    """Fit to pairs with known truth, each with a weight (pairs,)."""
     weight = np.ones(len(same_author)) if weight is None else weight
-    members = range(len(scores.members))
-    groups = [[member] for member in members] if method == "mean" else [list(members)]
-    rows = tuple(tuple(_fit(scores, same_author, weight, chosen).tolist()) for chosen in groups)
-    return Fusion(method=method, weights=rows)
-
-
-def _fit(
-    scores: Scores, same_author: BoolArray, weight: FloatArray, chosen: list[int]
-) -> FloatArray:
-    """(1 + members + contexts,): the weights of a fusion of some of the members only."""
-    table = design(scores)
-    last = 1 + len(scores.members)
-    while True:
-        columns = [0, *(1 + member for member in chosen), *range(last, len(table))]
-        beta = logistic(table[columns[1:]], same_author, weight, _RIDGE)
-        of_members = beta[1 : 1 + len(chosen)]
-        if not len(of_members) or of_members.min() >= 0:
-            break
-        chosen = [member for member, value in zip(chosen, of_members, strict=True) if value >= 0]
-    weights = np.zeros(len(table))
-    weights[columns] = beta
-    return weights
+    lengths = scores.conditions.log_tokens
+    log_tokens = (float(lengths.min()), float(lengths.max()))
+    rows = design(scores, log_tokens)
+    weights = logistic(rows[1:], same_author, weight, _RIDGE)
+    return Fusion(weights=tuple(weights.tolist()), log_tokens=log_tokens)
 
 
 def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:

@@ -3,11 +3,6 @@
     StyleScorer  by what is left of a LEV once it is moved to the centre of its genre (`Styles`)
     LayerScorer  by the two-covariance layer that a network was trained with
 
-The centre that a pair is moved to depends on the pair, but it always is a mixture of the same few
-points: the centres of the genres, and the mean of the population. So for single texts an isotropic
-model needs only the products of LEVs with each other and with these points. Each LEV, of many
-thousand numbers, is read once, and in all pairs of a corpus not once a pair.
-
 All pairs of a corpus come in the order of `np.triu_indices(documents, 1)`: (0, 1), (0, 2), ...
 """
 
@@ -18,172 +13,75 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, FloatArray
-from adhominem.errors import OptionError
-from adhominem.scoring.styles import Centre, Styles, guess_share, unit
+from adhominem.arrays import AnyFloats, FloatArray, IntArray
+from adhominem.scoring.measures import Measures, measure_styles
+from adhominem.scoring.products import Cohort, PairProducts, Table, products
+from adhominem.scoring.styles import Styles, unit
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
-IntArray = npt.NDArray[np.intp]
+Sides = AnyFloats | Sequence[AnyFloats]  # (pairs, lev_size), one text a side; or sets of LEVs
 OnPairs = Callable[[int], None]
 
-_COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
-_PAIRS_AT_ONCE = 8_192
-
-
-def products(*tables: AnyFloats, origin: AnyFloats) -> FloatArray:
-    """(rows, rows): the scalar products of all rows of tables, seen from an origin (columns,)."""
-    rows = sum(map(len, tables))
-    total = np.zeros((rows, rows))
-    for columns in _columns(len(origin)):
-        part = np.concatenate([table[:, columns].astype(np.float64) for table in tables])
-        part -= origin[columns]
-        total += part @ part.T
-    return total
-
-
-def _columns(count: int) -> Iterator[slice]:
-    for at in range(0, count, _COLUMNS_AT_ONCE):
-        yield slice(at, at + _COLUMNS_AT_ONCE)
-
-
-def _pairs_in_parts(documents: int) -> Iterator[tuple[IntArray, IntArray]]:
-    first, second = np.triu_indices(documents, 1)
-    for at in range(0, len(first), _PAIRS_AT_ONCE):
-        yield first[at : at + _PAIRS_AT_ONCE], second[at : at + _PAIRS_AT_ONCE]
+_PAIRS_AT_ONCE = 8_192  # of a table of products
 
 
 @dataclass(frozen=True)
-class _Geometry:
-    """Of some pairs: products of their LEVs, and with the points; all seen from one origin."""
+class PopulationPart:
+    """A member's columns of a population."""
 
-    squares: tuple[FloatArray, FloatArray]  # (pairs,) each: of the first texts, of the second
-    product: FloatArray  # (pairs,): of the two
-    to_points: tuple[FloatArray, FloatArray]  # (pairs, points) each
+    texts: int
+    mean: FloatArray  # (size,)
+    mean_square: float  # of the texts' squared lengths
+    levs: AnyFloats  # (cohort, size)
 
     @classmethod
-    def of_pairs(cls, first: AnyFloats, second: AnyFloats, points: _Points) -> _Geometry:
-        """Of first and second LEVs (pairs, lev_size)."""
-        squares = np.zeros((2, len(first)))
-        product = np.zeros(len(first))
-        to_points = np.zeros((2, len(first), len(points.rows)))
-        for columns in _columns(first.shape[1]):
-            there = (points.rows[:, columns] - points.origin[columns]).T
-            sides = [side[:, columns] - points.origin[columns] for side in (first, second)]
-            for at, side in enumerate(sides):
-                squares[at] += np.einsum("ij,ij->i", side, side)
-                to_points[at] += side @ there
-            product += np.einsum("ij,ij->i", *sides)
-        if not np.isfinite(squares).all():
-            raise OptionError("a LEV is not finite")
-        return cls((squares[0], squares[1]), product, (to_points[0], to_points[1]))
-
-
-@dataclass(frozen=True)
-class _Mixture:
-    """Of some pairs: their centres as mixtures of points, and where the texts lie from there."""
-
-    weights: FloatArray  # (pairs, points)
-    first: FloatArray  # (pairs,): the squared distance of the first text to the centre
-    second: FloatArray
-    both: FloatArray  # (pairs,): the scalar product of the two, seen from the centre
-
-
-@dataclass(frozen=True)
-class _Points:
-    """The points whose mixtures are centres, and how they are mixed."""
-
-    rows: FloatArray  # (points, lev_size): the centres of the genres, the population's mean
-    origin: FloatArray  # (lev_size,): in their midst
-    products: FloatArray  # (points, points), from there
-    styles: Styles
-    guess_share: float  # of the guess in the centre; the rest is the population's
-
-    @classmethod
-    def of(cls, styles: Styles, population: Centre | None) -> _Points:
-        rows, share = styles.centres, 1.0
-        if population is not None:
-            rows, share = np.concatenate([rows, population[0][None]]), guess_share(population)
-        origin = rows.mean(axis=0)
-        return cls(rows, origin, products(rows, origin=origin), styles, share)
-
-    def mixture(self, pairs: _Geometry) -> _Mixture:
-        """The centres of some pairs."""
-        to_points = pairs.to_points[0] + pairs.to_points[1]  # (pairs, points)
-        genres = slice(len(self.styles.genres))
-        # Less what is the same for all genres: the squared distances to the middle of the pair.
-        guess = self.styles.mix(np.diag(self.products)[genres] - to_points[:, genres])
-        weights = np.full(to_points.shape, 1 - self.guess_share)
-        weights[:, genres] = self.guess_share * guess
-        square = ((weights @ self.products) * weights).sum(axis=1)  # of the centre
-        along = [(side * weights).sum(axis=1) for side in pairs.to_points]
-        return _Mixture(
-            weights,
-            np.maximum(pairs.squares[0] - 2 * along[0] + square, 0),
-            np.maximum(pairs.squares[1] - 2 * along[1] + square, 0),
-            pairs.product - along[0] - along[1] + square,
-        )
-
-
-def _factors(
-    styles: Styles,
-    points: _Points,
-    mixture: _Mixture,
-    first: AnyFloats,
-    second: AnyFloats,
-    rows: tuple[IntArray, IntArray] | None = None,
-) -> FloatArray:
-    """(pairs,): of the LEVs (pairs, lev_size), or of these rows of them."""
-    if isinstance(styles.two_covariance, IsotropicTwoCovariance):
-        return _isotropic(styles.two_covariance, styles.usual, mixture)
-    if rows is not None:
-        first, second = first[rows[0]], second[rows[1]]
-    centre = mixture.weights @ points.rows  # (pairs, lev_size), of few dimensions
-    return styles.two_covariance.log_bayes_factor(
-        *(unit(side - centre, styles.usual) for side in (first, second))
-    )
-
-
-def _isotropic(model: IsotropicTwoCovariance, usual: float, mixture: _Mixture) -> FloatArray:
-    """(pairs,): the model's evidence takes sums of LEVs; here they come as their lengths."""
-    lengths = [
-        np.maximum(np.sqrt(square), max(usual, 1e-12)) for square in (mixture.first, mixture.second)
-    ]
-    squares = [mixture.first / lengths[0] ** 2, mixture.second / lengths[1] ** 2]
-    missing = [np.maximum(0, 1 - square) for square in squares]
-    product = mixture.both / (lengths[0] * lengths[1])
-    together = np.maximum(squares[0] + squares[1] + 2 * product, 0)
-    ones = np.ones(len(product))
-    return (
-        model.evidence(2 * ones, together, missing[0] + missing[1])
-        - model.evidence(ones, squares[0], missing[0])
-        - model.evidence(ones, squares[1], missing[1])
-    )
-
-
-Sides = AnyFloats | Sequence[AnyFloats]  # (pairs, lev_size), one text a side; or sets of LEVs
+    def of(cls, levs: AnyFloats) -> PopulationPart:
+        """From the LEVs (texts, size) of all its texts."""
+        squares = np.einsum("ij,ij->i", levs, levs, dtype=np.float64)
+        return cls(len(levs), levs.mean(axis=0, dtype=np.float64), float(squares.mean()), levs)
 
 
 class MemberScorer(Protocol):
-    """What one member says of its own LEVs, with a population's centre or without one."""
+    """What one member says of its own LEVs, with a population or without one."""
 
     @property
     def lev_size(self) -> int:
         """The size of the LEVs that it takes."""
 
-    def scores(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of sides."""
+    def cohort(self, population: PopulationPart) -> Cohort | None:
+        """What it needs to know of a population, to be kept with it."""
 
-    def context(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """(contexts, pairs): what else tells how much a score is worth."""
+    def measures(
+        self,
+        first: Sides,
+        second: Sides,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+    ) -> Measures:
+        """Of pairs of sides."""
 
     def all_pairs(
-        self, levs: AnyFloats, centre: Centre | None, on_pairs: OnPairs
-    ) -> tuple[FloatArray, FloatArray]:
-        """(pairs,) and (contexts, pairs): of all pairs of LEVs (documents, lev_size)."""
+        self,
+        levs: AnyFloats,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+        on_pairs: OnPairs,
+    ) -> Measures:
+        """Of all pairs of LEVs (documents, lev_size)."""
 
-    def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
+    def table(self, levs: AnyFloats, like: Table | None) -> Table:
+        """All products of LEVs, of which many pairs are made; from another scorer's table of them.
+
+        That saves the products that do not depend on the scorer.
+        """
+
+    def measures_among(
+        self, table: Table, first: IntArray, second: IntArray, population: IntArray | None
+    ) -> Measures:
+        """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
+
+    def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
         """(documents, size): how texts depart from a population of their genre."""
 
     def without(self, genre: str, nearest: int) -> MemberScorer:
@@ -201,55 +99,106 @@ class StyleScorer:
         """The size of the LEVs that it takes."""
         return int(self.styles.centres.shape[1])
 
-    def scores(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """(pairs,): `Styles.log_bayes_factor` of pairs of sides; single texts in one go."""
-        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-            points = _Points.of(self.styles, centre)
-            mixture = points.mixture(_Geometry.of_pairs(first, second, points))
-            return _factors(self.styles, points, mixture, first, second)
-        return self.styles.log_bayes_factor(_doubles(first), _doubles(second), centre)
+    def cohort(self, population: PopulationPart) -> Cohort | None:
+        """The products of the population's texts; of a model with full covariances, nothing."""
+        if not isinstance(self.styles.two_covariance, IsotropicTwoCovariance):
+            return None
+        n, mean, centres = population.texts, population.mean, self.styles.centres
+        return Cohort(
+            texts=n,
+            square=float(n * (mean @ mean) - population.mean_square) / (n - 1),
+            squares=np.einsum("ij,ij->i", population.levs, population.levs, dtype=np.float64),
+            to_mean=products(population.levs, mean[None])[:, 0],
+            to_genres=products(population.levs, centres),
+            mean_to_genres=centres @ mean,
+        )
 
-    def context(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """(1, pairs): the `genre_atypicality` of each pair; with a population, zeros."""
-        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and centre is None:
-            middles = 0.5 * (first.astype(np.float64) + second)
-            return self.styles.genre_atypicality(self.styles.whitened(middles), 2)[None]
-        return self.styles.context(_doubles(first), _doubles(second), centre)
+    def measures(
+        self,
+        first: Sides,
+        second: Sides,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+    ) -> Measures:
+        """Of pairs of sides; the full model knows its own log Bayes factors alone."""
+        model = self.styles.two_covariance
+        if not isinstance(model, IsotropicTwoCovariance):
+            return Measures.of_factors(self._by_full_model(first, second, population))
+        given = [np.atleast_2d(levs) for levs in first], [np.atleast_2d(levs) for levs in second]
+        mean, levs = (None, None) if population is None else (population.mean, population.levs)
+        pairs = PairProducts.of_levs(*given, self.styles.centres, mean, levs)
+        return measure_styles(self.styles, model, pairs, cohort)
 
     def all_pairs(
-        self, levs: AnyFloats, centre: Centre | None, on_pairs: OnPairs
-    ) -> tuple[FloatArray, FloatArray]:
-        """(pairs,) and (1, pairs): scores and context of all pairs of LEVs."""
-        points, count = _Points.of(self.styles, centre), len(levs)
-        # Any origin will do; from one in the midst of the points little is lost to rounding.
-        table = products(levs, points.rows, origin=points.origin)
-        between, to_points, squares = table[:count, :count], table[:count, count:], np.diag(table)
-        whitened = self.styles.whitened(levs) if centre is None else np.zeros((count, 0))
-        scores, context = [np.zeros(0)], [np.zeros(0)]
-        for first, second in _pairs_in_parts(count):
-            geometry = _Geometry(
-                (squares[first], squares[second]),
-                between[first, second],
-                (to_points[first], to_points[second]),
+        self,
+        levs: AnyFloats,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+        on_pairs: OnPairs,
+    ) -> Measures:
+        """Of all pairs, from one table of products."""
+        model, parts = self.styles.two_covariance, [_NOTHING]
+        if not isinstance(model, IsotropicTwoCovariance):
+            for first, second in _pairs_in_parts(len(levs)):
+                parts.append(self.measures(levs[first], levs[second], population, cohort))
+                on_pairs(len(first))
+            return Measures.joined(parts)
+        table = Table.of(levs, self.styles.centres)
+        to_mean, to_cohort = np.zeros(len(levs)), np.zeros((len(levs), 0))
+        if population is not None:
+            to_mean = products(levs, population.mean[None])[:, 0]
+            to_cohort = products(levs, population.levs)
+        at_once = max(1, _PAIRS_AT_ONCE // (1 + to_cohort.shape[1] // 16))
+        for first, second in _pairs_in_parts(len(levs), at_once):
+            texts = np.stack([first, second], axis=1)  # (pairs, 2)
+            side = np.zeros(texts.shape, dtype=bool)
+            side[:, 0] = True
+            pairs = PairProducts(
+                (side, ~side),
+                table.between[texts[:, :, None], texts[:, None, :]],
+                table.to_genres[texts],
+                to_mean[texts],
+                to_cohort[texts],
             )
-            mixture, rows = points.mixture(geometry), (first, second)
-            scores.append(_factors(self.styles, points, mixture, levs, levs, rows))
-            middles = 0.5 * (whitened[first] + whitened[second])
-            context.append(
-                self.styles.genre_atypicality(middles, 2)
-                if centre is None
-                else np.zeros(len(first))
-            )
+            parts.append(measure_styles(self.styles, model, pairs, cohort))
             on_pairs(len(first))
-        return np.concatenate(scores), np.concatenate(context)[None]
+        return Measures.joined(parts)
 
-    def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
+    def table(self, levs: AnyFloats, like: Table | None) -> Table:
+        """All products of LEVs, of which many pairs are made."""
+        centres = self.styles.centres
+        return Table.of(levs, centres) if like is None else like.with_genres(centres)
+
+    def measures_among(
+        self, table: Table, first: IntArray, second: IntArray, population: IntArray | None
+    ) -> Measures:
+        """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
+        model = self.styles.two_covariance
+        if not isinstance(model, IsotropicTwoCovariance):
+            return _by_levs(self, table.levs, first, second, population)
+        cohort = None if population is None else table.cohort(population)
+        return measure_styles(self.styles, model, table.pairs(first, second, population), cohort)
+
+    def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
         """(documents, size): how texts depart from a population of their genre."""
-        return self.styles.style(levs, centre)
+        return self.styles.style(levs, population.mean, population.texts)
 
     def without(self, genre: str, nearest: int) -> StyleScorer:
         """This scorer as if a genre, and so many of those most like it, were unknown."""
         return StyleScorer(self.styles.without(genre, nearest))
+
+    def _by_full_model(
+        self, first: Sides, second: Sides, population: PopulationPart | None
+    ) -> FloatArray:
+        """(pairs,): the log Bayes factors of styles, each pair seen from one centre."""
+        mean, texts = (None, 0) if population is None else (population.mean, population.texts)
+        sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+        for pair in zip(first, second, strict=True):
+            both = [np.atleast_2d(levs).astype(np.float64) for levs in pair]
+            centre = self.styles.centre(np.concatenate(both), mean, texts)
+            for side, levs in zip(sides, both, strict=True):
+                side.append(unit(levs - centre, self.styles.usual))
+        return self.styles.two_covariance.log_bayes_factor(*sides)
 
 
 @dataclass(frozen=True)
@@ -260,45 +209,86 @@ class LayerScorer:
     project: Callable[[FloatArray], FloatArray]  # what the layer sees of LEVs
     lev_size: int
 
-    def scores(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of sides."""
+    def cohort(self, population: PopulationPart) -> None:
+        """Nothing: the mean is enough."""
+
+    def measures(
+        self,
+        first: Sides,
+        second: Sides,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+    ) -> Measures:
+        """The log Bayes factors of pairs of sides."""
         moved = [
-            self.moved(side, centre)
-            if isinstance(side, np.ndarray)
-            else [self.moved(levs, centre) for levs in side]
+            self.moved(side, population)
+            if isinstance(side, np.ndarray) and side.ndim == 2
+            else [self.moved(np.atleast_2d(levs), population) for levs in side]
             for side in (first, second)
         ]
-        return self.layer.log_bayes_factor(*moved)
-
-    def context(self, first: Sides, second: Sides, centre: Centre | None) -> FloatArray:
-        """(0, pairs): the layer knows nothing else of them."""
-        return np.zeros((0, len(first)))
+        return Measures.of_factors(self.layer.log_bayes_factor(*moved))
 
     def all_pairs(
-        self, levs: AnyFloats, centre: Centre | None, on_pairs: OnPairs
-    ) -> tuple[FloatArray, FloatArray]:
-        """(pairs,) and (0, pairs): the log Bayes factors of all pairs, without a context."""
-        seen, scores = self.moved(levs, centre), [np.zeros(0)]
+        self,
+        levs: AnyFloats,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+        on_pairs: OnPairs,
+    ) -> Measures:
+        """The log Bayes factors of all pairs."""
+        seen, parts = self.moved(levs, population), [_NOTHING]
         for first, second in _pairs_in_parts(len(levs)):
-            scores.append(self.layer.log_bayes_factor(seen[first], seen[second]))
+            parts.append(
+                Measures.of_factors(self.layer.log_bayes_factor(seen[first], seen[second]))
+            )
             on_pairs(len(first))
-        return np.concatenate(scores), np.zeros((0, sum(map(len, scores))))
+        return Measures.joined(parts)
 
-    def style(self, levs: FloatArray, centre: Centre) -> FloatArray:
+    def table(self, levs: AnyFloats, like: Table | None) -> Table:
+        """The LEVs alone: the layer makes nothing of their products."""
+        nothing = np.zeros((len(levs), 0))
+        return Table(levs, nothing, nothing)
+
+    def measures_among(
+        self, table: Table, first: IntArray, second: IntArray, population: IntArray | None
+    ) -> Measures:
+        """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
+        return _by_levs(self, table.levs, first, second, population)
+
+    def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
         """(documents, size): how texts depart from a population."""
-        return self.moved(levs, centre) - self.layer.author_mean
+        return self.moved(levs, population) - self.layer.author_mean
 
     def without(self, genre: str, nearest: int) -> LayerScorer:
         """This scorer itself: it knows no genres."""
         return self
 
-    def moved(self, levs: AnyFloats, centre: Centre | None) -> FloatArray:
+    def moved(self, levs: AnyFloats, population: PopulationPart | None) -> FloatArray:
         """(documents, size): what the layer sees of LEVs (documents, lev_size)."""
         seen = self.project(levs.astype(np.float64))
-        if centre is None:
+        if population is None:
             return seen
-        return seen - self.project(centre[0][None]) + self.layer.author_mean
+        return seen - self.project(population.mean[None]) + self.layer.author_mean
 
 
-def _doubles(sides: Sides) -> list[FloatArray]:
-    return [levs.astype(np.float64) for levs in sides]
+def _by_levs(
+    scorer: MemberScorer,
+    levs: AnyFloats,
+    first: IntArray,
+    second: IntArray,
+    population: IntArray | None,
+) -> Measures:
+    part = None if population is None else PopulationPart.of(levs[population])
+    sides = [[levs[texts] for texts in side] for side in (first, second)]
+    return scorer.measures(sides[0], sides[1], part, None)
+
+
+_NOTHING = Measures.of_factors(np.zeros(0))
+
+
+def _pairs_in_parts(
+    documents: int, at_once: int = _PAIRS_AT_ONCE
+) -> Iterator[tuple[IntArray, IntArray]]:
+    first, second = np.triu_indices(documents, 1)
+    for at in range(0, len(first), at_once):
+        yield first[at : at + at_once], second[at : at + at_once]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from adhominem.pairs.duplicates import Fingerprint, fingerprint
 from adhominem.scoring.companions import Companions
 
 _FEWEST = 5  # texts: fewer say hardly anything of a genre
+_COHORT = 200  # texts at most that are kept: with more, likenesses to others hardly vary less
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,12 @@ class Population:
 
     texts: int
     lev_mean: FloatArray  # (lev_size,)
+    lev_mean_square: FloatArray  # (lev_size,): of each number's square
+    cohort: AnyFloats  # (texts, lev_size): the LEVs of its texts, or of some hundred of them
     prints: tuple[Fingerprint, ...] = ()  # of its texts where they are known: to find copies
     companions: Companions | None = None  # if it is the texts themselves that are compared
     genres: Mapping[str, float] = field(default_factory=dict)  # shares of texts like each of them
+    memory: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`
 
     @classmethod
     def of(cls, levs: AnyFloats, texts: Iterable[str] = ()) -> Population:
@@ -36,7 +41,10 @@ class Population:
                 f"expected {_FEWEST} or more, and better 50, of the genre at hand"
             )
         prints = tuple(fingerprint(text) for text in dict.fromkeys(texts))
-        return cls(len(levs), np.mean(levs, axis=0, dtype=np.float64), prints)
+        mean = np.asarray(np.mean(levs, axis=0, dtype=np.float64))
+        squares = np.einsum("ij,ij->j", levs, levs, dtype=np.float64) / len(levs)
+        kept = np.linspace(0, len(levs) - 1, min(len(levs), _COHORT)).round().astype(np.intp)
+        return cls(len(levs), mean, squares, levs[kept], prints)
 
     @property
     def sha256(self) -> str:

@@ -1,14 +1,17 @@
-"""What members' scores are worth: fused to one, calibrated to an honest log Bayes factor, bounded.
+"""What members' measures are worth: fused to one honest log Bayes factor, within bounds.
 
-Besides the members' scores there is their *context*: how unlike the training texts a pair is. Where
-it is high, texts of two authors look more alike; the fusion corrects for it. The calibration is a
-monotone map, fitted to pairs of authors that the model has never seen (`scoring.fitting`). Beyond
-its bounds there are too few pairs to support anything stronger, so nothing stronger is reported.
+The same likeness says more of two long texts than of two e-mails, more against five known texts
+than against one, and more with fifty texts of the genre than with none. So the fusion knows the
+*conditions* of a comparison beside the measures (speaker recognition calls such things quality
+measures). Its weights are fitted to cases of authors that the model has never seen, under all these
+conditions (`scoring.fitting`, `jobs.calibrate`). Beyond its bounds there are too few cases of like
+conditions to support anything stronger, so nothing stronger is reported.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,74 +21,163 @@ from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import ModelError, OptionError
 from adhominem.records import Positive, Within, from_json, to_json
 from adhominem.scoring.decision import ensemble_log_bayes_factor
+from adhominem.scoring.measures import Measures
 from adhominem.scoring.population import Population
 
-FUSIONS = ("mean", "logistic")
 METHODS = ("logistic", "isotonic")
 _LARGEST = 1e30  # weight of a fusion, or number in a calibration: no fit comes near
 _Bound = Annotated[float, Within(-_LARGEST, _LARGEST)]  # in a file; infinite while one is fitted
+_USUAL_LOG_TOKENS = 6.5  # some 650
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What some pairs of sides are made of, (pairs,) each or (2, pairs): one row a side."""
+
+    texts: FloatArray  # (2, pairs)
+    log_tokens: FloatArray  # (2, pairs): the mean over the texts of a side
+    population: FloatArray  # (pairs,): texts; 0 without one
+
+    def __len__(self) -> int:
+        return int(self.texts.shape[1])
+
+    def __getitem__(self, chosen: slice | BoolArray) -> Conditions:
+        texts, log_tokens = self.texts[:, chosen], self.log_tokens[:, chosen]
+        return Conditions(texts, log_tokens, self.population[chosen])
+
+    @staticmethod
+    def joined(parts: Sequence[Conditions]) -> Conditions:
+        """Those of several sets of pairs in a row."""
+        return Conditions(
+            *(
+                np.concatenate([getattr(part, field.name) for part in parts], axis=-1)
+                for field in fields(Conditions)
+            )
+        )
 
 
 @dataclass(frozen=True)
 class Scores:
     """What is known of some pairs before it becomes one number each."""
 
-    members: FloatArray  # (members, pairs): the log Bayes factor of each member
-    context: FloatArray  # (contexts, pairs): see `Styles.genre_atypicality`; or (0, pairs)
+    members: tuple[Measures, ...]
+    conditions: Conditions
 
     def __getitem__(self, chosen: slice | BoolArray) -> Scores:
-        return Scores(self.members[:, chosen], self.context[:, chosen])
+        return Scores(tuple(member[chosen] for member in self.members), self.conditions[chosen])
 
     def __len__(self) -> int:
-        return int(self.members.shape[1])
+        return len(self.conditions)
 
     @staticmethod
-    def joined(parts: list[Scores]) -> Scores:
+    def joined(parts: Sequence[Scores]) -> Scores:
         """Those of several sets of pairs in a row."""
+        members = zip(*(part.members for part in parts), strict=True)
         return Scores(
-            np.concatenate([part.members for part in parts], axis=1),
-            np.concatenate([part.context for part in parts], axis=1),
+            tuple(Measures.joined(list(member)) for member in members),
+            Conditions.joined([part.conditions for part in parts]),
         )
+
+    def weighted(self, weights: FloatArray) -> Scores:
+        """These with each member's standing multiplied by its weight (members,)."""
+        members = [
+            replace(member, standing=member.standing * weight)
+            for member, weight in zip(self.members, weights, strict=True)
+        ]
+        return replace(self, members=tuple(members))
+
+
+def design(scores: Scores, log_tokens: tuple[float, float]) -> FloatArray:
+    """(1 + columns, pairs): ones, what each member says, and how conditions change its weight.
+
+    Nothing depends on which side is the first. Beyond `log_tokens`, the least and the most that the
+    weights were fitted to, a length counts as these.
+    """
+    conditions = scores.conditions
+    few = (1 / conditions.texts).sum(axis=0) - 1  # 1: one text a side; towards -1: many
+    length = np.clip(conditions.log_tokens, *log_tokens).mean(axis=0) - _USUAL_LOG_TOKENS
+    small = 1 / (conditions.population + 1)
+    rows = [np.ones(len(scores)), few, length, small]
+    rows += [few * length, few**2, length**2, small**2]
+    for member in scores.members:
+        standing, agreement = member.standing, member.agreement
+        rows += [standing, standing * few, standing * length, standing * small]
+        rows += [agreement, agreement * standing, agreement**2]
+        rows += [member.remoteness, member.certainty]
+    return np.array(rows)
+
+
+_SHARED_ROWS, _MEMBER_ROWS = 8, 9  # of a design
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fusion:
-    """The members' log Bayes factors as one.
+    """The measures of all members as one log Bayes factor: their weighted sum, see `design`.
 
-    mean      the mean of the members' probabilities (the paper's), each made honest by itself
-    logistic  their weighted sum
-
-    Each row of weights has a constant, a weight for each member and one for each context. For
-    `mean` there is a row for each member, for `logistic` there is one; without any, members
-    are taken as they are.
+    Without weights it is that of the mean of the members' probabilities (the paper's ensemble).
     """
 
-    method: str = "mean"
-    weights: tuple[tuple[float, ...], ...] = ()
+    weights: tuple[float, ...] = ()
+    log_tokens: tuple[float, float] = (0.0, 20.0)
 
     def check(self) -> None:
         """An OptionError if these are no weights."""
-        if self.method not in FUSIONS:
-            raise OptionError(f"the fusion is {self.method!r}; expected {' or '.join(FUSIONS)}")
-        if self.method == "logistic" and len(self.weights) != 1:
-            raise OptionError(f"a logistic fusion with {len(self.weights)} rows; expected 1")
-        if len(set(map(len, self.weights))) > 1:
-            raise OptionError("the fusion has rows of different lengths")
-        if not all(abs(weight) < _LARGEST for row in self.weights for weight in row):
+        if not all(abs(value) < _LARGEST for value in (*self.weights, *self.log_tokens)):
             raise OptionError("the fusion has weights that are no numbers, or beyond all bounds")
+        if not self.log_tokens[0] <= self.log_tokens[1]:
+            raise OptionError(f"log_tokens is {self.log_tokens}; expected the least, then the most")
 
     def __call__(self, scores: Scores) -> FloatArray:
         """(pairs,): one log Bayes factor for each pair."""
         if not self.weights:
-            return ensemble_log_bayes_factor(list(scores.members))
-        rows = design(scores)  # (1 + members + contexts, pairs)
-        weights = np.array(self.weights)
-        if weights.shape[1] != len(rows):
-            raise OptionError(
-                f"weights for {weights.shape[1] - 1} scores; there are {len(rows) - 1}"
-            )
-        fused = weights @ rows  # (rows, pairs)
-        return ensemble_log_bayes_factor(list(fused)) if self.method == "mean" else fused[0]
+            return ensemble_log_bayes_factor([one.log_bayes_factor for one in scores.members])
+        rows = design(scores, self.log_tokens)
+        if len(self.weights) != len(rows):
+            raise OptionError(f"{len(self.weights)} weights; there are {len(rows)} measures")
+        return np.asarray(np.array(self.weights) @ rows)
+
+
+def weights_for(members: int) -> int:
+    """How many weights a fusion of so many members has."""
+    return _SHARED_ROWS + _MEMBER_ROWS * members
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The least and the greatest log Bayes factor that cases of like conditions support.
+
+    The conditions are at least so many texts on the larger side, at least so many tokens a text on
+    the side of shorter ones, at least so many texts in the population; and fewer than in the next
+    bounds.
+    """
+
+    texts: Annotated[int, Within(1)]
+    tokens: Annotated[int, Within(0)]
+    population: Annotated[int, Within(0)]
+    lower: _Bound
+    upper: _Bound
+    same_author: Annotated[int, Within(0)]  # cases
+    different_authors: Annotated[int, Within(0)]
+
+
+TEXTS = (1, 2, 4)  # least numbers of a cell of conditions
+TOKENS = (0, 250, 600, 1_500)
+POPULATION = (0, 5, 20)
+
+
+def cells(conditions: Conditions) -> npt.NDArray[np.int64]:
+    """(3, pairs): the texts, tokens and population of the cell that each pair is in."""
+    values = (
+        conditions.texts.max(axis=0),
+        np.exp(conditions.log_tokens.min(axis=0)),
+        conditions.population,
+    )
+    return np.array(
+        [
+            np.array(starts)[np.searchsorted(starts, value, side="right") - 1]
+            for starts, value in zip((TEXTS, TOKENS, POPULATION), values, strict=True)
+        ]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +190,10 @@ class Calibration:
     method: str
     scores: tuple[float, ...]
     log_bayes_factors: tuple[float, ...]
-    lower_bound: _Bound  # of the log Bayes factor
+    lower_bound: _Bound  # of the log Bayes factor, where no bounds of its conditions are known
     upper_bound: _Bound
     pairs: Annotated[int, Within(0)]  # that it was fitted to
+    bounds: tuple[Bounds, ...] = ()  # by conditions
 
     def check(self) -> None:
         """An OptionError if this is no map."""
@@ -126,9 +219,15 @@ class Calibration:
                 f"the bounds are {self.lower_bound} and {self.upper_bound}; expected lower <= upper"
             )
 
-    def __call__(self, scores: npt.ArrayLike) -> FloatArray:
-        """The log Bayes factor for each score of the model, within the bounds."""
-        return np.clip(self.unbounded(scores), self.lower_bound, self.upper_bound)
+    def limits(self, conditions: Conditions) -> FloatArray:
+        """(2, pairs): the bounds of each pair, by its conditions."""
+        limits = np.repeat([[self.lower_bound], [self.upper_bound]], len(conditions), axis=1)
+        places = cells(conditions)
+        for cell in self.bounds:
+            place = np.array([[cell.texts], [cell.tokens], [cell.population]])
+            inside = (places == place).all(axis=0)
+            limits[:, inside] = [[cell.lower], [cell.upper]]
+        return limits
 
     def unbounded(self, scores: npt.ArrayLike) -> FloatArray:
         """The log Bayes factor for each score of the model, without bounds."""
@@ -144,11 +243,6 @@ class Calibration:
         (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
         with np.errstate(over="ignore"):
             return float(np.float64(y1 - y0) / (x1 - x0))
-
-    def at_bound(self, scores: npt.ArrayLike) -> BoolArray:
-        """Whether a bound, and not the score, decides what is reported, for each score."""
-        factors = self.unbounded(scores)
-        return np.asarray((factors <= self.lower_bound) | (factors >= self.upper_bound))
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""
@@ -179,6 +273,7 @@ class Scales:
     population: Scale | None = None
     companions: Scale | None = None
     usual_separation: tuple[Positive, ...] = ()  # of each member: see `scoring.companions`
+    strangeness: tuple[float, ...] = ()  # a constant, and the weight of each member's
 
     def __post_init__(self) -> None:
         for scale in (self.alone, self.population, self.companions):
@@ -196,28 +291,30 @@ class Scales:
             return self.alone
         if population.companions is not None:
             return self.companions or Scale()
-        return self.population or Scale(self.alone.fusion)
+        return self.population or Scale()
 
-    def check(self, name: str, members: int, contexts: int) -> None:
-        """A ModelError unless they are for so many members, and contexts of their scores."""
+    def strange(self, scores: Scores) -> BoolArray:
+        """(pairs,): whether the population seems to be of another genre than a pair.
+
+        The weights are those of a logistic regression: above 0 it is the likelier.
+        """
+        if not self.strangeness:
+            return np.zeros(len(scores), dtype=bool)
+        rows = [member.strangeness for member in scores.members]
+        return np.asarray(self.strangeness[0] + np.array(self.strangeness[1:]) @ rows > 0)
+
+    def check(self, name: str, members: int) -> None:
+        """A ModelError unless they are for so many members."""
         problem = ""
         if len(self.usual_separation) not in (0, members):
             problem = f"usual_separation is for {len(self.usual_separation)} members"
+        if len(self.strangeness) not in (0, 1 + members):
+            problem = f"strangeness is for {len(self.strangeness) - 1} members"
         for scale in (self.alone, self.population, self.companions):
-            if scale is None or not scale.fusion.weights:
-                continue
-            rows, columns = len(scale.fusion.weights), len(scale.fusion.weights[0])
-            if columns != 1 + members + contexts:
-                problem = f"weights for {columns - 1} scores"
-            elif scale.fusion.method == "mean" and rows != members:
-                problem = f"{rows} rows of weights"
+            if scale is not None and len(scale.fusion.weights) not in (0, weights_for(members)):
+                problem = f"a fusion has {len(scale.fusion.weights)} weights"
         if problem:
             raise ModelError(
                 f"the calibration of {name} is damaged, or that of another model ({problem}; there "
                 f"are {members}); calibrate the model again"
             )
-
-
-def design(scores: Scores) -> FloatArray:
-    """(1 + members + contexts, pairs): a row of ones, the scores, the contexts."""
-    return np.concatenate([np.ones((1, len(scores))), scores.members, scores.context])

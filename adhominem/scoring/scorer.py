@@ -1,26 +1,29 @@
 """The one path from LEVs to a log Bayes factor: members, fusion, calibration, bounds.
 
-    LEVs of two sides ─ each member's log Bayes factor ─ fused ─ calibrated ─ within bounds
+    LEVs of two sides ─ each member's measures ─ fused under the conditions ─ within bounds
 
 A side is one text or several by one author; sides come as a pair, as many pairs, or as all pairs
-of a corpus. A LEV of an ensemble is its members' LEVs in a row, and each member sees its own part.
+of a corpus. A LEV here is those of the members in a row, of which each sees its own, and last the
+logarithm of the number of tokens: how much a likeness says depends on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, BoolArray, FloatArray, Levs
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
-from adhominem.scoring.members import MemberScorer, OnPairs, Sides
+from adhominem.scoring.measures import Measures
+from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart, Sides
 from adhominem.scoring.population import Population, each_once, without_companions
-from adhominem.scoring.scale import Scales, Scores
-from adhominem.scoring.styles import Centre
+from adhominem.scoring.products import Cohort, Table
+from adhominem.scoring.scale import Conditions, Scales, Scores
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
@@ -33,31 +36,48 @@ class LogBayesFactors:
     raw: FloatArray  # fused, not calibrated
     unbounded: FloatArray  # calibrated, if the model is
     log_bayes_factor: FloatArray  # the same within the bounds: what is reported
-    at_bound: BoolArray  # whether a bound, and not the score, decides what is reported
+    lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
+    upper_bound: FloatArray
+    strange: BoolArray  # whether the population is of another genre, and so was not used
     calibrated: bool
+
+    @property
+    def at_bound(self) -> BoolArray:
+        """Whether a bound, and not the score, decides what is reported."""
+        return np.asarray(
+            (self.unbounded <= self.lower_bound) | (self.unbounded >= self.upper_bound)
+        )
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """The members of a model, and what their scores are worth.
-
-    The context of a comparison is that of the member who leads.
-    """
+    """The members of a model, and what their measures are worth."""
 
     members: tuple[MemberScorer, ...]
     scales: Scales
-    lead: int = 0
+    lead: int = 0  # the member whose genres and typicality are told
 
     @property
     def lev_size(self) -> int:
-        """The size of a LEV: that of all members together."""
-        return sum(member.lev_size for member in self.members)
+        """The size of a LEV: that of all members together, and the logarithm of its tokens."""
+        return sum(member.lev_size for member in self.members) + 1
 
     def __call__(
         self, first: Sides, second: Sides, population: Population | None = None
     ) -> LogBayesFactors:
-        """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs."""
-        return self._weighed(self.scores(first, second, population), population)
+        """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
+
+        A population that seems to be of another genre than a pair is not used for it.
+        """
+        scores = self.scores(first, second, population)
+        if population is None or population.companions is not None:
+            return self._weighed(scores, population)
+        strange = self.scales.strange(scores)
+        if not strange.any():
+            return self._weighed(scores, population)
+        at = np.flatnonzero(strange).tolist()
+        alone = self.scores([first[one] for one in at], [second[one] for one in at])
+        return _replaced(self._weighed(scores, population), strange, self._weighed(alone, None))
 
     def all_pairs(
         self,
@@ -72,26 +92,70 @@ class Scorer:
         member.
         """
         population = without_companions(population)
-        said = [
-            member.all_pairs(part, centre, on_pairs)
-            for member, part, centre in zip(
-                self.members, self.columns(levs), self.centres(population), strict=True
+        parts, cohorts = self.parts(population), self._cohorts(population)
+        *members, log_tokens = self.columns(levs)
+        measures = tuple(
+            member.all_pairs(part, relevant, cohort, on_pairs)
+            for member, part, relevant, cohort in zip(
+                self.members, members, parts, cohorts, strict=True
             )
-        ]
-        scores = Scores(np.array([factors for factors, _ in said]), said[self.lead][1])
-        return self._weighed(scores, population)
+        )
+        first, second = np.triu_indices(len(levs), 1)
+        conditions = Conditions(
+            np.ones((2, len(first))),
+            np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
+            np.full(len(first), 0.0 if population is None else population.texts),
+        )
+        return self._weighed(Scores(measures, conditions), population)
 
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
-        """What each member says by itself, and the context of each pair."""
+        """What each member says by itself, and the conditions of each pair."""
         if len(first) != len(second):
             raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
         parts = [
-            self._scores(
-                first[at : at + _PAIRS_AT_ONCE], second[at : at + _PAIRS_AT_ONCE], population
-            )
-            for at in range(0, len(first), _PAIRS_AT_ONCE)
+            self._scores(first[slice(*part)], second[slice(*part)], population)
+            for part in _in_parts(first, second)
         ]
-        return Scores.joined([self._no_scores(0), *parts])
+        return Scores.joined(parts) if parts else self._nothing(0, population)
+
+    def tables(self, levs: Levs, like: Sequence[Table] | None = None) -> list[Table]:
+        """Each member's products of LEVs (documents, lev_size), for `scores_among`.
+
+        `like` are those of another scorer, of which a part can be taken over.
+        """
+        others = [None] * len(self.members) if like is None else like
+        return [
+            member.table(columns, other)
+            for member, columns, other in zip(
+                self.members, self.columns(levs)[:-1], others, strict=True
+            )
+        ]
+
+    def scores_among(
+        self,
+        tables: Sequence[Table],
+        log_tokens: FloatArray,
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None = None,
+    ) -> Scores:
+        """As `scores`, of pairs among texts whose products are known.
+
+        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts, of
+        which `log_tokens` (texts,) are the lengths. All pairs have as many texts.
+        """
+        size = 0 if population is None else len(population)
+        pairs = len(first)
+        conditions = Conditions(
+            np.repeat([[float(first.shape[1])], [float(second.shape[1])]], pairs, axis=1),
+            np.stack([log_tokens[side].mean(axis=1) for side in (first, second)]),
+            np.full(pairs, float(size)),
+        )
+        members = tuple(
+            member.measures_among(table, first, second, population)
+            for member, table in zip(self.members, tables, strict=True)
+        )
+        return Scores(members, conditions)
 
     def without(self, genre: str, nearest: int = 0) -> Scorer:
         """This scorer as if a genre, and so many of those most like it, were unknown."""
@@ -115,64 +179,109 @@ class Scorer:
                 table[at : at + len(part)] = part
         return replace(population, companions=Companions(styles))
 
-    def centres(self, population: Population | None) -> list[Centre | None]:
-        """Each member's part of a population's mean."""
+    def parts(self, population: Population | None) -> list[PopulationPart | None]:
+        """Each member's part of a population."""
         if population is None:
             return [None] * len(self.members)
         if len(population.lev_mean) != self.lev_size:
             raise OptionError("the population was encoded by another model")
-        return [(mean[0], population.texts) for mean in self.columns(population.lev_mean[None])]
+        columns = zip(
+            self.columns(population.lev_mean[None]),
+            self.columns(population.lev_mean_square[None]),
+            self.columns(population.cohort),
+            strict=True,
+        )
+        parts: list[PopulationPart | None] = [
+            PopulationPart(population.texts, mean[0], float(square.sum()), levs)
+            for mean, square, levs in columns
+        ]
+        return parts[:-1]
 
     def columns(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """For each member its columns of LEVs (documents, lev_size)."""
+        """For each member its columns of LEVs (documents, lev_size); last, that of the tokens."""
         if levs.ndim != 2 or levs.shape[1] != self.lev_size:
             raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
-        ends = np.cumsum([member.lev_size for member in self.members])[:-1]
+        ends = np.cumsum([member.lev_size for member in self.members])
         return np.split(levs, ends, axis=1)
 
     def lead_columns(self, levs: npt.NDArray[Any]) -> FloatArray:
         """(documents, size): the leading member's columns of LEVs (documents, lev_size)."""
         return self.columns(levs)[self.lead].astype(np.float64)
 
+    def conditions(
+        self, first: Sides, second: Sides, population: Population | None = None
+    ) -> Conditions:
+        """Those of pairs of sides."""
+        sides = [[np.atleast_2d(levs) for levs in side] for side in (first, second)]
+        texts = np.array([[len(levs) for levs in side] for side in sides], np.float64)
+        log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
+        size = 0 if population is None else population.texts
+        return Conditions(texts, log_tokens, np.full(len(first), float(size)))
+
+    def _cohorts(self, population: Population | None) -> list[Cohort | None]:
+        """What each member knows of a population; computed once, and kept with it."""
+        cohorts: list[Cohort | None] = []
+        for member, part in zip(self.members, self.parts(population), strict=True):
+            if population is None or part is None:
+                cohorts.append(None)
+                continue
+            by_whom, cohort = population.memory.get(id(member), (None, None))
+            if by_whom is not member:  # an id may be taken again
+                cohort = member.cohort(part)
+                population.memory[id(member)] = (member, cohort)
+            cohorts.append(cohort)
+        return cohorts
+
     def _weighed(self, scores: Scores, population: Population | None) -> LogBayesFactors:
         """Fused, calibrated, within bounds."""
         scale = self.scales.of(population)
         raw = scale.fusion(scores)
+        strange = np.zeros(len(raw), dtype=bool)
         if scale.calibration is None:
-            return LogBayesFactors(raw, raw, raw, np.zeros(len(raw), dtype=bool), False)
+            nowhere = np.full(len(raw), np.inf)
+            return LogBayesFactors(raw, raw, raw, -nowhere, nowhere, strange, False)
         unbounded = scale.calibration.unbounded(raw)
-        at_bound = scale.calibration.at_bound(raw)
-        return LogBayesFactors(raw, unbounded, scale.calibration(raw), at_bound, True)
+        lower, upper = scale.calibration.limits(scores.conditions)
+        bounded = np.clip(unbounded, lower, upper)
+        return LogBayesFactors(raw, unbounded, bounded, lower, upper, strange, True)
 
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
-        centres = self.centres(population)
+        conditions = self.conditions(first, second, population)
+        if conditions.texts.min(initial=1) == 0:
+            raise OptionError("a side without documents; expected at least one")
         if population is not None and population.companions is not None:
             compared = self._compare_with_companions(first, second, population)
-            return replace(self._no_scores(len(first)), members=compared)
-        sides = self._sides(first, second)
-        said = [
-            member.scores(*levs_of_member, centre)
-            for member, levs_of_member, centre in zip(self.members, sides, centres, strict=True)
+            members = tuple(Measures.of_factors(row) for row in compared)
+            return Scores(members, conditions)
+        measures = [
+            member.measures(*sides, part, cohort)
+            for member, sides, part, cohort in zip(
+                self.members,
+                self._sides(first, second),
+                self.parts(population),
+                self._cohorts(population),
+                strict=True,
+            )
         ]
-        scores = Scores(
-            np.array(said), self.members[self.lead].context(*sides[self.lead], centres[self.lead])
-        )
-        for values in (scores.members, scores.context):
+        for member in measures:
+            values = np.array([member.log_bayes_factor, member.standing])
             if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
                 raise out_of_range("the model gives scores")
-        return scores
+        return Scores(tuple(measures), conditions)
 
-    def _no_scores(self, pairs: int) -> Scores:
-        """Of no member, and of no context: zeros."""
-        context = self.members[self.lead].context([], [], None)
-        return Scores(np.zeros((len(self.members), pairs)), np.zeros((len(context), pairs)))
+    def _nothing(self, pairs: int, population: Population | None) -> Scores:
+        """Of no pairs."""
+        nothing = Measures.of_factors(np.zeros(pairs))
+        conditions = Conditions(np.zeros((2, pairs)), np.zeros((2, pairs)), np.zeros(pairs))
+        return Scores((nothing,) * len(self.members), conditions)
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[Sides, Sides]]:
         """For each member its part of both; as tables, if each side of each pair has one text."""
         tables = [_table(side) for side in (first, second)]
         if tables[0] is not None and tables[1] is not None:
-            return list(zip(self.columns(tables[0]), self.columns(tables[1]), strict=True))
+            columns = [self.columns(table)[:-1] for table in tables if table is not None]
+            return [(one, other) for one, other in zip(*columns, strict=True)]
         parts = [[self.columns(np.atleast_2d(levs)) for levs in side] for side in (first, second)]
         return [
             ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
@@ -183,12 +292,12 @@ class Scorer:
         """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
         if not np.isfinite(levs).all():
             raise OptionError("a LEV is not finite")
+        parts = [part for part in self.parts(population) if part is not None]
         return [
-            member.style(part.astype(np.float64), centre)
-            for member, part, centre in zip(
-                self.members, self.columns(levs), self.centres(population), strict=True
+            member.style(columns.astype(np.float64), part)
+            for member, columns, part in zip(
+                self.members, self.columns(levs)[:-1], parts, strict=True
             )
-            if centre is not None
         ]
 
     def _compare_with_companions(
@@ -198,13 +307,11 @@ class Scorer:
         companions = population.companions
         assert companions is not None
         sides = [np.atleast_2d(side) for pair in zip(first, second, strict=True) for side in pair]
-        sizes = [len(side) for side in sides]
-        if min(sizes) == 0:
-            raise OptionError("a side without documents; expected at least one")
         styles = self._styles(np.concatenate(sides), population)
         usual = self.scales.usual_separation or companions.separation
         weight = member_weights(companions.separation, usual)  # (members,)
-        return companions.compare(styles, np.repeat(np.arange(len(sides)), sizes)) * weight[:, None]
+        owners = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
+        return companions.compare(styles, owners) * weight[:, None]
 
 
 def out_of_range(given: str) -> ModelError:
@@ -213,6 +320,34 @@ def out_of_range(given: str) -> ModelError:
         f"{given} that are not numbers, or out of all bounds: it is damaged; fetch or train it "
         "again"
     )
+
+
+def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
+    """Where pairs begin and end that are scored together: as many texts as memory has room for."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        for at in range(0, len(first), _PAIRS_AT_ONCE):
+            yield at, at + _PAIRS_AT_ONCE
+        return
+    begin, most = 0, 0
+    for at, sides in enumerate(zip(first, second, strict=True)):
+        texts = sum(len(np.atleast_2d(levs)) for levs in sides)
+        if begin < at and max(most, texts) * (at + 1 - begin) > 2 * _PAIRS_AT_ONCE:
+            yield begin, at
+            begin, most = at, 0
+        most = max(most, texts)
+    if begin < len(first):
+        yield begin, len(first)
+
+
+def _replaced(
+    factors: LogBayesFactors, chosen: BoolArray, others: LogBayesFactors
+) -> LogBayesFactors:
+    """The factors, with others in place of those that are chosen."""
+    values = {}
+    for name in ("raw", "unbounded", "log_bayes_factor", "lower_bound", "upper_bound"):
+        values[name] = getattr(factors, name).copy()
+        values[name][chosen] = getattr(others, name)
+    return replace(factors, **values, strange=chosen)
 
 
 def _table(sides: Sides) -> AnyFloats | None:

@@ -4,17 +4,13 @@ A LEV shows the genre of a text (a blog, a sermon) more clearly than its author.
 to the centre of its genre and brought to unit length; what is left is the author's. The centre is
 the mean of a *relevant population*, texts of that genre by anybody. Where none is given, it is
 guessed from the genres that the model was trained on.
-
-One more number says how much a score is worth, the *context* of a comparison:
-
-    genre_atypicality  how far the texts as a whole are from the nearest genre; texts of a
-             genre that the model does not know resemble each other, whoever wrote them
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +18,7 @@ import numpy.typing as npt
 from adhominem.arrays import AnyFloats, FloatArray, IntArray
 from adhominem.scoring.two_covariance import BayesFactorModel, IsotropicTwoCovariance, TwoCovariance
 
-Centre = tuple[FloatArray, int]  # the mean LEV of a population, and how many texts it is of
-
 _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
-_LARGEST_WHITENED = 2_048  # dimensions that genre_atypicality is measured in
-_SHRINKAGE = 0.5  # of the covariance within genres to a multiple of the identity
 _SHARPNESS = 1.0  # of the guess
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
 _TYPICAL = 0.99  # share of the training texts that lie within the limits
@@ -43,7 +35,6 @@ class Styles:
     centres: FloatArray  # (genres, lev_size): the mean LEV of each
     two_covariance: BayesFactorModel
     usual: float  # how far half of the training texts are from their centre, or farther
-    whitening: FloatArray | None = None  # (lev_size, lev_size): of the variation within genres
 
     @classmethod
     def fit(
@@ -65,9 +56,19 @@ class Styles:
         else:
             several = np.bincount(authors)[authors] > 1
             model = TwoCovariance(max_iterations=30).fit(styles[several], authors[several])
-        genres = tuple(names[corpus] for corpus in present)
-        small = levs.shape[1] <= _LARGEST_WHITENED
-        return cls(genres, centres, model, usual, _whitening(rest) if small else None)
+        return cls(tuple(names[corpus] for corpus in present), centres, model, usual)
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """(genres, genres): the scalar products of the centres."""
+        return np.asarray(self.centres @ self.centres.T)
+
+    def with_genres(self, centres: Mapping[str, FloatArray]) -> Styles:
+        """These styles with further genres, or others in place of those of the same names."""
+        kept = [at for at, genre in enumerate(self.genres) if genre not in centres]
+        genres = (*(self.genres[at] for at in kept), *centres)
+        rows = np.concatenate([self.centres[kept], np.array(list(centres.values()))])
+        return replace(self, genres=genres, centres=rows)
 
     def without(self, genre: str, nearest: int = 0) -> Styles:
         """These styles as if this genre, and so many of those most like it, were unknown.
@@ -107,7 +108,7 @@ class Styles:
         order = np.argsort(-counts, kind="stable")
         return {self.genres[at]: float(counts[at] / len(levs)) for at in order if counts[at]}
 
-    def centre(self, levs: FloatArray, population: Centre | None) -> FloatArray:
+    def centre(self, levs: FloatArray, population: FloatArray | None, texts: int = 0) -> FloatArray:
         """(lev_size,): of the genre that these LEVs are of.
 
         A population's mean, as far as it has texts enough; the guess counts as a few more texts.
@@ -115,64 +116,17 @@ class Styles:
         guess = np.asarray(self.guess(levs) @ self.centres)
         if population is None:
             return guess
-        share = guess_share(population)
-        return np.asarray((1 - share) * population[0] + share * guess)
+        share = guess_share(texts)
+        return np.asarray((1 - share) * population + share * guess)
 
-    def style(self, levs: FloatArray, population: Centre) -> FloatArray:
-        """(documents, lev_size): how texts of a population's genre depart from it."""
-        return unit(levs - self.centre(population[0][None], population), self.usual)
-
-    def log_bayes_factor(
-        self,
-        first: Sequence[FloatArray],
-        second: Sequence[FloatArray],
-        population: Centre | None = None,
-    ) -> FloatArray:
-        """(pairs,): of the LEVs (documents, lev_size) of each first and second side."""
-        sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-        for pair in zip(first, second, strict=True):
-            centre = self.centre(np.concatenate(pair), population)
-            for side, levs in zip(sides, pair, strict=True):
-                side.append(unit(levs - centre, self.usual))
-        return self.two_covariance.log_bayes_factor(*sides)
-
-    def context(
-        self,
-        first: Sequence[FloatArray],
-        second: Sequence[FloatArray],
-        population: Centre | None = None,
-    ) -> FloatArray:
-        """(1, pairs): the genre_atypicality of each; with a population, zeros."""
-        if population is not None:
-            return np.zeros((1, len(first)))
-        sets = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
-        means = np.array([levs.mean(axis=0) for levs in sets]).reshape(-1, self.centres.shape[1])
-        return self.genre_atypicality(self.whitened(means), np.array([len(levs) for levs in sets]))[
-            None
-        ]
-
-    def whitened(self, levs: AnyFloats) -> FloatArray:
-        """(rows, size): LEVs, or means of LEVs, in standard deviations within genres."""
-        if self.whitening is None:
-            return np.zeros((len(levs), 0))
-        return np.asarray((levs - self.centres.mean(axis=0)) @ self.whitening)
-
-    def genre_atypicality(self, means: FloatArray, texts: npt.ArrayLike) -> FloatArray:
-        """(rows,): how far texts as a whole are from the nearest genre, in standard deviations.
-
-        Of each set of texts, the mean of the whitened LEVs (rows, size), and how many they are.
-        """
-        if self.whitening is None:
-            return np.zeros(len(means))
-        genres = self.whitened(self.centres)
-        nearest = np.argmin(np.square(genres).sum(axis=1) - 2 * means @ genres.T, axis=1)  # (rows,)
-        square = np.square(means - genres[nearest]).sum(axis=1)
-        return np.asarray(np.sqrt(square * texts / means.shape[1]))
+    def style(self, levs: FloatArray, population: FloatArray, texts: int) -> FloatArray:
+        """(documents, lev_size): how texts depart from a population of so many, of their genre."""
+        return unit(levs - self.centre(population[None], population, texts), self.usual)
 
 
-def guess_share(population: Centre) -> float:
+def guess_share(texts: int) -> float:
     """Of the guessed genre in the centre of a population: the guess counts as a few more texts."""
-    return _GUESSED_TEXTS / (population[1] + _GUESSED_TEXTS)
+    return _GUESSED_TEXTS / (texts + _GUESSED_TEXTS)
 
 
 def unit(levs: AnyFloats, usual: float = 0.0) -> FloatArray:
@@ -183,15 +137,6 @@ def unit(levs: AnyFloats, usual: float = 0.0) -> FloatArray:
     """
     lengths = np.linalg.norm(levs, axis=1, keepdims=True)
     return np.asarray(levs / np.maximum(lengths, max(usual, 1e-12)))
-
-
-def _whitening(rest: AnyFloats) -> FloatArray:
-    """(lev_size, lev_size): to unit variance, as far as the variation is known."""
-    covariance = rest.T @ rest / len(rest)
-    mean = np.trace(covariance) / len(covariance)
-    shrunk = (1 - _SHRINKAGE) * covariance + _SHRINKAGE * mean * np.eye(len(covariance))
-    variances, directions = np.linalg.eigh(shrunk)
-    return np.asarray(directions / np.sqrt(np.maximum(variances, 1e-30)))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ _FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is ab
 _FEWEST_WORDS = 20  # that the share is taken of
 _SHARED = 0.2  # of the shorter text that stands in the other, too
 _COPIED = 0.5  # the same, from which on it is a copy
-_ATYPICAL = 1.2  # times as far from the population as from training texts
 _FEW_TEXTS = 20  # of a population
 _FEWEST_OF_A_GENRE = 0.75  # share of a population's texts that are like the same genre
 _MOST_COPIES = 0.02  # of the compared texts, as a share of the population
@@ -53,19 +52,19 @@ def cautions_of(
     knows_topics: bool = True,
     guessed_genre: bool = False,
     population: Population | None = None,
-    population_atypicality: float = 0.0,
+    strange_population: bool = False,
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
 ) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
-    `population_atypicality` says how much farther the texts are from the population than from the
-    training texts. `copies` are those of texts on the same side, which are not in `sides`.
+    A `strange_population` is of another genre than the texts. `copies` are those of texts on the
+    same side, which are not in `sides`.
     """
     yield from _copied(copies)
     yield from _shared(sides)
     if population is not None:
-        yield from _of_population(sides, population, population_atypicality)
+        yield from _of_population(sides, population, strange_population)
         names = genre_names or {}
         yield from _mixed(population, names, "the Bayes factor is", "leave the others out")
     for exhibits, texts, distances in zip(sides, tokens, atypicality, strict=True):
@@ -157,15 +156,15 @@ def _small(population: Population) -> Iterator[Caution]:
 
 
 def _of_population(
-    sides: Sequence[Sequence[Exhibit]], population: Population, population_atypicality: float
+    sides: Sequence[Sequence[Exhibit]], population: Population, strange: bool
 ) -> Iterator[Caution]:
     """What is wrong with a population: a wrong one makes a number wrong, not weak."""
-    if population_atypicality > _ATYPICAL:
+    if strange:
         yield Caution(
             "other_genre_of_population",
-            f"the texts are {population_atypicality:.1f} times as far from the population as from "
-            "the training texts: it seems to be of another genre; expected texts of the "
-            "same genre as those compared",
+            "the texts do not lie among those of the population, which seems to be of another "
+            "genre: it was not used; give texts of the same genre as those compared, or none",
+            decides=True,
         )
     yield from _small(population)
     exhibits = [exhibit for side in sides for exhibit in side]

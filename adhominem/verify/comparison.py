@@ -14,9 +14,9 @@ import numpy as np
 from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.models.member import Member
+from adhominem.scoring.members import PopulationPart
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors, Scorer
-from adhominem.scoring.styles import Centre
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer, Tokens
@@ -82,9 +82,10 @@ class Comparison:
         """Of both sides as they are, without bounds: at a bound nothing would contribute."""
         return float(self.scored.unbounded[0])
 
-    def centre(self, member: int) -> Centre | None:
-        """A member's part of the population's mean."""
-        return self.scorer.centres(self.population)[member]
+    def part(self, member: int) -> PopulationPart | None:
+        """A member's part of the population, if there is one and it was used."""
+        used = None if self.scored.strange[0] else self.population
+        return self.scorer.parts(used)[member]
 
     def passages(self, text: ComparedText) -> IntArray:
         """(passages,): the tokens at which the passages of a text begin, as the lead has them.
@@ -107,6 +108,10 @@ class Comparison:
             member.vary(text.document, text.tokens(member).tokens, starts, times, attention)
             for member, attention in zip(self.members, text.attention, strict=True)
         ]
+        # A passage of which a text has two counts twice.
+        ends = np.append(starts[1:], len(text.tokens(self.lead).tokens))
+        tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
+        parts.append(np.log(tokens)[:, None].astype(np.float32))
         return np.concatenate(parts, axis=1)
 
     def with_text(self, side: int, number: int, levs: Levs) -> FloatArray:

@@ -102,8 +102,8 @@ class Verifier:
 
     @property
     def lev_size(self) -> int:
-        """The size of a LEV; that of an ensemble is its members' LEVs in a row."""
-        return sum(member.lev_size for member in self.members)
+        """The size of a LEV: those of the members in a row, and the logarithm of its tokens."""
+        return self.scorer.lev_size
 
     def verify(
         self,
@@ -203,7 +203,7 @@ class Verifier:
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
             population=population,
-            population_atypicality=self._population_atypicality(texts, population),
+            strange_population=bool(scored.strange[0]),
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
         )
@@ -279,6 +279,7 @@ class Verifier:
             if member.knows_topics:
                 topics = [member.topic(document) for document in documents]
             levs.append(member.encoder.encode(tokens[member.tokenizer], topics))
+        levs.append(_log_tokens(tokens[self.lead.tokenizer]))
         encoded = np.concatenate(levs, axis=1)
         if not np.isfinite(encoded).all():  # weights that are numbers all may do that
             raise out_of_range(f"the model {self.name} gives LEVs")
@@ -295,6 +296,7 @@ class Verifier:
             attended.append(seen)
             read = [encoded.levs[0] for encoded in seen if encoded is not None]
             levs.append(np.array(read) if read else member.encode(documents, words))
+        levs.append(_log_tokens([tokens_by[self.lead.tokenizer].tokens for tokens_by in tokens]))
         encoded = np.concatenate(levs, axis=1)
         if not np.isfinite(encoded).all():
             raise out_of_range(f"the model {self.name} gives LEVs")
@@ -388,23 +390,9 @@ class Verifier:
             return np.zeros(len(levs))
         return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
 
-    def _population_atypicality(self, texts: FloatArray, population: Population | None) -> float:
-        """How much farther texts are from the population than from the genres of training.
-
-        `texts` (documents, size) are the lead's LEVs. A ratio; about 1 for a population of a known
-        genre, below it for one of an unknown genre.
-        """
-        styles = self.lead.styles
-        if population is None or styles is None:
-            return 0.0
-        mean, centre = texts.mean(axis=0), self.scorer.centres(population)[self.scorer.lead]
-        assert centre is not None
-        from_genre = float(np.linalg.norm(mean - styles.guess(texts) @ styles.centres))
-        return float(np.linalg.norm(mean - centre[0])) / max(from_genre, 1e-300)
-
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
-        return squared_distance(first, second) / len(self.members)
+        return squared_distance(first[:, :-1], second[:, :-1]) / len(self.members)
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
@@ -421,6 +409,11 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         sha256=read.sha256,
         genre_names=read.genre_names,
     )
+
+
+def _log_tokens(tokens: Sequence[Sequence[str]]) -> Levs:
+    """(documents, 1): the last column of their LEVs."""
+    return np.log([[len(words)] for words in tokens]).astype(np.float32).reshape(-1, 1)
 
 
 def _tokens(document: Document, tokenizer: Tokenizer) -> list[str]:

@@ -1,0 +1,77 @@
+"""Teach a model further genres: where their texts lie, without training it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adhominem.errors import InputError, OptionError
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.population import draw, in_order
+from adhominem.models.folder import is_shipped, member_folders, model_folder
+from adhominem.models.writing import write_styles
+from adhominem.text.readers import find_sources, read_documents
+from adhominem.text.writing import locked
+from adhominem.verify.verifier import load
+
+_MOST_TEXTS = 1_000  # more would hardly move a mean
+_FEWEST_TEXTS = 20
+
+
+@dataclass(frozen=True)
+class LearntGenres:
+    """What a model knows now."""
+
+    texts: dict[str, int]  # that each new genre was learnt from
+    genres: tuple[str, ...]  # all
+
+
+def learn_genres(
+    folder: str | Path,
+    sets: Iterable[str | Path],
+    *,
+    seed: int = 0,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> LearntGenres:
+    """Add the mean LEV of each set of texts to the genres of a model, by the name of the set.
+
+    The more genres a model knows, the better it guesses that of two texts where no population is
+    given. Their authors need not be known, but none of them should be among those that the model is
+    calibrated or tested with. Calibrate the model again afterwards.
+    """
+    folder = model_folder(folder)
+    if is_shipped(folder):
+        raise OptionError(
+            f"{folder.name} comes with the package; copy it first (cp -r {folder} my-model)"
+        )
+    with locked(folder):
+        verifier = load(folder)
+        if any(member.styles is None for member in verifier.members):
+            raise OptionError(
+                "a member of this model knows no genres; expected n-gram models, or members of an "
+                "ensemble that was made with --corpus"
+            )
+        means: dict[str, np.ndarray] = {}
+        texts: dict[str, int] = {}
+        for source in (source for path in sets for source in find_sources(path)):
+            documents = read_documents(source.path, author_required=False, skipped=skipped)
+            chosen = in_order(draw(documents, _MOST_TEXTS, seed)[0])
+            if len(chosen) < _FEWEST_TEXTS:
+                raise OptionError(
+                    f"{source.name} has {len(chosen)} texts; expected {_FEWEST_TEXTS} or more"
+                )
+            with watch(f"encoding {source.name}", len(chosen)) as on_documents:
+                levs = verifier.encode(chosen, on_documents=on_documents)
+            means[source.name] = levs.mean(axis=0, dtype=np.float64)
+            texts[source.name] = len(chosen)
+        parts = {name: verifier.scorer.columns(mean[None]) for name, mean in means.items()}
+        folders = member_folders(folder)
+        for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
+            assert member.styles is not None
+            centres = {name: columns[number][0] for name, columns in parts.items()}
+            write_styles(place, member.styles.with_genres(centres))
+    return LearntGenres(texts, load(folder).genres)

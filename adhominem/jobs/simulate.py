@@ -1,0 +1,200 @@
+"""Cases of known authors, under all the conditions that a user may have.
+
+A set of texts of one genre is taken apart into cases: one or several questioned texts against known
+ones, whole, cut to their first words or joined to long ones, with a population of texts by others,
+large, small or none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
+from adhominem.errors import OptionError
+from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
+from adhominem.text.files import Document
+from adhominem.verify.verifier import Verifier
+
+MOST_TEXTS = 500  # of a set, in turn by all authors
+_MOST_OF_AUTHOR = 8
+_JOINED = (3, 6)  # texts that make a long one
+_FEWEST_TEXTS = 4  # of a population that is drawn
+_FEWEST_CASES = 6  # of a condition in a set: fewer are left out
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What cases have: texts on both sides, texts in the population, and what was done to them."""
+
+    known: int = 1
+    questioned: int = 1
+    population: int = 0
+    cut: str = ""  # "questioned" or "all" texts; "joined": the known one is made of several
+
+
+def conditions() -> tuple[Condition, ...]:
+    """Those that a model is calibrated for."""
+    several = [Condition(k, 1, n) for k in (1, 3, 5) for n in (0, 5, 10, 20, 50, 100)]
+    several += [Condition(2, 1, n) for n in (0, 20, 50)]
+    several += [Condition(3, 3, n) for n in (0, 20, 50)]
+    several += [
+        Condition(k, 1, n, cut)
+        for k in (1, 5)
+        for n in (0, 20, 50)
+        for cut in ("questioned", "all")
+    ]
+    return (*several, Condition(1, 1, 0, "joined"), Condition(1, 1, 50, "joined"))
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Cases under one condition, their texts by number."""
+
+    condition: Condition
+    known: IntArray  # (cases, texts)
+    questioned: IntArray  # (cases, texts)
+    populations: tuple[IntArray, ...]  # of each case; or none
+    same_author: BoolArray  # (cases,)
+    authors: npt.NDArray[np.str_]  # (cases, 2)
+
+    def __len__(self) -> int:
+        return len(self.same_author)
+
+
+class Material:
+    """The texts of one genre with their authors: whole, cut, and joined to long ones."""
+
+    def __init__(
+        self, name: str, documents: Sequence[Document], lengths: Sequence[int], seed: int = 0
+    ) -> None:
+        """`lengths` are the numbers of words that texts are cut to, each to one of them."""
+        self.name = name
+        self._rng = np.random.default_rng(seed)
+        whole = self._chosen(documents)
+        self.documents = list(whole)  # the first are the whole texts
+        self._whole = len(whole)
+        self._cut = np.arange(len(whole))  # where the cut version of a text is, or the text itself
+        self._joined: dict[int, tuple[int, ...]] = {}  # of each long text, what it is made of
+        for at, document in enumerate(whole):
+            words = len(document.text.split())
+            shorter = [length for length in lengths if length < 0.8 * words]
+            if shorter:
+                self._cut[at] = len(self.documents)
+                cut = first_words(document.text, int(self._rng.choice(shorter)))
+                self.documents.append(replace(document, text=cut))
+        self._join(whole)
+        self.words = np.array([len(document.text.split()) for document in self.documents])
+
+    def _chosen(self, documents: Sequence[Document]) -> list[Document]:
+        """Texts of authors with several of them first, then of others; each text once."""
+        distinct = list({document.text: document for document in documents}.values())
+        by_author: dict[str, list[Document]] = {}
+        for at in self._rng.permutation(len(distinct)):
+            by_author.setdefault(distinct[at].author, []).append(distinct[at])
+        chosen: list[Document] = []
+        for texts in sorted(by_author.values(), key=lambda texts: len(texts) == 1):
+            if len(chosen) < MOST_TEXTS:
+                chosen += texts[:_MOST_OF_AUTHOR]
+        return chosen
+
+    def _join(self, whole: Sequence[Document]) -> None:
+        """Some authors' texts, of which others are left: so that long texts can be compared."""
+        numbers: dict[str, list[int]] = {}
+        for at, document in enumerate(whole):
+            numbers.setdefault(document.author, []).append(at)
+        for author, texts in numbers.items():
+            count = min(int(self._rng.choice(_JOINED)), len(texts) - 2)
+            if count > 1:
+                made = tuple(texts[:count])
+                self._joined[len(self.documents)] = made
+                text = "\n\n".join(whole[at].text for at in made)
+                self.documents.append(Document(text=text, author=author))
+
+    def cases(self, condition: Condition, most: int, seed: int) -> Cases | None:
+        """Cases under a condition, so many of each class at most; None where they are too few."""
+        rng = np.random.default_rng(seed)
+        whole = self.documents[: self._whole]
+        try:
+            drawn = draw_cases(whole, condition.known, most=most, seed=seed)
+        except OptionError:  # no author has as many texts
+            return None
+        made = [case for case in (self._made(case, condition, rng) for case in drawn) if case]
+        populations: list[IntArray] = []
+        if condition.population:
+            kept = []
+            for case, sides in made:
+                others = rng.permutation(by_others(whole, case))[: condition.population]
+                if len(others) >= _FEWEST_TEXTS + 1:
+                    populations.append(self._cut[others] if condition.cut == "all" else others)
+                    kept.append((case, sides))
+            made = kept
+        same = np.array([case.same_author for case, _ in made], dtype=bool)
+        if min(same.sum(), (~same).sum()) < _FEWEST_CASES:
+            return None
+        authors = [(whole[case.known[0]].author, whole[case.questioned].author) for case, _ in made]
+        return Cases(
+            condition,
+            np.array([sides[0] for _, sides in made]),
+            np.array([sides[1] for _, sides in made]),
+            tuple(populations),
+            same,
+            np.array(authors),
+        )
+
+    def _made(
+        self, case: DrawnCase, condition: Condition, rng: np.random.Generator
+    ) -> tuple[DrawnCase, tuple[list[int], list[int]]] | None:
+        """The texts of both sides under the condition; None where there are too few."""
+        known, questioned = list(case.known), [case.questioned]
+        author = self.documents[case.questioned].author
+        if condition.questioned > 1:
+            more = [
+                at
+                for at in rng.permutation(self._whole).tolist()
+                if self.documents[at].author == author and at not in (*known, case.questioned)
+            ][: condition.questioned - 1]
+            if len(more) < condition.questioned - 1:
+                return None
+            questioned += more
+        if condition.cut == "joined":
+            suspect = self.documents[known[0]].author
+            long = [
+                at
+                for at, made in self._joined.items()
+                if self.documents[at].author == suspect and case.questioned not in made
+            ]
+            if not long:
+                return None
+            known = long[:1]
+        if condition.cut in ("questioned", "all"):
+            questioned = self._cut[questioned].tolist()
+        if condition.cut == "all":
+            known = self._cut[known].tolist()
+        return case, (known, questioned)
+
+    def encode(self, verifier: Verifier, on_documents: Callable[[int], None]) -> Levs:
+        """(texts, lev_size): the LEVs of all versions of the texts."""
+        return verifier.encode(self.documents, on_documents=on_documents)
+
+    @property
+    def whole(self) -> int:
+        """How many of the first texts are whole ones."""
+        return self._whole
+
+
+def first_words(text: str, words: int) -> str:
+    """The beginning of a text, up to so many words."""
+    ends: Iterator[re.Match[str]] = islice(re.finditer(r"\S+", text), words - 1, words)
+    return next((text[: word.end()] for word in ends), text)
+
+
+def side_words(words: IntArray, cases: Cases) -> FloatArray:
+    """(cases,): the words a text, as their geometric mean, of the side with the shorter ones."""
+    sides = [np.log(words[side]).mean(axis=1) for side in (cases.known, cases.questioned)]
+    return np.asarray(np.exp(np.minimum(*sides)))

@@ -1,0 +1,200 @@
+"""How alike two sides are, seen from the centre of their genre, and what that is worth.
+
+likeness    the cosine of the two sides' styles
+standing    the likeness in deviations of what each side has with texts by others (score
+            normalisation, S-norm); without a population, in the usual deviations
+agreement   how alike the texts of one side are among themselves, in usual deviations: what is
+            to be expected of one more text by their author; 0 where each side has one text
+remoteness  how far both sides are from the centre: the logarithm of their squared distances
+certainty   the share of the nearest genre in the guess of the genre
+strangeness by how much the texts are nearer to the guessed genre than to the population, as a
+            logarithm: above 0 the population may well be of another genre
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from adhominem.arrays import BoolArray, FloatArray
+from adhominem.scoring.products import Cohort, PairProducts
+from adhominem.scoring.styles import Styles, guess_share
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance
+
+_USUAL_TEXTS = 10  # of a population, as which the usual deviation counts beside that of its texts
+_LEAST = 1e-9  # squared length of a style
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What one member says of some pairs: (pairs,) each."""
+
+    log_bayes_factor: FloatArray  # of the member's two-covariance model, in nats
+    standing: FloatArray
+    agreement: FloatArray
+    remoteness: FloatArray
+    certainty: FloatArray
+    strangeness: FloatArray
+
+    @classmethod
+    def of_factors(cls, log_bayes_factor: FloatArray) -> Measures:
+        """Of a member that knows nothing else."""
+        nothing = np.zeros(len(log_bayes_factor))
+        return cls(log_bayes_factor, log_bayes_factor, nothing, nothing, nothing, nothing)
+
+    @classmethod
+    def joined(cls, parts: list[Measures]) -> Measures:
+        """Those of several sets of pairs in a row."""
+        return cls(
+            **{
+                field.name: np.concatenate([getattr(part, field.name) for part in parts])
+                for field in fields(cls)
+            }
+        )
+
+    def __getitem__(self, chosen: slice | BoolArray) -> Measures:
+        return Measures(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+
+    def __len__(self) -> int:
+        return len(self.standing)
+
+
+def measure_styles(
+    styles: Styles, model: IsotropicTwoCovariance, pairs: PairProducts, cohort: Cohort | None
+) -> Measures:
+    """The measures of pairs by their products."""
+    centres = _Centres.of(styles, pairs, cohort)
+    sides, either = pairs.of_side, pairs.of_side[0] | pairs.of_side[1]
+    seen = (
+        pairs.between
+        - centres.along[:, :, None]
+        - centres.along[:, None, :]
+        + centres.square[:, None, None]
+    )  # (pairs, texts, texts): from the centre
+    squares = np.maximum(np.einsum("ptt->pt", seen), _LEAST)
+    # A very long text is near the centre, since its noise averages out. It is not stretched to
+    # length 1: it would count for more than texts of the usual size can show.
+    scale = np.where(either, 1 / np.maximum(np.sqrt(squares), styles.usual), 0)  # (pairs, texts)
+    unit = seen * scale[:, :, None] * scale[:, None, :]
+    product = np.einsum("ps,pst,pt->p", sides[0], unit, sides[1])
+    lengths = [np.maximum(np.einsum("ps,pst,pt->p", s, unit, s), _LEAST) for s in sides]
+    counts = [side.sum(axis=1).astype(np.float64) for side in sides]
+    selves = squares * scale**2
+    missing = [np.maximum(0, side * (1 - selves)).sum(axis=1) for side in sides]
+    factors = (
+        model.evidence(counts[0] + counts[1], np.maximum(lengths[0] + lengths[1] + 2 * product, 0),
+                       missing[0] + missing[1])
+        - model.evidence(counts[0], lengths[0], missing[0])
+        - model.evidence(counts[1], lengths[1], missing[1])
+    )  # fmt: skip
+    likeness = product / np.sqrt(lengths[0] * lengths[1])
+    usual = model.independent**-0.5
+    standing = likeness / usual
+    if cohort is not None:
+        standing = np.zeros(len(likeness))
+        for side, length in zip(sides, lengths, strict=True):
+            scaled = np.where(side, scale, 0)
+            mean, deviation = centres.with_others(styles, pairs, cohort, scaled, length)
+            n = cohort.texts
+            shrunk = np.sqrt((n * deviation**2 + _USUAL_TEXTS * usual**2) / (n + _USUAL_TEXTS))
+            standing += 0.5 * (likeness - mean) / shrunk
+    return Measures(
+        log_bayes_factor=factors,
+        standing=standing,
+        agreement=_agreement(lengths, selves, sides, counts) / usual,
+        remoteness=np.log(pairs.mean(squares, 0) * pairs.mean(squares, 1)),
+        certainty=centres.guess.max(axis=1),
+        strangeness=centres.strangeness(pairs, either, cohort),
+    )
+
+
+def _agreement(
+    lengths: list[FloatArray],
+    selves: FloatArray,
+    sides: tuple[BoolArray, BoolArray],
+    counts: list[FloatArray],
+) -> FloatArray:
+    """(pairs,): the mean cosine of two texts of one side; few of them count for less."""
+    total, others = np.zeros(len(selves)), np.zeros(len(selves))
+    for length, side, count in zip(lengths, sides, counts, strict=True):
+        total += (length - (side * selves).sum(axis=1)) / count
+        others += count - 1
+    return np.where(others > 0, total / (others + 1), 0.0)
+
+
+@dataclass(frozen=True)
+class _Centres:
+    """Where each pair is seen from: the guessed genre and the population, in shares."""
+
+    guess: FloatArray  # (pairs, genres): shares
+    guess_share: float  # of the guess in the centre; the rest is the population's
+    to_guess: FloatArray  # (pairs, texts): products of texts with the guessed genre
+    guess_square: FloatArray  # (pairs,)
+    along: FloatArray  # (pairs, texts): products of texts with the centre
+    square: FloatArray  # (pairs,): of the centre
+
+    @classmethod
+    def of(cls, styles: Styles, pairs: PairProducts, cohort: Cohort | None) -> _Centres:
+        either = pairs.of_side[0] | pairs.of_side[1]
+        count = either.sum(axis=1)[:, None]
+        middle = (pairs.to_genres * either[:, :, None]).sum(axis=1) / count  # (pairs, genres)
+        # Less what is the same for all genres: the squared length of the middle of the pair.
+        guess = styles.mix(np.diag(styles.products) - 2 * middle)
+        to_guess = np.einsum("ptg,pg->pt", pairs.to_genres, guess)
+        guess_square = np.einsum("pg,gh,ph->p", guess, styles.products, guess)
+        if cohort is None:
+            return cls(guess, 1.0, to_guess, guess_square, to_guess, guess_square)
+        share = guess_share(cohort.texts)
+        square = (
+            (1 - share) ** 2 * cohort.square
+            + 2 * share * (1 - share) * guess @ cohort.mean_to_genres
+            + share**2 * guess_square
+        )
+        along = (1 - share) * pairs.to_mean + share * to_guess
+        return cls(guess, share, to_guess, guess_square, along, square)
+
+    def with_others(
+        self,
+        styles: Styles,
+        pairs: PairProducts,
+        cohort: Cohort,
+        scaled: FloatArray,
+        length: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """(pairs,) twice: the mean and the deviation of a side's cosines with the cohort's texts.
+
+        `scaled` (pairs, texts) brings the texts of the side to their length, `length` (pairs,) is
+        the square of their sum's. Each text of the cohort is compared as if it were none of the
+        population, which would lie nearer to it than to others.
+        """
+        n, share = cohort.texts, self.guess_share
+        to_guess = self.guess @ cohort.to_genres.T  # (pairs, cohort): its texts with the guess
+        mean_to_guess = (self.guess @ cohort.mean_to_genres)[:, None]  # (pairs, 1)
+        # From here on the mean is that of the n - 1 others.
+        there = (1 - share) * (n * cohort.to_mean - cohort.squares) / (n - 1) + share * to_guess
+        square = (
+            (1 - share) ** 2 * cohort.squares_without
+            + 2 * share * (1 - share) * (n * mean_to_guess - to_guess) / (n - 1)
+            + share**2 * self.guess_square[:, None]
+        )  # (pairs, cohort): of the centre
+        sums = np.einsum("pt,ptc->pc", scaled, pairs.to_cohort)  # (pairs, cohort)
+        to_mean = (scaled * pairs.to_mean).sum(axis=1)[:, None]  # (pairs, 1)
+        along = (1 - share) * (n * to_mean - sums) / (n - 1)
+        along += share * (scaled * self.to_guess).sum(axis=1)[:, None]
+        alike = sums - along - scaled.sum(axis=1)[:, None] * (there - square)
+        lengths = np.sqrt(np.maximum(cohort.squares - 2 * there + square, _LEAST))
+        cosines = alike / np.maximum(lengths, styles.usual) / np.sqrt(length)[:, None]
+        return cosines.mean(axis=1), cosines.std(axis=1, ddof=1)
+
+    def strangeness(
+        self, pairs: PairProducts, either: BoolArray, cohort: Cohort | None
+    ) -> FloatArray:
+        """(pairs,): see above; zeros without a population."""
+        if cohort is None:
+            return np.zeros(len(either))
+        count = either.sum(axis=1)
+        middle = np.einsum("ps,pst,pt->p", either, pairs.between, either) / count**2
+        from_mean = middle - 2 * (either * pairs.to_mean).sum(axis=1) / count + cohort.square
+        from_guess = middle - 2 * (either * self.to_guess).sum(axis=1) / count + self.guess_square
+        return np.asarray(np.log(np.maximum(from_mean, _LEAST) / np.maximum(from_guess, _LEAST)))

@@ -1,0 +1,161 @@
+"""Scalar products of LEVs, all that a comparison by styles needs: of texts, points and a cohort.
+
+A text is seen from a centre: where texts of its genre lie. A centre is a mixture of a few *points*,
+the centres of the genres in training and the mean of the population. Of many thousand numbers a
+LEV, only the products with the other texts of its pair, with the points and with the population's
+texts (its *cohort*) take part, so each LEV is read once.
+
+The mean of a population of n texts is off by a part of their noise, and two texts that are both
+seen from there share that error, which makes them look alike. Products that take no text of the
+population times itself are free of it: the squared length of the mean is taken to be the mean of
+p_i . p_j over i != j. So sizes of populations are fair to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray
+from adhominem.errors import OptionError
+
+_COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
+
+
+def columns_in_parts(count: int) -> Iterator[slice]:
+    """A few columns at a time: LEVs may have many thousand."""
+    for at in range(0, count, _COLUMNS_AT_ONCE):
+        yield slice(at, at + _COLUMNS_AT_ONCE)
+
+
+def products(first: AnyFloats, second: AnyFloats) -> FloatArray:
+    """(first rows, second rows): the scalar products of rows, in double precision."""
+    total = np.zeros((len(first), len(second)))
+    for columns in columns_in_parts(first.shape[1]):
+        total += first[:, columns].astype(np.float64) @ second[:, columns].astype(np.float64).T
+    return total
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """The texts of a population, as far as they are kept, in products."""
+
+    texts: int  # of the population
+    square: float  # of the population's mean, without products of a text with itself
+    squares: FloatArray  # (cohort,): of each text
+    to_mean: FloatArray  # (cohort,)
+    to_genres: FloatArray  # (cohort, genres)
+    mean_to_genres: FloatArray  # (genres,)
+
+    @cached_property
+    def squares_without(self) -> FloatArray:
+        """(cohort,): `square` of the population without each of its texts."""
+        n = self.texts
+        rest = n * (n - 1) * self.square - 2 * (n * self.to_mean - self.squares)
+        return np.asarray(rest / ((n - 1) * (n - 2)))
+
+
+@dataclass(frozen=True)
+class PairProducts:
+    """Of some pairs, each with as many texts: what is missing of them is in neither side."""
+
+    of_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
+    between: FloatArray  # (pairs, texts, texts)
+    to_genres: FloatArray  # (pairs, texts, genres)
+    to_mean: FloatArray  # (pairs, texts): with the population's mean; or zeros
+    to_cohort: FloatArray  # (pairs, texts, cohort)
+
+    @classmethod
+    def of_levs(
+        cls,
+        first: Sequence[AnyFloats],
+        second: Sequence[AnyFloats],
+        genres: FloatArray,
+        mean: FloatArray | None,
+        cohort: AnyFloats | None,
+    ) -> PairProducts:
+        """From the LEVs (texts, size) of both sides of each pair."""
+        counts = [np.array([len(levs) for levs in side]) for side in (first, second)]
+        if min(side.min(initial=1) for side in counts) == 0:
+            raise OptionError("a side without documents; expected at least one")
+        longest, pairs, size = int((counts[0] + counts[1]).max()), len(first), genres.shape[1]
+        place = np.arange(longest)
+        in_first = place < counts[0][:, None]  # (pairs, texts)
+        in_second = ~in_first & (place < (counts[0] + counts[1])[:, None])
+        rows = np.concatenate([levs for pair in zip(first, second, strict=True) for levs in pair])
+        if not np.isfinite(rows).all():
+            raise OptionError("a LEV is not finite")
+        points = genres if mean is None else np.concatenate([genres, mean[None]])
+        kept = np.zeros((0, size)) if cohort is None else cohort
+        between = np.zeros((pairs, longest, longest))
+        to_points = np.zeros((pairs, longest, len(points)))
+        to_cohort = np.zeros((pairs, longest, len(kept)))
+        for columns in columns_in_parts(size):
+            part = np.zeros((pairs, longest, rows[:, columns].shape[1]))
+            part[in_first | in_second] = rows[:, columns]
+            between += part @ part.transpose(0, 2, 1)
+            to_points += part @ points[:, columns].T
+            to_cohort += part @ kept[:, columns].T.astype(np.float64)
+        to_mean = np.zeros((pairs, longest)) if mean is None else to_points[:, :, -1]
+        return cls(
+            (in_first, in_second), between, to_points[:, :, : len(genres)], to_mean, to_cohort
+        )
+
+    def mean(self, values: FloatArray, side: int) -> FloatArray:
+        """(pairs,): of values (pairs, texts), over the texts of a side."""
+        return np.asarray((values * self.of_side[side]).sum(axis=1) / self.of_side[side].sum(1))
+
+
+@dataclass(frozen=True)
+class Table:
+    """All products of some LEVs with each other and with the genres: many pairs among few texts."""
+
+    levs: AnyFloats  # (texts, size)
+    between: FloatArray  # (texts, texts)
+    to_genres: FloatArray  # (texts, genres)
+
+    @classmethod
+    def of(cls, levs: AnyFloats, genres: FloatArray) -> Table:
+        """From LEVs (texts, size), and the centres of genres (genres, size)."""
+        if not np.isfinite(levs).all():
+            raise OptionError("a LEV is not finite")
+        return cls(levs, products(levs, levs), products(levs, genres))
+
+    def with_genres(self, genres: FloatArray) -> Table:
+        """The same texts, and other genres."""
+        return Table(self.levs, self.between, products(self.levs, genres))
+
+    def cohort(self, chosen: IntArray) -> Cohort:
+        """Some of the texts as a population."""
+        return make_cohort(self.between[np.ix_(chosen, chosen)], self.to_genres[chosen])
+
+    def pairs(
+        self, first: IntArray, second: IntArray, population: IntArray | None = None
+    ) -> PairProducts:
+        """Pairs of sides (pairs, texts of a side) each, and the texts of their population."""
+        texts = np.concatenate([first, second], axis=1)  # (pairs, texts)
+        in_first = np.broadcast_to(np.arange(texts.shape[1]) < first.shape[1], texts.shape)
+        between = self.between[texts[:, :, None], texts[:, None, :]]
+        to_cohort = np.zeros((*texts.shape, 0))
+        if population is not None:
+            to_cohort = self.between[texts[:, :, None], population]
+        to_mean = to_cohort.mean(axis=2) if population is not None else np.zeros(texts.shape)
+        return PairProducts(
+            (in_first, ~in_first), between, self.to_genres[texts], to_mean, to_cohort
+        )
+
+
+def make_cohort(between: FloatArray, to_genres: FloatArray) -> Cohort:
+    """The cohort that is the whole population: its products (texts, texts), (texts, genres)."""
+    count, squares = len(between), np.diag(between)
+    return Cohort(
+        texts=count,
+        square=float((between.sum() - squares.sum()) / (count * (count - 1))),
+        squares=squares,
+        to_mean=between.mean(axis=1),
+        to_genres=to_genres,
+        mean_to_genres=to_genres.mean(axis=0),
+    )
