@@ -52,7 +52,7 @@ def cautions_of(
     at_bound: bool,
     knows_topics: bool = True,
     guessed_genre: bool = False,
-    misleading: MisleadingRates | None = None,
+    misleading: Sequence[MisleadingRates] = (),
     longest: float | None = None,
     population: Population | None = None,
     strange_population: bool = False,
@@ -62,9 +62,9 @@ def cautions_of(
     """All that speaks against trusting a comparison of these sides.
 
     A `strange_population` is of another genre than the texts. `misleading` says how often the model
-    misleads without a population, in the genre that it guessed, and `longest` up to how many tokens
-    a text it was calibrated for. `copies` are those of texts on the same side, which are not in
-    `sides`.
+    misleads without a population, in the genre that it guessed and in others, and `longest` up to
+    how many tokens a text it was calibrated for. `copies` are those of texts on the same side,
+    which are not in `sides`.
     """
     yield from _copied(copies)
     yield from _shared(sides)
@@ -116,26 +116,42 @@ def cautions_of_many(
     yield from _mixed(population, genre_names)
 
 
-def _no_population(rates: MisleadingRates | None, genre_names: Mapping[str, str]) -> Caution:
+def _no_population(
+    misleading: Sequence[MisleadingRates], genre_names: Mapping[str, str]
+) -> Caution:
     """What the number then means, and which way it errs, as far as that was measured."""
-    guessed = "no population was given: the model guessed what such texts have in common"
-    if rates is None:
+    told = "no population was given: the model guessed what such texts have in common"
+    if not misleading:
         return Caution(
-            "no_population", f"{guessed}, and the number is less reliable than with a population"
+            "no_population", f"{told}, and the number is less reliable than with a population"
         )
-    if rates.genre:
-        where = f"in the genre “{genre_names.get(rates.genre, rates.genre)}”"
-    else:
-        where = "over all genres" if rates.known else "in genres that it does not know"
-    more = rates.same - rates.different
-    way = "towards different authors" if more > 0 else "towards one author"
-    errs = f"more often {way}" if abs(more) >= _OFTENER else "about as often either way"
-    return Caution(
-        "no_population",
-        f"{guessed}. In its validation without a population, {where}, {rates.same:.0%} of the "
-        f"same-author cases gave evidence for different authors, and {rates.different:.0%} of the "
-        f"different-author cases gave evidence for one author: the number errs {errs}",
+    guess, *others = misleading
+    told += (
+        f". In its validation without a population, {_of_which_genre(guess, genre_names)}, "
+        f"{guess.same:.0%} of the same-author cases gave evidence for different authors, and "
+        f"{guess.different:.0%} of the different-author cases gave evidence for one author: the "
+        f"number errs {_which_way(guess)}"
     )
+    for rates in others:
+        told += (
+            f"; {_of_which_genre(rates, genre_names)} ({rates.same:.0%} and "
+            f"{rates.different:.0%}), it errs {_which_way(rates)}"
+        )
+    return Caution("no_population", told)
+
+
+def _of_which_genre(rates: MisleadingRates, genre_names: Mapping[str, str]) -> str:
+    if rates.genre:
+        name = genre_names.get(rates.genre, rates.genre)
+        return f"in the genre that it takes these texts for, “{name}”"
+    return "over all genres" if rates.known else "in genres that it does not know"
+
+
+def _which_way(rates: MisleadingRates) -> str:
+    more = rates.same - rates.different
+    if abs(more) < _OFTENER:
+        return "about as often either way"
+    return f"more often towards {'different authors' if more > 0 else 'one author'}"
 
 
 def _long(tokens: Sequence[Sequence[Sequence[str]]], longest: float | None) -> Iterator[Caution]:

@@ -198,9 +198,13 @@ class Verifier:
                     float(atypicality.max()),
                     self.genre_names,
                 )
-        fusion, rates = self.scales.of(comparison.used).fusion, None
+        fusion, rates = self.scales.of(comparison.used).fusion, {}
         if population is None and self.validation is not None:
-            rates = self.validation.misleading_rates(guessed_genre(likeness))
+            # The guess may be wrong: so it is also told what holds for genres that are not known.
+            rates = {
+                self.validation.misleading_rates(genre): None
+                for genre in (guessed_genre(likeness), "")
+            }
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
@@ -212,7 +216,7 @@ class Verifier:
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
-            misleading=rates,
+            misleading=[told for told in rates if told is not None],
             longest=float(np.exp(fusion.log_tokens[1])) if fusion.weights else None,
             population=population,
             strange_population=bool(scored.strange[0]),
