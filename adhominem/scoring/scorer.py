@@ -214,6 +214,8 @@ class Scorer:
         """Those of pairs of sides."""
         sides = [[np.atleast_2d(levs) for levs in side] for side in (first, second)]
         texts = np.array([[len(levs) for levs in side] for side in sides], np.float64)
+        if texts.min(initial=1) == 0:
+            raise OptionError("a side without documents; expected at least one")
         log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
         size = 0 if population is None else population.texts
         return Conditions(texts, log_tokens, np.full(len(first), float(size)))
@@ -248,8 +250,6 @@ class Scorer:
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
         conditions = self.conditions(first, second, population)
-        if conditions.texts.min(initial=1) == 0:
-            raise OptionError("a side without documents; expected at least one")
         if population is not None and population.companions is not None:
             compared = self._compare_with_companions(first, second, population)
             members = tuple(Measures.of_factors(row) for row in compared)
