@@ -377,7 +377,7 @@ class _Data:
         """The scale of all cases: the model's."""
         fused, map_ = self.fit(np.ones(len(self.scores), dtype=bool))
         lower, upper = empirical_bounds(self.crossed, self.same_author)
-        bounds = tuple(self._bounds())
+        bounds = _widened(tuple(self._bounds()))
         return fused, replace(map_, lower_bound=lower, upper_bound=upper, bounds=bounds)
 
     def fit(self, chosen: BoolArray) -> tuple[Fusion, Calibration]:
@@ -442,6 +442,26 @@ class _Data:
         """(cases,): the log Bayes factors of `crossed`, within the bounds of the model."""
         _, calibration = self.fitted
         return np.clip(self.crossed, *calibration.limits(self.scores.conditions))
+
+
+def _widened(bounds: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
+    """What fewer or shorter texts support, or a smaller population, more of them support, too."""
+
+    def no_better(one: Bounds, other: Bounds) -> bool:
+        return (
+            one.texts <= other.texts
+            and one.tokens <= other.tokens
+            and one.population <= other.population
+        )
+
+    return tuple(
+        replace(
+            cell,
+            lower=min(one.lower for one in bounds if no_better(one, cell)),
+            upper=max(one.upper for one in bounds if no_better(one, cell)),
+        )
+        for cell in bounds
+    )
 
 
 def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
