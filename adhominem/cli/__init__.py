@@ -163,6 +163,7 @@ for _command in (
     models.train,
     models.ensemble,
     models.calibrate,
+    models.prose,
     models.serve,
 ):
     if _command not in (models.ensemble, models.serve):  # all others read texts

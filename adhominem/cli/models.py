@@ -1,4 +1,4 @@
-"""The commands that make models and serve them: train, ensemble, calibrate, serve."""
+"""The commands that make models and serve them: train, ensemble, calibrate, prose, serve."""
 
 from __future__ import annotations
 
@@ -167,6 +167,38 @@ def calibrate(
     say("'After' is of pairs whose authors the map has not seen.")
     if reports.companions is None:
         say("Companions are not calibrated: too few pairs are in sets of 20 texts or more.")
+
+
+@click.command()
+@click.argument("model", type=opt.PATH)
+@opt.corpora
+@opt.number("--texts", 400, "How many texts of each source to learn from, drawn by chance.")
+@opt.runs_job
+def prose(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
+    """Teach a MODEL what running prose is like, from SOURCES of several genres.
+
+    It then makes no statement on texts that are something else: another language, source
+    code, lists, tables, verse, badly read scans. Each source is a genre, and should be prose;
+    give all genres that the model is used for. What was learnt is saved in the model's folder.
+
+    \b
+        adhominem prose model novels.jsonl letters.jsonl blogs.jsonl
+    """
+    from adhominem.cli.terminal import print_result, print_table
+    from adhominem.jobs.prose import learn_prose
+
+    learnt = learn_prose(model, **options, **job)
+    if as_json:
+        print_result(learnt, job["skipped"])
+        return
+    print_table(
+        f"{learnt.model}: what prose is like",
+        ["genre", "texts", "of their parts foreign"],
+        [
+            [genre, f"{count:,}", f"{learnt.foreign[genre]:.1%}"]
+            for genre, count in learnt.texts.items()
+        ],
+    )
 
 
 @click.command()

@@ -7,9 +7,9 @@ get a number from it as well, which means nothing. They are told by rates of the
 Each rate of a text is compared with its mean in a genre, in standard deviations within genres. A
 short text varies more: its variance is that of long ones and a part that falls with its length.
 Only departures that make a text less like prose count: no text is foreign for want of figures. The
-rates' departures make one distance. That to the nearest genre, divided by a limit, is the *prose
-atypicality*; within the limit lie 99% of the training texts, even if their genre is unknown. Of the
-rest most are foreign indeed: a novel's verses, a program in a post.
+rates' departures make one distance. That to the nearest genre, divided by a limit, is how
+atypical a text is; within the limit lie about 99% of the texts of a genre, even if that is unknown.
+Most of the others are foreign indeed: the verses of a novel, the program in a post.
 """
 
 from __future__ import annotations
@@ -26,23 +26,21 @@ from adhominem.errors import OptionError
 from adhominem.records import Longest, NotNegative, Options, Positive
 from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
 
-# Which way a rate departs in foreign matter; the others do it either way.
-_MORE = frozenset(
-    "odd_spelling other_letters figures symbols punctuation odd_words capitals "
-    "capital_common_words broken_lines line_capitals".split()
-)
-_LESS = frozenset({"common_words", "sentence_ends"})
-_SIGNS = np.array([1 if rate in _MORE else -1 if rate in _LESS else 0 for rate in RATES])
+# Rates that are lower in foreign matter, and that are lower or higher; the others are higher.
+_LESS = ("common_words", "sentence_ends")
+_EITHER = ("repetition", "word_length")
+_SIGNS = np.array([-1 if rate in _LESS else 0 if rate in _EITHER else 1 for rate in RATES])
 _IS_SHARE = np.array([rate != "word_length" for rate in RATES])
 
 _POWER = 3  # of the norm: one great departure counts for more than several small ones
-_WITHIN = 0.99  # of the training texts lie within the limit
+_WITHIN = 0.99  # of the texts of a genre lie within the limit
 _TRIMMED = 0.04  # of the texts of a genre, the farthest: much of it is no prose
 _ROUNDS = 3  # of fitting and trimming
 _LONG = 300  # tokens of the texts that means are taken of
 _LENGTHS = (130, 230, 500, 1_000)  # tokens that part short texts from longer ones
 _FEWEST = 20  # texts of a length: fewer show no variance
 _LEAST_DEVIATION = 0.02  # of a rate's root
+_LEAST_LIMIT = 1.0  # where texts are all alike
 
 Row = Annotated[tuple[float, ...], Longest(len(RATES))]
 
@@ -101,23 +99,20 @@ class Prose(Options):
 
     @classmethod
     def fit(cls, samples: ProseSamples, lexicon: Lexicon) -> Prose:
-        """From training texts of several lengths; the limit as if the genre of each were unknown.
+        """From training texts of several lengths.
 
-        Each genre counts as much as the others.
+        The limit is where 99% of a genre's texts lie within if that genre is unknown: the geometric
+        mean of all genres, since some have more texts in them that are no prose.
         """
-        limits, weights = [], []
+        limits = []
         for at, genre in enumerate(samples.genres):
             others = samples.without(genre) if len(samples.genres) > 1 else samples
             chosen = samples.genre == at
             model = cls._fitted(others, lexicon)
-            limits.append(model.distances(samples.rates[chosen], samples.tokens[chosen]))
-            weights.append(np.full(int(chosen.sum()), 1 / max(1, int(chosen.sum()))))
-        distances, weight = np.concatenate(limits), np.concatenate(weights)
-        order = np.argsort(distances)
-        passed = np.cumsum(weight[order]) / weight.sum()
-        limit = distances[order][min(int(np.searchsorted(passed, _WITHIN)), len(order) - 1)]
-        model = cls._fitted(samples, lexicon)
-        return replace(model, limit=max(round(float(limit), 6), _LEAST_DEVIATION))
+            distances = model.distances(samples.rates[chosen], samples.tokens[chosen])
+            limits.append(max(float(np.quantile(distances, _WITHIN)), _LEAST_LIMIT))
+        limit = float(np.exp(np.log(limits).mean()))
+        return replace(cls._fitted(samples, lexicon), limit=round(limit, 6))
 
     @classmethod
     def _fitted(cls, samples: ProseSamples, lexicon: Lexicon) -> Prose:
