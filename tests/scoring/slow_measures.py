@@ -78,7 +78,9 @@ class View:
 def slow_guess(styles: Styles, texts: FloatArray) -> FloatArray:
     """(genres,): shares, the smaller the farther the middle of the texts is from a genre."""
     middle = texts.mean(axis=0)
-    spread = fmean(float(np.sum((one - styles.centres.mean(axis=0)) ** 2)) for one in styles.centres)
+    spread = fmean(
+        float(np.sum((one - styles.centres.mean(axis=0)) ** 2)) for one in styles.centres
+    )
     weights = [
         exp(-len(styles.genres) * float(np.sum((middle - one) ** 2)) / spread)
         for one in styles.centres

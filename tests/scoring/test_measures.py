@@ -161,9 +161,7 @@ def test_pairs_with_different_numbers_of_texts_get_what_each_gets_alone(
     first = sides_of(rng, *(known for known, _ in numbers))
     second = sides_of(rng, *(questioned for _, questioned in numbers))
     population = population_of(rng, texts)
-    alone = [
-        measured([one], [other], population) for one, other in zip(first, second, strict=True)
-    ]
+    alone = [measured([one], [other], population) for one, other in zip(first, second, strict=True)]
     assert_same(measured(first, second, population), Measures.joined(alone))
 
 
