@@ -70,14 +70,13 @@ class Scorer:
         A population that seems to be of another genre than a pair is not used for it.
         """
         scores = self.scores(first, second, population)
-        if population is None or population.companions is not None:
-            return self._weighed(scores, population)
-        strange = self.scales.strange(scores)
+        strange = self._strange(scores, population)
+        factors = self._weighed(scores, population)
         if not strange.any():
-            return self._weighed(scores, population)
+            return factors
         at = np.flatnonzero(strange).tolist()
         alone = self.scores([first[one] for one in at], [second[one] for one in at])
-        return _replaced(self._weighed(scores, population), strange, self._weighed(alone, None))
+        return _replaced(factors, strange, self._weighed(alone, None))
 
     def all_pairs(
         self,
@@ -88,25 +87,17 @@ class Scorer:
     ) -> LogBayesFactors:
         """Of each two of the LEVs (documents, lev_size), in the order of `np.triu_indices`.
 
-        Companions in the population are not drawn on. `on_pairs` hears of each pair once for each
-        member.
+        They are those of `__call__`, but that companions in the population are not drawn on.
+        `on_pairs` hears of each pair once for each member.
         """
         population = without_companions(population)
-        parts, cohorts = self.parts(population), self._cohorts(population)
-        *members, log_tokens = self.columns(levs)
-        measures = tuple(
-            member.all_pairs(part, relevant, cohort, on_pairs)
-            for member, part, relevant, cohort in zip(
-                self.members, members, parts, cohorts, strict=True
-            )
-        )
-        first, second = np.triu_indices(len(levs), 1)
-        conditions = Conditions(
-            np.ones((2, len(first))),
-            np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
-            np.full(len(first), 0.0 if population is None else population.texts),
-        )
-        return self._weighed(Scores(measures, conditions), population)
+        scores = self._all_scores(levs, population, on_pairs)
+        strange = self._strange(scores, population)
+        factors = self._weighed(scores, population)
+        if not strange.any():
+            return factors
+        alone = self._all_scores(levs, None, lambda count: None)
+        return _replaced(factors, strange, self._weighed(alone[strange], None))
 
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
         """What each member says by itself, and the conditions of each pair."""
@@ -116,7 +107,7 @@ class Scorer:
             self._scores(first[slice(*part)], second[slice(*part)], population)
             for part in _in_parts(first, second)
         ]
-        return Scores.joined(parts) if parts else self._nothing(0, population)
+        return Scores.joined(parts) if parts else self._nothing()
 
     def tables(self, levs: Levs, like: Sequence[Table] | None = None) -> list[Table]:
         """Each member's products of LEVs (documents, lev_size), for `scores_among`.
@@ -214,6 +205,8 @@ class Scorer:
         """Those of pairs of sides."""
         sides = [[np.atleast_2d(levs) for levs in side] for side in (first, second)]
         texts = np.array([[len(levs) for levs in side] for side in sides], np.float64)
+        if texts.min(initial=1) == 0:
+            raise OptionError("a side without documents; expected at least one")
         log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
         size = 0 if population is None else population.texts
         return Conditions(texts, log_tokens, np.full(len(first), float(size)))
@@ -232,6 +225,30 @@ class Scorer:
             cohorts.append(cohort)
         return cohorts
 
+    def _all_scores(self, levs: Levs, population: Population | None, on_pairs: OnPairs) -> Scores:
+        """As `scores`, of each two of the LEVs (documents, lev_size)."""
+        parts, cohorts = self.parts(population), self._cohorts(population)
+        *members, log_tokens = self.columns(levs)
+        measures = tuple(
+            member.all_pairs(part, relevant, cohort, on_pairs)
+            for member, part, relevant, cohort in zip(
+                self.members, members, parts, cohorts, strict=True
+            )
+        )
+        first, second = np.triu_indices(len(levs), 1)
+        conditions = Conditions(
+            np.ones((2, len(first))),
+            np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
+            np.full(len(first), 0.0 if population is None else population.texts),
+        )
+        return Scores(measures, conditions)
+
+    def _strange(self, scores: Scores, population: Population | None) -> BoolArray:
+        """(pairs,): whether the population is not to be used for a pair; companions always are."""
+        if population is None or population.companions is not None:
+            return np.zeros(len(scores), dtype=bool)
+        return self.scales.strange(scores)
+
     def _weighed(self, scores: Scores, population: Population | None) -> LogBayesFactors:
         """Fused, calibrated, within bounds."""
         scale = self.scales.of(population)
@@ -248,8 +265,6 @@ class Scorer:
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
         conditions = self.conditions(first, second, population)
-        if conditions.texts.min(initial=1) == 0:
-            raise OptionError("a side without documents; expected at least one")
         if population is not None and population.companions is not None:
             compared = self._compare_with_companions(first, second, population)
             members = tuple(Measures.of_factors(row) for row in compared)
@@ -270,10 +285,10 @@ class Scorer:
                 raise out_of_range("the model gives scores")
         return Scores(tuple(measures), conditions)
 
-    def _nothing(self, pairs: int, population: Population | None) -> Scores:
+    def _nothing(self) -> Scores:
         """Of no pairs."""
-        nothing = Measures.of_factors(np.zeros(pairs))
-        conditions = Conditions(np.zeros((2, pairs)), np.zeros((2, pairs)), np.zeros(pairs))
+        nothing = Measures.of_factors(np.zeros(0))
+        conditions = Conditions(np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(0))
         return Scores((nothing,) * len(self.members), conditions)
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[Sides, Sides]]:
