@@ -157,7 +157,9 @@ class Material:
             more = [
                 at
                 for at in rng.permutation(self._whole).tolist()
-                if self.documents[at].author == author and at not in (*known, case.questioned)
+                if self.documents[at].author == author
+                and at != case.questioned
+                and self._apart([at], known)
             ][: condition.questioned - 1]
             if len(more) < condition.questioned - 1:
                 return None
@@ -167,7 +169,7 @@ class Material:
             long = [
                 at
                 for at, made in self._joined.items()
-                if self.documents[at].author == suspect and case.questioned not in made
+                if self.documents[at].author == suspect and self._apart(made, questioned)
             ]
             if not long:
                 return None
@@ -177,6 +179,13 @@ class Material:
         if condition.cut == "all":
             known = self._cut[known].tolist()
         return case, (known, questioned)
+
+    def _apart(self, texts: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether no text, and no work, is on both sides."""
+        works = {self.documents[at].work for at in texts} - {""}
+        return not set(texts) & set(others) and not any(
+            self.documents[at].work in works for at in others
+        )
 
     def encode(self, verifier: Verifier, on_documents: Callable[[int], None]) -> Levs:
         """(texts, lev_size): the LEVs of all versions of the texts."""
