@@ -130,12 +130,9 @@ def _calibrate(
         enriched, separation = [], {}
     usual = _usual_separation(separation, {of_set.name: of_set.whole for of_set in material})
     enriched = [part.weighted(member_weights(separation[part.name], usual)) for part in enriched]
-    data, with_one, among = (
-        _Data(parts, method) if parts else None for parts in (alone, population, enriched)
-    )
-    assert data is not None
+    data = [_Data(parts, method) if parts else None for parts in (alone, population, enriched)]
     reports = CalibrationReports(
-        data.report(names), with_one and with_one.report(names), among and among.report(names)
+        *(None if scale is None else scale.report(names) for scale in data)  # type: ignore[arg-type]
     )
     write_calibration(
         folder,
@@ -145,7 +142,7 @@ def _calibrate(
         usual,
         _strangeness(strange),
         adhominem.__version__,
-        validation := Validation.joined([one.validation() for one in (data, with_one) if one]),
+        validation := Validation.joined([one.validation() for one in data[:2] if one]),
     )
     if card is not None:
         with write_whole(folder / CARD.name) as file:
@@ -336,7 +333,7 @@ class _Data:
         """The scale of all cases: the model's."""
         fused, map_ = self.fit(np.ones(len(self.scores), dtype=bool))
         lower, upper = empirical_bounds(self.crossed, self.same_author)
-        bounds = tuple(self._bounds())
+        bounds = _widened(tuple(self._bounds()))
         return fused, replace(map_, lower_bound=lower, upper_bound=upper, bounds=bounds)
 
     def fit(self, chosen: BoolArray) -> tuple[Fusion, Calibration]:
@@ -409,6 +406,26 @@ class _Data:
         """(cases,): the log Bayes factors of `crossed`, within the bounds of the model."""
         _, calibration = self.fitted
         return np.clip(self.crossed, *calibration.limits(self.scores.conditions))
+
+
+def _widened(bounds: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
+    """What fewer or shorter texts support, or a smaller population, more of them support, too."""
+
+    def no_better(one: Bounds, other: Bounds) -> bool:
+        return (
+            one.texts <= other.texts
+            and one.tokens <= other.tokens
+            and one.population <= other.population
+        )
+
+    return tuple(
+        replace(
+            cell,
+            lower=min(one.lower for one in bounds if no_better(one, cell)),
+            upper=max(one.upper for one in bounds if no_better(one, cell)),
+        )
+        for cell in bounds
+    )
 
 
 def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:

@@ -291,6 +291,11 @@ class Scales:
             return self.alone
         if population.companions is not None:
             return self.companions or Scale()
+        return self.with_population
+
+    @property
+    def with_population(self) -> Scale:
+        """The scale for comparisons with a population that draw on no companions."""
         return self.population or Scale()
 
     def strange(self, scores: Scores) -> BoolArray:

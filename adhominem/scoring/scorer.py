@@ -9,7 +9,7 @@ logarithm of the number of tokens: how much a likeness says depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart, Sides
 from adhominem.scoring.population import Population, each_once, without_companions
 from adhominem.scoring.products import Cohort, Table
-from adhominem.scoring.scale import Conditions, Scales, Scores
+from adhominem.scoring.scale import Conditions, Scale, Scales, Scores
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
@@ -70,13 +70,31 @@ class Scorer:
         A population that seems to be of another genre than a pair is not used for it.
         """
         scores = self.scores(first, second, population)
-        strange = self._strange(scores, population)
-        factors = self._weighed(scores, population)
-        if not strange.any():
-            return factors
-        at = np.flatnonzero(strange).tolist()
-        alone = self.scores([first[one] for one in at], [second[one] for one in at])
-        return _replaced(factors, strange, self._weighed(alone, None))
+        if population is None or population.companions is not None:
+            return self._weighed(scores, self.scales.of(population))
+
+        def alone(chosen: IntArray) -> Scores:
+            at = chosen.tolist()
+            return self.scores([first[one] for one in at], [second[one] for one in at])
+
+        return self._with_population(scores, alone)
+
+    def among(
+        self,
+        tables: Sequence[Table],
+        log_tokens: FloatArray,
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None = None,
+    ) -> LogBayesFactors:
+        """The log Bayes factors of pairs among texts whose products are known: `scores_among`."""
+        scores = self.scores_among(tables, log_tokens, first, second, population)
+        if population is None:
+            return self._weighed(scores, self.scales.alone)
+        return self._with_population(
+            scores,
+            lambda chosen: self.scores_among(tables, log_tokens, first[chosen], second[chosen]),
+        )
 
     def all_pairs(
         self,
@@ -91,13 +109,28 @@ class Scorer:
         `on_pairs` hears of each pair once for each member.
         """
         population = without_companions(population)
-        scores = self._all_scores(levs, population, on_pairs)
-        strange = self._strange(scores, population)
-        factors = self._weighed(scores, population)
-        if not strange.any():
-            return factors
-        alone = self._all_scores(levs, None, lambda count: None)
-        return _replaced(factors, strange, self._weighed(alone[strange], None))
+        parts, cohorts = self.parts(population), self._cohorts(population)
+        *members, log_tokens = self.columns(levs)
+        measures = tuple(
+            member.all_pairs(part, relevant, cohort, on_pairs)
+            for member, part, relevant, cohort in zip(
+                self.members, members, parts, cohorts, strict=True
+            )
+        )
+        first, second = np.triu_indices(len(levs), 1)
+        conditions = Conditions(
+            np.ones((2, len(first))),
+            np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
+            np.full(len(first), 0.0 if population is None else population.texts),
+        )
+        scores = Scores(measures, conditions)
+        if population is None:
+            return self._weighed(scores, self.scales.alone)
+
+        def alone(chosen: IntArray) -> Scores:
+            return self.scores(levs[first[chosen]], levs[second[chosen]])
+
+        return self._with_population(scores, alone)
 
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
         """What each member says by itself, and the conditions of each pair."""
@@ -225,33 +258,19 @@ class Scorer:
             cohorts.append(cohort)
         return cohorts
 
-    def _all_scores(self, levs: Levs, population: Population | None, on_pairs: OnPairs) -> Scores:
-        """As `scores`, of each two of the LEVs (documents, lev_size)."""
-        parts, cohorts = self.parts(population), self._cohorts(population)
-        *members, log_tokens = self.columns(levs)
-        measures = tuple(
-            member.all_pairs(part, relevant, cohort, on_pairs)
-            for member, part, relevant, cohort in zip(
-                self.members, members, parts, cohorts, strict=True
-            )
-        )
-        first, second = np.triu_indices(len(levs), 1)
-        conditions = Conditions(
-            np.ones((2, len(first))),
-            np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
-            np.full(len(first), 0.0 if population is None else population.texts),
-        )
-        return Scores(measures, conditions)
+    def _with_population(
+        self, scores: Scores, alone: Callable[[IntArray], Scores]
+    ) -> LogBayesFactors:
+        """With a population; pairs of which it is of another genre by their scores `alone`."""
+        factors = self._weighed(scores, self.scales.with_population)
+        strange = self.scales.strange(scores)
+        if not strange.any():
+            return factors
+        without = self._weighed(alone(np.flatnonzero(strange)), self.scales.alone)
+        return _replaced(factors, strange, without)
 
-    def _strange(self, scores: Scores, population: Population | None) -> BoolArray:
-        """(pairs,): whether the population is not to be used for a pair; companions always are."""
-        if population is None or population.companions is not None:
-            return np.zeros(len(scores), dtype=bool)
-        return self.scales.strange(scores)
-
-    def _weighed(self, scores: Scores, population: Population | None) -> LogBayesFactors:
+    def _weighed(self, scores: Scores, scale: Scale) -> LogBayesFactors:
         """Fused, calibrated, within bounds."""
-        scale = self.scales.of(population)
         raw = scale.fusion(scores)
         strange = np.zeros(len(raw), dtype=bool)
         if scale.calibration is None:

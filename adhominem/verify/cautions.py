@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from adhominem.arrays import FloatArray
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
+from adhominem.scoring.prose import Departure
 from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
+from adhominem.verify.foreign import in_what_respect
 
 UNCALIBRATED = (
     "the model is not calibrated: its Bayes factors rank cases, but their size is not to be trusted"
@@ -55,11 +57,13 @@ def cautions_of(
     strange_population: bool = False,
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
+    departures: Sequence[Sequence[Departure]] | None = None,
 ) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
     A `strange_population` is of another genre than the texts. `copies` are those of texts on the
-    same side, which are not in `sides`.
+    same side, which are not in `sides`. With the `departures` of the texts from prose, these alone
+    say what is foreign.
     """
     yield from _copied(copies)
     yield from _shared(sides)
@@ -67,8 +71,11 @@ def cautions_of(
         yield from _of_population(sides, population, strange_population)
         names = genre_names or {}
         yield from _mixed(population, names, "the Bayes factor is", "leave the others out")
-    for exhibits, texts, distances in zip(sides, tokens, atypicality, strict=True):
+    for at, (exhibits, texts, distances) in enumerate(zip(sides, tokens, atypicality, strict=True)):
         yield from _short(exhibits, texts, typicality)
+        if departures is not None:
+            yield from _foreign(exhibits, departures[at])
+            continue
         for exhibit, words, distance in zip(exhibits, texts, distances, strict=True):
             name = exhibit.document.id
             if _other_language(words, common_words):
@@ -220,6 +227,18 @@ def _short(
         yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
     else:  # how long these were is not known, or they were shorter still
         yield Caution("short", f"fewer than {usual:g} words and marks, which say little: {named}")
+
+
+def _foreign(exhibits: Sequence[Exhibit], departures: Sequence[Departure]) -> Iterator[Caution]:
+    """Texts that are not what the model was made for, each with what shows it most clearly."""
+    for exhibit, departure in zip(exhibits, departures, strict=True):
+        if departure.atypicality > 1:
+            yield Caution(
+                "foreign",
+                f"{exhibit.document.id} is not running prose of a kind that the model knows: "
+                f"{in_what_respect(departure)}",
+                decides=True,
+            )
 
 
 def _unlike(

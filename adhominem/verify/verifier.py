@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.arrays import FloatArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.files import ModelFiles
@@ -18,6 +18,7 @@ from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.member import Member, make_members
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.population import Population, each_once
+from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer, out_of_range
 from adhominem.scoring.two_covariance import squared_distance
@@ -61,14 +62,15 @@ class Verifier:
         name: str = "",
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
+        prose: Prose | None = None,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Genres, typicality and tokens are taken from it.
+        Genres, typicality and tokens are taken from it. By `prose`, other texts are told.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
-        self.name, self.sha256 = name, sha256
+        self.name, self.sha256, self.prose = name, sha256, prose
         self.genre_names = dict(genre_names or {})
         self.members = list(members)
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
@@ -191,6 +193,16 @@ class Verifier:
                     float(atypicality.max()),
                     self.genre_names,
                 )
+        departures = None
+        if self.prose is not None:
+            of = self.prose.departure
+            departures = [
+                [of(text.document.text, text.tokens(lead).tokens) for text in side]
+                for side in sides
+            ]
+            if likeness is not None:
+                most = max(told.atypicality for side in departures for told in side)
+                likeness = replace(likeness, atypicality=most)
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
@@ -206,6 +218,7 @@ class Verifier:
             strange_population=bool(scored.strange[0]),
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
+            departures=departures,
         )
         cautions, use = tuple(told), None
         if population is not None:
@@ -390,6 +403,14 @@ class Verifier:
             return np.zeros(len(levs))
         return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
 
+    def foreign(self, documents: Sequence[Document], levs: Levs) -> BoolArray:
+        """(documents,): which are not what the model was made for; by their LEVs if need be."""
+        if self.prose is None:
+            return np.asarray(self.atypicality(levs) > 1)
+        tokens = self.lead.tokenizer.tokens
+        departures = [self.prose.departure(text.text, tokens(text.text)) for text in documents]
+        return np.array([told.atypicality > 1 for told in departures], dtype=bool)
+
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first[:, :-1], second[:, :-1]) / len(self.members)
@@ -408,6 +429,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         name=read.name,
         sha256=read.sha256,
         genre_names=read.genre_names,
+        prose=read.prose,
     )
 
 

@@ -4,7 +4,7 @@
 #
 #     sh recipes/general-en/make.sh CORPORA WORK
 #
-# CORPORA holds train/, train-extra/ and dev/; WORK is made. What came out when the shipped weights
+# CORPORA holds train/, train-extra/, train-kinds/ and dev/; WORK is made. What came out when the shipped weights
 # were made is in README.md beside this file.
 set -eu
 corpora=$1
@@ -40,6 +40,17 @@ adhominem train "$work/corpus" "$@" -o "$work/network" --preset general
 adhominem ensemble "$work/ngrams" "$work/profile" "$work/network" -o "$work/general-en" \
     --corpus "$work/corpus" --about "$here/about.md"
 cp "$here/genres.json" "$work/general-en/"
+
+# What prose is like is learnt from more genres than authorship; verse and plays are none.
+set --
+for source in "$corpora"/train/*.jsonl.xz "$corpora"/train-kinds/*.jsonl.xz; do
+    case $source in
+    */poetry.jsonl.xz | */plays.jsonl.xz) ;;
+    *) set -- "$@" "$source" ;;
+    esac
+done
+adhominem prose "$work/general-en" "$@"
+
 for model in "$work/general-en" "$work"/general-en/*/; do
     adhominem calibrate "$model" "$work"/pairs/*
 done
