@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import compress, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -127,13 +127,15 @@ class Material:
         made = [case for case in (self._made(case, condition, rng) for case in drawn) if case]
         populations: list[IntArray] = []
         if condition.population:
-            kept = []
-            for case, sides in made:
-                others = rng.permutation(by_others(whole, case))[: condition.population]
-                if len(others) >= _FEWEST_TEXTS + 1:
-                    populations.append(self._cut[others] if condition.cut == "all" else others)
-                    kept.append((case, sides))
-            made = kept
+            others = [rng.permutation(by_others(whole, case)) for case, _ in made]
+            enough = [len(texts) > _FEWEST_TEXTS for texts in others]
+            made = list(compress(made, enough))
+            others = list(compress(others, enough))
+            # As many for all: cases by one author leave more, and a size must not tell the truth.
+            size = min([condition.population, *map(len, others)])
+            populations = [texts[:size] for texts in others]
+            if condition.cut == "all":
+                populations = [self._cut[texts] for texts in populations]
         same = np.array([case.same_author for case, _ in made], dtype=bool)
         if min(same.sum(), (~same).sum()) < _FEWEST_CASES:
             return None

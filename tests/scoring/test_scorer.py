@@ -202,6 +202,18 @@ def test_pairs_by_number_get_the_scores_of_the_same_levs(given_population: bool)
         )
 
 
+@pytest.mark.parametrize("genre", [None, 0, 1])
+def test_factors_of_pairs_by_number_are_those_of_the_same_levs(genre: int | None) -> None:
+    levs = np.concatenate([levs_of(18, 10), levs_of(19, 20, genre=genre or 0)])
+    first, second = np.array([[0, 1], [2, 3], [6, 7]]), np.array([[4], [5], [8]])
+    chosen = None if genre is None else np.arange(10, 30)
+    tokens = levs[:, -1].astype(np.float64)
+    made = SCORER.among(SCORER.tables(levs), tokens, first, second, chosen)
+    population = None if chosen is None else Population.of(levs[chosen])
+    assert_alike(made, SCORER(list(levs[first]), list(levs[second]), population))
+    assert made.strange.all() == (genre == 1)
+
+
 def test_tables_of_a_scorer_without_a_genre_take_over_what_is_the_same() -> None:
     levs = levs_of(9, 8)
     tables, fewer = SCORER.tables(levs), SCORER.without("genre 1")
