@@ -24,7 +24,7 @@ from adhominem.verify.verifier import Verifier
 MOST_TEXTS = 500  # of a set, in turn by all authors
 _MOST_OF_AUTHOR = 8
 _JOINED = (3, 6)  # texts that make a long one
-_FEWEST_TEXTS = 4  # of a population that is drawn
+_FEWEST_TEXTS = 5  # of a population
 _FEWEST_CASES = 6  # of a condition in a set: fewer are left out
 
 
@@ -128,7 +128,7 @@ class Material:
         populations: list[IntArray] = []
         if condition.population:
             others = [rng.permutation(by_others(whole, case)) for case, _ in made]
-            enough = [len(texts) > _FEWEST_TEXTS for texts in others]
+            enough = [len(texts) >= _FEWEST_TEXTS for texts in others]
             made = list(compress(made, enough))
             others = list(compress(others, enough))
             # As many for all: cases by one author leave more, and a size must not tell the truth.
