@@ -105,8 +105,8 @@ class Scorer:
     ) -> LogBayesFactors:
         """Of each two of the LEVs (documents, lev_size), in the order of `np.triu_indices`.
 
-        Companions in the population are not drawn on. `on_pairs` hears of each pair once for each
-        member.
+        They are those of `__call__`, but that companions in the population are not drawn on.
+        `on_pairs` hears of each pair once for each member.
         """
         population = without_companions(population)
         parts, cohorts = self.parts(population), self._cohorts(population)
@@ -140,7 +140,7 @@ class Scorer:
             self._scores(first[slice(*part)], second[slice(*part)], population)
             for part in _in_parts(first, second)
         ]
-        return Scores.joined(parts) if parts else self._nothing(0, population)
+        return Scores.joined(parts) if parts else self._nothing()
 
     def tables(self, levs: Levs, like: Sequence[Table] | None = None) -> list[Table]:
         """Each member's products of LEVs (documents, lev_size), for `scores_among`.
@@ -238,6 +238,8 @@ class Scorer:
         """Those of pairs of sides."""
         sides = [[np.atleast_2d(levs) for levs in side] for side in (first, second)]
         texts = np.array([[len(levs) for levs in side] for side in sides], np.float64)
+        if texts.min(initial=1) == 0:
+            raise OptionError("a side without documents; expected at least one")
         log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
         size = 0 if population is None else population.texts
         return Conditions(texts, log_tokens, np.full(len(first), float(size)))
@@ -282,8 +284,6 @@ class Scorer:
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
         conditions = self.conditions(first, second, population)
-        if conditions.texts.min(initial=1) == 0:
-            raise OptionError("a side without documents; expected at least one")
         if population is not None and population.companions is not None:
             compared = self._compare_with_companions(first, second, population)
             members = tuple(Measures.of_factors(row) for row in compared)
@@ -304,10 +304,10 @@ class Scorer:
                 raise out_of_range("the model gives scores")
         return Scores(tuple(measures), conditions)
 
-    def _nothing(self, pairs: int, population: Population | None) -> Scores:
+    def _nothing(self) -> Scores:
         """Of no pairs."""
-        nothing = Measures.of_factors(np.zeros(pairs))
-        conditions = Conditions(np.zeros((2, pairs)), np.zeros((2, pairs)), np.zeros(pairs))
+        nothing = Measures.of_factors(np.zeros(0))
+        conditions = Conditions(np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(0))
         return Scores((nothing,) * len(self.members), conditions)
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[Sides, Sides]]:
