@@ -151,7 +151,7 @@ def map_documents(
     if len(documents) != len(levs):
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
     parts = verifier.scorer.columns(levs)[:-1]
-    strange = verifier.atypicality(levs) > 1
+    strange = verifier.foreign(documents, levs)
     mapped = tuple(
         MappedDocument(
             document.id or f"document {at}",

@@ -10,8 +10,10 @@ from adhominem.arrays import FloatArray
 from adhominem.models.calibration import MisleadingRates
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
+from adhominem.scoring.prose import Departure
 from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
+from adhominem.verify.foreign import in_what_respect
 
 UNCALIBRATED = (
     "the model is not calibrated: its Bayes factors rank cases, but their size is not to be trusted"
@@ -58,21 +60,26 @@ def cautions_of(
     strange_population: bool = False,
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
+    departures: Sequence[Sequence[Departure]] | None = None,
 ) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
     A `strange_population` is of another genre than the texts. `misleading` says how often the model
     misleads without a population, in the genre that it guessed and in others, and `longest` up to
     how many tokens a text it was calibrated for. `copies` are those of texts on the same side,
-    which are not in `sides`.
+    which are not in `sides`. With the `departures` of the texts from prose, these alone say what is
+    foreign.
     """
     yield from _copied(copies)
     yield from _shared(sides)
     if population is not None:
         yield from _of_population(sides, population, strange_population)
         yield from _mixed(population, genre_names or {})
-    for exhibits, texts, distances in zip(sides, tokens, atypicality, strict=True):
+    for at, (exhibits, texts, distances) in enumerate(zip(sides, tokens, atypicality, strict=True)):
         yield from _short(exhibits, texts, typicality)
+        if departures is not None:
+            yield from _foreign(exhibits, departures[at])
+            continue
         for exhibit, words, distance in zip(exhibits, texts, distances, strict=True):
             name = exhibit.document.id
             if _other_language(words, common_words):
@@ -160,9 +167,9 @@ def _long(tokens: Sequence[Sequence[Sequence[str]]], longest: float | None) -> I
     if longest is not None and max(means) > longest + 1:  # a token: a LEV has their logarithm
         yield Caution(
             "longer_than_calibrated",
-            f"texts of about {max(means):,.0f} words and marks; the model was calibrated with "
-            f"texts of up to {longest:,.0f}, and weighs these as if they were no longer than that. "
-            "How reliable the number is for longer texts was not measured",
+            f"texts of about {max(means):,.0f} words and marks: nearly all texts that the model "
+            f"was calibrated with have at most {longest:,.0f}. These are weighed as if they were no "
+            "longer than that, and how reliable the number is for them was hardly measured",
         )
 
 
@@ -257,6 +264,18 @@ def _short(
         yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
     else:  # how long these were is not known, or they were shorter still
         yield Caution("short", f"fewer than {usual:g} words and marks, which say little: {named}")
+
+
+def _foreign(exhibits: Sequence[Exhibit], departures: Sequence[Departure]) -> Iterator[Caution]:
+    """Texts that are not what the model was made for, each with what shows it most clearly."""
+    for exhibit, departure in zip(exhibits, departures, strict=True):
+        if departure.atypicality > 1:
+            yield Caution(
+                "foreign",
+                f"{exhibit.document.id} is not running prose of a kind that the model knows: "
+                f"{in_what_respect(departure)}",
+                decides=True,
+            )
 
 
 def _unlike(

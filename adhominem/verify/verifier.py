@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.arrays import FloatArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.models.calibration import Validation, read_validation
+from adhominem.models.calibration import MisleadingRates, Validation, read_validation
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.member import Member, make_members
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.population import Population, each_once
+from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer, out_of_range
 from adhominem.scoring.two_covariance import squared_distance
@@ -65,15 +66,16 @@ class Verifier:
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
         validation: Validation | None = None,
+        prose: Prose | None = None,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
         Genres, typicality and tokens are taken from it. `validation` are the cases of known authors
-        that the model was tried on.
+        that the model was tried on. By `prose`, other texts are told.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
-        self.name, self.sha256 = name, sha256
+        self.name, self.sha256, self.prose = name, sha256, prose
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
@@ -198,13 +200,17 @@ class Verifier:
                     float(atypicality.max()),
                     self.genre_names,
                 )
-        fusion, rates = self.scales.of(comparison.used).fusion, {}
-        if population is None and self.validation is not None:
-            # The guess may be wrong: so it is also told what holds for genres that are not known.
-            rates = {
-                self.validation.misleading_rates(genre): None
-                for genre in (guessed_genre(likeness), "")
-            }
+        departures = None
+        if self.prose is not None:
+            of = self.prose.departure
+            departures = [
+                [of(text.document.text, text.tokens(lead).tokens) for text in side]
+                for side in sides
+            ]
+            if likeness is not None:
+                most = max(told.atypicality for side in departures for told in side)
+                likeness = replace(likeness, atypicality=most)
+        fusion = self.scales.of(comparison.used).fusion
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
@@ -216,12 +222,13 @@ class Verifier:
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
-            misleading=[told for told in rates if told is not None],
+            misleading=self._misleading(likeness) if population is None else (),
             longest=float(np.exp(fusion.log_tokens[1])) if fusion.weights else None,
             population=population,
             strange_population=bool(scored.strange[0]),
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
+            departures=departures,
         )
         cautions, use = tuple(told), None
         if population is not None:
@@ -255,6 +262,16 @@ class Verifier:
             first=_side(comparison.first, lead),
             second=_side(comparison.second, lead),
         )
+
+    def _misleading(self, likeness: Likeness | None) -> list[MisleadingRates]:
+        """How often it misleads without a population: in the genre guessed, and in unknown ones.
+
+        The guess may be wrong, and then the number errs the other way.
+        """
+        if self.validation is None:
+            return []
+        told = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
+        return [rates for rates in dict.fromkeys(told) if rates is not None]
 
     def encode(
         self,
@@ -408,6 +425,14 @@ class Verifier:
             return np.zeros(len(levs))
         return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
 
+    def foreign(self, documents: Sequence[Document], levs: Levs) -> BoolArray:
+        """(documents,): which are not what the model was made for; by their LEVs if need be."""
+        if self.prose is None:
+            return np.asarray(self.atypicality(levs) > 1)
+        tokens = self.lead.tokenizer.tokens
+        departures = [self.prose.departure(text.text, tokens(text.text)) for text in documents]
+        return np.array([told.atypicality > 1 for told in departures], dtype=bool)
+
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first[:, :-1], second[:, :-1]) / len(self.members)
@@ -428,6 +453,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         sha256=read.sha256,
         genre_names=read.genre_names,
         validation=read_validation(files),
+        prose=read.prose,
     )
 
 
