@@ -168,8 +168,8 @@ def _long(tokens: Sequence[Sequence[Sequence[str]]], longest: float | None) -> I
         yield Caution(
             "longer_than_calibrated",
             f"texts of about {max(means):,.0f} words and marks: nearly all texts that the model "
-            f"was calibrated with have at most {longest:,.0f}. These are weighed as if they were no "
-            "longer than that, and how reliable the number is for them was hardly measured",
+            f"was calibrated with have at most {longest:,.0f}. These are weighed as if they were "
+            "no longer than that, and how reliable the number is for them was hardly measured",
         )
 
 
