@@ -82,10 +82,14 @@ class Comparison:
         """Of both sides as they are, without bounds: at a bound nothing would contribute."""
         return float(self.scored.unbounded[0])
 
+    @property
+    def used(self) -> Population | None:
+        """The population, unless it is of another genre: then it was not used."""
+        return None if self.scored.strange[0] else self.population
+
     def part(self, member: int) -> PopulationPart | None:
         """A member's part of the population, if there is one and it was used."""
-        used = None if self.scored.strange[0] else self.population
-        return self.scorer.parts(used)[member]
+        return self.scorer.parts(self.used)[member]
 
     def passages(self, text: ComparedText) -> IntArray:
         """(passages,): the tokens at which the passages of a text begin, as the lead has them.
