@@ -4,10 +4,10 @@ A text is shown in *passages*. A passage is what a window adds to those before i
 windows overlap by a few tokens, passages do not, so nothing is shown twice. All places are
 character positions in the text as the user gave it.
 
-Attention says where the network looked, not why the comparison came out as it did. For that, the log
-Bayes factor is taken apart (`Balance`): into the context, which is what sides as alike as those of
-one author would come to under these conditions, and what makes these two sides more or less alike
-than that. The latter is shared out twice: among the passages of both sides, and among n-grams.
+Attention says where the network looked, not why the comparison came out as it did. For that, the
+log Bayes factor is taken apart (`Balance`): into the context, which is what sides as alike as those
+of one author would come to under these conditions, and what makes these two sides more or less
+alike than that. The latter is shared out twice: among all passages, and among n-grams.
 
 How much of it a passage has is seen by leaving it out: what the likeness of both sides loses, with
 all else held as it is. The losses of a text's passages are relative to each other, so each passage
@@ -86,9 +86,9 @@ class Explanation:
     """A comparison, and what made it come out as it did."""
 
     verification: Verification
-    balance: Balance
     texts: tuple[ExplainedText, ...]  # those of the first side, then those of the second
     ngrams: tuple[NgramContribution, ...]  # the strongest first, whatever their sign
+    balance: Balance
 
     @property
     def has_attention(self) -> bool:
@@ -137,7 +137,7 @@ def explain_comparison(
     ngrams = explain_ngrams(comparison)
     on_progress(1.0)
     habits = () if ngrams is None else ngrams.habits
-    return Explanation(verification, _balance(comparison, ngrams), tuple(texts), habits)
+    return Explanation(verification, tuple(texts), habits, _balance(comparison, ngrams))
 
 
 def _balance(comparison: Comparison, ngrams: NgramContributions | None) -> Balance:

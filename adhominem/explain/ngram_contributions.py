@@ -1,9 +1,9 @@
 """Which n-grams contribute most to a log Bayes factor, and where they stand.
 
 Two sides are alike where both have more of an n-gram than is usual, or both less; they differ where
-one has more and the other has not. That is a sum over n-grams (`scoring.likeness`), and the n-gram's
-term in it, times what the likeness is worth, is its contribution. The context, such as how unusual
-both texts are in all, stays as it is.
+one has more and the other has not. How alike they are is a sum over n-grams (`scoring.likeness`).
+What an n-gram contributes is its term in that sum, times what the likeness is worth. The context,
+such as how unusual both texts are in all, stays as it is.
 
 What is usual is known to a profile, where an n-gram has a dimension of its own, and the centre of
 the genre a value there. Another n-gram member takes the n-gram to be as far from usual as the

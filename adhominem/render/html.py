@@ -103,6 +103,7 @@ def explanation_fragment(explanation: Explanation) -> Markup:
         explanation=explanation,
         layout=layout,
         summary=summary,
+        balance=summary.balance(explanation),
         deepest=summary.contributed(strongest).lstrip("+"),
         ngrams=zip(explanation.ngrams, map(layout.contribution_class, levels), strict=True),
         sides=sides.values(),
