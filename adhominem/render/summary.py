@@ -129,7 +129,7 @@ def balance(explanation: Explanation) -> list[tuple[str, str, str]]:
         named = f"such as {', '.join(parts.named)}: " if parts.named else ""
         rows.append(("Names", parts.names, f"{named}not habits, but what the texts are about"))
         rows.append(("Other n-grams", parts.other_ngrams, "each of them weaker than those listed"))
-        said = "what cannot be put down to n-grams of these texts, such as what both sides avoid"
+        said = "what other parts of the model see, very rare n-grams, and what both sides avoid"
         rows.append(("Everything else", parts.rest, said))
     else:
         rows.append(("Likeness", parts.likeness, "how much more or less alike they are than that"))
@@ -178,11 +178,16 @@ def how_far(likeness: Likeness) -> str:
     return f"not farther from them than nearly all training texts ({share})"
 
 
+def sign(contribution: float) -> int:
+    """Of a contribution as it is shown: 1, 0 or -1."""
+    if not isfinite(contribution) or contributed(contribution) == "0.000":
+        return 0
+    return 1 if contribution > 0 else -1
+
+
 def speaks_for(contribution: float) -> str:
     """The proposition that a contribution supports, or `neither`."""
-    if not isfinite(contribution) or contributed(contribution) == "0.000":
-        return "neither"
-    return "one author" if contribution > 0 else "different authors"
+    return ("neither", "one author", "different authors")[sign(contribution)]
 
 
 def caption(explanation: Explanation) -> str:
