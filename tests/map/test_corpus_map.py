@@ -127,7 +127,13 @@ def test_at_a_bound_the_score_behind_it_decides(ngrams: Verifier) -> None:
 
 def test_the_bounds_that_are_told_are_the_widest_of_all_pairs(ngrams: Verifier) -> None:
     cell = Bounds(
-        texts=1, tokens=1_500, population=0, lower=-4.0, upper=3.0, same_author=1, different_authors=1
+        texts=1,
+        tokens=1_500,
+        population=0,
+        lower=-4.0,
+        upper=3.0,
+        same_author=1,
+        different_authors=1,
     )
     wide = Calibration(
         method="logistic",
