@@ -2,8 +2,9 @@
 
     python benchmarks/scoring.py [CORPORA] [--set c50] [--model general-en] [--pairs 512]
 
-The rival is the same scorer, called once for each pair. The floor is one reading of both LEVs of each pair, as
-32-bit numbers: the time of their sums. Without a population and with one; the best of three.
+The rival is the same scorer, called once for each pair. The floor is one reading of both LEVs of
+each pair, as 32-bit numbers: the time of their sums. Without a population and with one; the best of
+three.
 """
 
 from __future__ import annotations
