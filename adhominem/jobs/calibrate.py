@@ -105,9 +105,10 @@ def _calibrate(
     strange: list[tuple[Scores, bool]] = []  # with populations of the set, and of another one
     separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     others: Levs | None = None
+    numbers: dict[object, int] = {}  # of all cases
     for of_set in material:
         levs = of_set.encode(verifier, on_documents)
-        scored = _Scored(verifier, of_set, levs, names)
+        scored = _Scored(verifier, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is None:
@@ -167,10 +168,15 @@ class _Scored:
     """The cases of a set, scored."""
 
     def __init__(
-        self, verifier: Verifier, material: Material, levs: Levs, names: tuple[str, ...]
+        self,
+        verifier: Verifier,
+        material: Material,
+        levs: Levs,
+        names: tuple[str, ...],
+        numbers: dict[object, int],
     ) -> None:
         self._material, self._names, self._levs = material, names, levs
-        self._verifier = verifier
+        self._verifier, self._numbers = verifier, numbers
         known = verifier.scorer
         self._log_tokens = levs[:, -1].astype(np.float64)
         self._scorers: list[tuple[Scorer, list[Table]]] = [(known, known.tables(levs))]
@@ -224,18 +230,23 @@ class _Scored:
         return [part], {self._material.name: relevant.companions.separation}
 
     def _part(self, scores: Scores, cases: Cases, known: BoolArray) -> _Part:
-        count = len(cases)
+        count, name = len(cases), self._material.name
+        number = [
+            self._numbers.setdefault((name, texts), len(self._numbers))
+            for texts in self._material.whole_texts(cases)
+        ]
         condition = Validation(
             genres=self._names,
             log_bayes_factor=np.zeros(count, np.float32),
             same_author=cases.same_author,
-            genre=np.full(count, self._names.index(self._material.name), np.int32),
+            genre=np.full(count, self._names.index(name), np.int32),
             words=side_words(self._material.words, cases).astype(np.int32),
             texts=np.full(count, max(cases.known.shape[1], cases.questioned.shape[1]), np.int32),
             population=scores.conditions.population.astype(np.int32),
             known=known,
+            case=np.array(number, np.int32),
         )
-        return _Part(self._material.name, scores, cases.authors, condition)
+        return _Part(name, scores, cases.authors, condition)
 
 
 def _strangeness(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:

@@ -80,6 +80,7 @@ class Material:
         self.documents = list(whole)  # the first are the whole texts
         self._whole = len(whole)
         self._cut = np.arange(len(whole))  # where the cut version of a text is, or the text itself
+        self._sources = list(range(len(whole)))  # the whole text that each is, or is cut from
         self._joined: dict[int, tuple[int, ...]] = {}  # of each long text, what it is made of
         for at, document in enumerate(whole):
             words = len(document.text.split())
@@ -88,6 +89,7 @@ class Material:
                 self._cut[at] = len(self.documents)
                 cut = first_words(document.text, int(self._rng.choice(shorter)))
                 self.documents.append(replace(document, text=cut))
+                self._sources.append(at)
         self._join(whole)
         self.words = np.array([len(document.text.split()) for document in self.documents])
 
@@ -113,6 +115,7 @@ class Material:
             if count > 1:
                 made = tuple(texts[:count])
                 self._joined[len(self.documents)] = made
+                self._sources.append(len(self.documents))
                 text = "\n\n".join(whole[at].text for at in made)
                 self.documents.append(Document(text=text, author=author))
 
@@ -181,6 +184,11 @@ class Material:
         if condition.cut == "all":
             known = self._cut[known].tolist()
         return case, (known, questioned)
+
+    def whole_texts(self, cases: Cases) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """The whole texts of both sides of each case, in whatever order: to recognise it by."""
+        for sides in zip(cases.known.tolist(), cases.questioned.tolist(), strict=True):
+            yield tuple(sorted(tuple(sorted(self._sources[at] for at in side)) for side in sides))
 
     def _apart(self, texts: Sequence[int], others: Sequence[int]) -> bool:
         """Whether no text, and no work, is on both sides."""

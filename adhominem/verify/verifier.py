@@ -13,6 +13,7 @@ import adhominem
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.models.calibration import MisleadingRates, Validation, read_validation
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.member import Member, make_members
@@ -34,6 +35,8 @@ from adhominem.verify.verification import (
     PopulationUse,
     Side,
     Verification,
+    guessed_genre,
+    in_words,
 )
 
 Text = str | Document | Exhibit
@@ -62,16 +65,18 @@ class Verifier:
         name: str = "",
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
+        validation: Validation | None = None,
         prose: Prose | None = None,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Genres, typicality and tokens are taken from it. By `prose`, other texts are told.
+        Genres, typicality and tokens are taken from it. `validation` are the cases of known authors
+        that the model was tried on. By `prose`, other texts are told.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256, self.prose = name, sha256, prose
-        self.genre_names = dict(genre_names or {})
+        self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
         self.lead = self.members[lead]
@@ -179,7 +184,9 @@ class Verifier:
         scored, sides = comparison.scored, (comparison.first, comparison.second)
         factor = float(scored.log_bayes_factor[0])
         probability = float(probability_same_author(factor, prior_same_author))
-        sentence = (scale or VerbalScale()).sentence(factor / _LOG_10)
+        scale = scale or VerbalScale()
+        sentence = scale.sentence(factor / _LOG_10)
+        bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
         common_words, known_types = lead.vocabulary.words, lead.vocabulary.known
         texts = self.scorer.lead_columns(np.concatenate(levs))
         atypicality, likeness = np.zeros(len(texts)), None
@@ -203,6 +210,7 @@ class Verifier:
             if likeness is not None:
                 most = max(told.atypicality for side in departures for told in side)
                 likeness = replace(likeness, atypicality=most)
+        fusion = self.scales.of(comparison.used).fusion
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
@@ -214,6 +222,8 @@ class Verifier:
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
+            misleading=self._misleading(likeness) if population is None else (),
+            longest=float(np.exp(fusion.log_tokens[1])) if fusion.weights else None,
             population=population,
             strange_population=bool(scored.strange[0]),
             genre_names=self.genre_names,
@@ -235,6 +245,10 @@ class Verifier:
             log_bayes_factor=factor,
             log10_bayes_factor=factor / _LOG_10,
             verbal=f"No statement is made: {reason}." if obstacles else sentence,
+            lower_bound=bounds[0] if scored.calibrated else None,
+            upper_bound=bounds[1] if scored.calibrated else None,
+            conditions=in_words(self.scorer.conditions([levs[0]], [levs[1]], comparison.used)),
+            reach=scale.reach(*bounds) if scored.calibrated else "",
             probability_same_author=probability,
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
@@ -248,6 +262,16 @@ class Verifier:
             first=_side(comparison.first, lead),
             second=_side(comparison.second, lead),
         )
+
+    def _misleading(self, likeness: Likeness | None) -> list[MisleadingRates]:
+        """How often it misleads without a population: in the genre guessed, and in unknown ones.
+
+        The guess may be wrong, and then the number errs the other way.
+        """
+        if self.validation is None:
+            return []
+        told = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
+        return [rates for rates in dict.fromkeys(told) if rates is not None]
 
     def encode(
         self,
@@ -358,11 +382,10 @@ class Verifier:
         `population_of`.
         """
         levs = self.encode(documents, on_documents=on_documents)
-        texts = [text if isinstance(text, str) else text.text for text in documents]
-        return self.population_of(levs, texts, companions=companions)
+        return self.population_of(levs, documents, companions=companions)
 
     def population_of(
-        self, levs: Levs, texts: Sequence[str] = (), *, companions: bool = False
+        self, levs: Levs, texts: Sequence[str | Document] = (), *, companions: bool = False
     ) -> Population:
         """The relevant population of texts with these LEVs (documents, lev_size).
 
@@ -372,12 +395,11 @@ class Verifier:
         Nor have very few texts, more than can be looked through, or a model that was not
         calibrated for them.
         """
-        levs = each_once(levs)
         population = Population.of(levs, texts)
+        levs = each_once(levs)
         if self.lead.styles is not None:
-            population = replace(
-                population, genres=self.lead.styles.shares(self.scorer.lead_columns(levs))
-            )
+            groups = self.lead.styles.groups(self.scorer.lead_columns(levs))
+            population = replace(population, groups=groups)
         if companions and self.scales.companions is not None:
             return self.scorer.with_companions(population, levs)
         return population
@@ -421,7 +443,8 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
 
     On a `device` other than the CPU it needs torch.
     """
-    read = read_folder(ModelFiles(model_folder(model)))
+    files = ModelFiles(model_folder(model))
+    read = read_folder(files)
     return Verifier(
         make_members(read.models, threads, device),
         read.scales,
@@ -429,6 +452,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         name=read.name,
         sha256=read.sha256,
         genre_names=read.genre_names,
+        validation=read_validation(files),
         prose=read.prose,
     )
 
