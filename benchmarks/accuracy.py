@@ -128,6 +128,15 @@ def accuracy_table(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
             yield f"| {system} | {title} | {shown} |"
 
 
+def shortened(pair: Pair, words: int) -> Pair:
+    """A pair that has only the first so many words of each text."""
+    first, second = (
+        replace(document, text=first_words(document.text, words))
+        for document in (pair.first, pair.second)
+    )
+    return replace(pair, first=first, second=second)
+
+
 def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[str]:
     yield f"| words | pairs | {' | '.join(f'AUC{mode} | Cllr{mode}' for mode in MODES)} |"
     yield "|---" * (2 + 2 * len(MODES)) + "|"
@@ -143,10 +152,10 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
             ]
             if len(long) < 30:
                 continue
-            some = [shortened(pair, words) for pair in long]
-            found = all_modes(verifier, *verifier.encode_pairs(some))
-            rows.append([of_factors(each, truth(some)) for each in found])
-            count += len(some)
+            cut = [shortened(pair, words) for pair in long]
+            factors = all_modes(verifier, *verifier.encode_pairs(cut))
+            rows.append([of_factors(of_mode, truth(cut)) for of_mode in factors])
+            count += len(cut)
         cells = []
         for at, mode in enumerate(MODES):
             cllr = float(np.mean([row[at]["cllr"] for row in rows]))
