@@ -157,7 +157,7 @@ def _known_endings(
 @opt.number("--draws", 200, "Draws of passages for the interval.", of=click.IntRange(20, 10_000))
 @opt.seed
 @_scale_option
-@opt.path("--validation", "The .json of `validate`: its cases instead of the model's own pairs.")
+@opt.path("--validation", "The .json of `validate`: its cases instead of the model's own.")
 @opt.text("--case", "The case's title or number.")
 @opt.text("--examiner", "Who answers for the report.", "NAME")
 @click.option(

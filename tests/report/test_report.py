@@ -346,6 +346,20 @@ def test_the_folder_must_hold_the_model_that_compares(
     assert files_of(Verifier(make_members([small_run.model])), None) is None
 
 
+def test_each_case_of_the_calibration_is_counted_once(made: Report, folder: Path) -> None:
+    whole = read_validation(folder)
+    assert whole is not None
+    assert made.like is not None
+    assert whole.case.min() == 0
+    assert len(np.unique(whole.case)) < len(whole)  # whole and cut, with and without a population
+    assert len(np.unique(made.like.case)) == len(made.like)
+    alone = whole.population == 0
+    for number in whole.case[:50]:
+        of_case = whole[(whole.case == number) & alone]
+        assert len(np.unique(of_case.same_author)) == 1
+        assert len(np.unique(of_case.genre)) == 1
+
+
 # its form
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.scoring.decision import DIFFERENT, SAME, VerbalScale
+from adhominem.scoring.decision import DIFFERENT, NONE, SAME, VerbalScale
 
 SCALE = VerbalScale()
 WORDS = [words for _, words in SCALE.rungs]
@@ -150,3 +150,19 @@ def test_a_scale_of_anybody_is_read_or_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(path)  # nobody will ever write to it
     with pytest.raises(OptionError, match="is no verbal scale"):
         VerbalScale.read(path)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "reach"),
+    [
+        (-1.3, 2.1, "at most moderately strong support for one author, and at most moderate "
+         "support for different authors"),
+        (-0.2, 0.4, f"at most weak support for one author, and {NONE} for different authors"),
+        (-1.5, 1.5, "at most moderate support for either proposition"),
+        (-0.1, 0.0, f"{NONE} for either proposition"),
+    ],
+)  # fmt: skip
+def test_what_can_be_said_at_most_is_told_by_the_bounds(
+    lower: float, upper: float, reach: str
+) -> None:
+    assert VerbalScale().reach(lower, upper) == reach

@@ -18,9 +18,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from conftest import WORDS, SmallRun, made_up_rows, write_rows
+from made_up import verification
 
 from adhominem import Calibration, Document, TwoCovariance, Verifier, load
 from adhominem.cli import main
+from adhominem.cli.terminal import print_verification
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.models.folder import DEFAULT_MODEL
@@ -429,6 +431,17 @@ def test_for_people_it_prints_the_factor_its_words_the_probability_and_the_decis
         assert sha256(text.encode()).hexdigest()[:16] in result.stdout
     warned = [f"warning: {each.message}" for each in expected.warnings]
     assert [line.replace("first", "letter.txt") for line in warned] == result.stderr.splitlines()
+
+
+def test_for_people_it_prints_what_can_be_reported_under_the_conditions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_verification(verification())
+    shown = capsys.readouterr().out
+    assert "Bounds  -1.34 to +1.76 under these conditions (1 text against 1, about 30" in shown
+    assert "): at most moderate support for either proposition" in shown
+    print_verification(verification(lower_bound=None, upper_bound=None, reach=""))
+    assert "Bounds" not in capsys.readouterr().out
 
 
 def test_all_of_its_options_are_passed_on(desk: Path) -> None:
