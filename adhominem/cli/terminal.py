@@ -223,6 +223,10 @@ def print_verification(result: Verification) -> None:
             (f"Probability of one author  {probability}, {prior}", ""),
             (f"Decision  {result.decision}: {result.reason}", ""),
         ]
+    if result.reach:
+        bounds = f"{result.lower_bound:+.2f} to {result.upper_bound:+.2f}"
+        told = f"{bounds} under these conditions ({result.conditions}): {result.reach}"
+        lines.append((f"Bounds  {told}", ""))
     if result.population is not None:
         without = f"{result.population.log10_bayes_factor_without:+.2f}"
         texts = f"Population  {result.population.texts:,} texts"

@@ -18,7 +18,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.bootstrap import interval, resampled
+from adhominem.evaluation.bootstrap import exact_interval, interval, resampled
 from adhominem.evaluation.likelihood_ratio import (
     cllr,
     misleading_shares,
@@ -182,7 +182,7 @@ class ValidationStudy:
         for name in _extremes(measures) if conditions.resamples else ():
             is_same = name.startswith("misleading_same")
             count = same_count if is_same else len(cases) - same_count
-            ends[name] = _exact_interval(measures[name], count)
+            ends[name] = exact_interval(round(measures[name] * count), count)
         return cls(
             conditions=conditions,
             authors=len(names),
@@ -245,18 +245,12 @@ def measure_cases(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[
 
 
 def _extremes(measures: dict[str, float]) -> list[str]:
-    """The rates that are 0 or 1: they are so in every resample, which is not how sure they are."""
-    return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
+    """The rates that are 0 or 1: they are so in every resample, which is not how sure they are.
 
-
-def _exact_interval(rate: float, cases: int) -> tuple[float, float]:
-    """The exact 95% interval of a rate of 0 or 1 among so many cases (Clopper and Pearson).
-
-    Were they independent, that is: how far the cases of one author go together is not seen where
-    all turn out alike.
+    Their exact interval is that of independent cases: how far the cases of one author go together
+    is not seen where all turn out alike.
     """
-    reach = 1 - 0.025 ** (1 / cases)
-    return (0.0, reach) if rate == 0 else (1 - reach, 1.0)
+    return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
 
 
 def read_study(path: str | Path) -> ValidationStudy:

@@ -18,6 +18,7 @@ from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.known_texts import Texts, read_sets
 from adhominem.jobs.simulate import Cases, Condition, Material, conditions, side_words
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
@@ -37,13 +38,8 @@ from adhominem.scoring.population import Population
 from adhominem.scoring.products import Table
 from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scales, Scores, cells
 from adhominem.scoring.scorer import Scorer
-from adhominem.text.files import Document
-from adhominem.text.pan import Pair
-from adhominem.text.readers import Layout, find_sources, read_documents, read_pairs
 from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import Verifier, load
-
-Texts = Sequence[Document] | Sequence[Pair]
 
 LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside whole ones
 _CASES = 30  # of each class, of each set under each condition
@@ -52,6 +48,7 @@ _FEWEST = 30  # cases of each class: fewer fix no map
 _FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
 _FEWEST_IN_CELL = 100  # cases of each class, of which bounds are told
 _STRANGERS = 50  # texts of another set, as a population of another genre
+_FEWEST_STRANGERS = 10
 _RIDGE = 1e-3
 
 
@@ -77,7 +74,7 @@ def calibrate_model(
     companions among all texts of their set. Each set under each condition counts by the root of its
     cases.
     """
-    texts = _read(sets, skipped)
+    texts = read_sets(sets, skipped)
     folder = model_folder(folder)
     if is_shipped(folder):
         raise OptionError(
@@ -89,49 +86,6 @@ def calibrate_model(
     count = sum(len(of_set.documents) for of_set in material)
     with locked(folder), watch("encoding", count) as on_documents:
         return _calibrate(folder, material, method, cases, on_documents)
-
-
-def _read(
-    sets: Mapping[str, Texts] | Iterable[str | Path], skipped: list[InputError] | None
-) -> dict[str, list[Document]]:
-    """The documents of each set, all with authors."""
-    if not isinstance(sets, Mapping):
-        by_name: dict[str, Texts] = {}
-        for path in sets:
-            name = Path(path).resolve().name.split(".")[0]
-            if name in by_name:
-                raise OptionError(f"two sets are named '{name}'; rename one")
-            if {source.layout for source in find_sources(path)} == {Layout.PAIRS}:
-                by_name[name] = list(read_pairs(path, skipped=skipped))
-            else:
-                by_name[name] = list(read_documents(path, skipped=skipped))
-        sets = by_name
-    return {name: list(_documents(texts)) for name, texts in sets.items()}
-
-
-def _documents(texts: Texts) -> Iterable[Document]:
-    """Of pairs, both texts; where the truth names no authors, those of a pair are its own."""
-    unlabelled = sum(isinstance(one, Pair) and one.same_author is None for one in texts)
-    if unlabelled:
-        raise OptionError(f"{unlabelled:,} of {len(texts):,} pairs have no truth; expected all to")
-    unnamed = 0
-    one: Document | Pair
-    for at, one in enumerate(texts):  # type: ignore[assignment]
-        if isinstance(one, Document):
-            yield one
-        elif one.first.author and one.second.author:
-            yield from (one.first, one.second)
-        else:
-            unnamed += 1
-            yield replace(one.first, author=f"\0{at}")
-            yield replace(one.second, author=f"\0{at if one.same_author else -1 - at}")
-    if unnamed:
-        warnings.warn(
-            f"the truth names no authors for {unnamed:,} of {len(texts):,} pairs: whether the "
-            "model was trained on them cannot be checked",
-            AdHominemWarning,
-            stacklevel=5,
-        )
 
 
 def _calibrate(
@@ -151,9 +105,10 @@ def _calibrate(
     strange: list[tuple[Scores, bool]] = []  # with populations of the set, and of another one
     separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     others: Levs | None = None
+    numbers: dict[object, int] = {}  # of all cases
     for of_set in material:
         levs = of_set.encode(verifier, on_documents)
-        scored = _Scored(verifier, of_set, levs, names)
+        scored = _Scored(verifier, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is None:
@@ -169,15 +124,17 @@ def _calibrate(
             if others is not None and condition in _JUDGED:
                 strange.append((scored.with_population(drawn, others), True))
         strange += [(part.scores, False) for part in population if part.name == of_set.name]
-        chosen = np.random.default_rng(0).permutation(of_set.whole)[:_STRANGERS]
-        others = levs[chosen]
+        if of_set.whole >= _FEWEST_STRANGERS:
+            others = levs[np.random.default_rng(0).permutation(of_set.whole)[:_STRANGERS]]
     _check_cases(alone)
     if sum(len(part.scores) for part in enriched) < 2 * _FEWEST:
         enriched, separation = [], {}
     usual = _usual_separation(separation, {of_set.name: of_set.whole for of_set in material})
     enriched = [part.weighted(member_weights(separation[part.name], usual)) for part in enriched]
-    data = [_Data(parts, method) for parts in (alone, population, enriched) if parts]
-    reports = CalibrationReports(*(scale.report(names) for scale in data))
+    data = [_Data(parts, method) if parts else None for parts in (alone, population, enriched)]
+    reports = CalibrationReports(
+        *(None if scale is None else scale.report(names) for scale in data)  # type: ignore[arg-type]
+    )
     write_calibration(
         folder,
         reports.alone,
@@ -186,7 +143,7 @@ def _calibrate(
         usual,
         _strangeness(strange),
         adhominem.__version__,
-        validation := Validation.joined([scale.validation() for scale in data[:2]]),
+        validation := Validation.joined([one.validation() for one in data[:2] if one]),
     )
     if card is not None:
         with write_whole(folder / CARD.name) as file:
@@ -211,10 +168,15 @@ class _Scored:
     """The cases of a set, scored."""
 
     def __init__(
-        self, verifier: Verifier, material: Material, levs: Levs, names: tuple[str, ...]
+        self,
+        verifier: Verifier,
+        material: Material,
+        levs: Levs,
+        names: tuple[str, ...],
+        numbers: dict[object, int],
     ) -> None:
         self._material, self._names, self._levs = material, names, levs
-        self._verifier = verifier
+        self._verifier, self._numbers = verifier, numbers
         known = verifier.scorer
         self._log_tokens = levs[:, -1].astype(np.float64)
         self._scorers: list[tuple[Scorer, list[Table]]] = [(known, known.tables(levs))]
@@ -268,18 +230,23 @@ class _Scored:
         return [part], {self._material.name: relevant.companions.separation}
 
     def _part(self, scores: Scores, cases: Cases, known: BoolArray) -> _Part:
-        count = len(cases)
+        count, name = len(cases), self._material.name
+        number = [
+            self._numbers.setdefault((name, texts), len(self._numbers))
+            for texts in self._material.whole_texts(cases)
+        ]
         condition = Validation(
             genres=self._names,
             log_bayes_factor=np.zeros(count, np.float32),
             same_author=cases.same_author,
-            genre=np.full(count, self._names.index(self._material.name), np.int32),
+            genre=np.full(count, self._names.index(name), np.int32),
             words=side_words(self._material.words, cases).astype(np.int32),
             texts=np.full(count, max(cases.known.shape[1], cases.questioned.shape[1]), np.int32),
             population=scores.conditions.population.astype(np.int32),
             known=known,
+            case=np.array(number, np.int32),
         )
-        return _Part(self._material.name, scores, cases.authors, condition)
+        return _Part(name, scores, cases.authors, condition)
 
 
 def _strangeness(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:
@@ -377,7 +344,7 @@ class _Data:
         """The scale of all cases: the model's."""
         fused, map_ = self.fit(np.ones(len(self.scores), dtype=bool))
         lower, upper = empirical_bounds(self.crossed, self.same_author)
-        bounds = tuple(self._bounds())
+        bounds = _widened(tuple(self._bounds()))
         return fused, replace(map_, lower_bound=lower, upper_bound=upper, bounds=bounds)
 
     def fit(self, chosen: BoolArray) -> tuple[Fusion, Calibration]:
@@ -409,14 +376,16 @@ class _Data:
     def crossed(self) -> FloatArray:
         """(cases,): each by a map that has not seen its set, without bounds.
 
-        Of few sets, it has at least seen neither of its authors: they are dealt into folds; the
-        map for a case is fitted to all cases that have no author in the folds of its own two.
+        Nor has it seen either of its authors, in any set. Of few sets, or sets by the same authors,
+        this is all: authors are dealt into folds; the map for a case is fitted to all cases that
+        have no author in the folds of its own two.
         """
-        if len(np.unique(self.cases.genre)) >= _FEWEST_SETS:
-            return self._crossed(
-                (self.cases.genre == genre, self.cases.genre != genre)
-                for genre in np.unique(self.cases.genre)
-            )
+        by_set = [self._set_and_others(genre) for genre in np.unique(self.cases.genre)]
+        if len(by_set) >= _FEWEST_SETS and all(
+            np.bincount(self.same_author[others], minlength=2).min() >= _FEWEST
+            for _, others in by_set
+        ):
+            return self._crossed(by_set)
         names, numbers = np.unique(self.authors, return_inverse=True)
         fold = np.random.default_rng(0).permutation(len(names)) % _FOLDS
         folds = fold[numbers.reshape(self.authors.shape)]  # (cases, 2)
@@ -427,6 +396,12 @@ class _Data:
             )
             for two in combinations_with_replacement(range(_FOLDS), 2)
         )
+
+    def _set_and_others(self, genre: int) -> tuple[BoolArray, BoolArray]:
+        """(cases,) twice: those of a set, and those of other sets by none of its authors."""
+        inside = self.cases.genre == genre
+        shared = np.isin(self.authors, np.unique(self.authors[inside])).any(axis=1)
+        return inside, ~inside & ~shared
 
     def _crossed(self, parts: Iterable[tuple[BoolArray, BoolArray]]) -> FloatArray:
         """(cases,): those of each part by a map that is fitted to the others."""
@@ -444,6 +419,26 @@ class _Data:
         return np.clip(self.crossed, *calibration.limits(self.scores.conditions))
 
 
+def _widened(bounds: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
+    """What fewer or shorter texts support, or a smaller population, more of them support, too."""
+
+    def no_better(one: Bounds, other: Bounds) -> bool:
+        return (
+            one.texts <= other.texts
+            and one.tokens <= other.tokens
+            and one.population <= other.population
+        )
+
+    return tuple(
+        replace(
+            cell,
+            lower=min(one.lower for one in bounds if no_better(one, cell)),
+            upper=max(one.upper for one in bounds if no_better(one, cell)),
+        )
+        for cell in bounds
+    )
+
+
 def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
     value = probability_same_author(log_bayes_factor)
     return measure(answers_from("", value, log_bayes_factor, same_author))
@@ -456,8 +451,8 @@ def _check_authors(folder: Path, names: set[str]) -> None:
             names_known = ", ".join(sorted(known)[:5]) + (", ..." if len(known) > 5 else "")
             raise OptionError(
                 f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
-                f"pairs ({names_known}), where it is surer than it may "
-                "be elsewhere; expected pairs of other authors"
+                f"texts ({names_known}), where it is surer than it may "
+                "be elsewhere; expected texts by other authors"
             )
     if None in by_member:
         warnings.warn(

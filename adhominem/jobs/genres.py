@@ -58,6 +58,8 @@ def learn_genres(
         means: dict[str, np.ndarray] = {}
         texts: dict[str, int] = {}
         for source in (source for path in sets for source in find_sources(path)):
+            if source.name in means:
+                raise OptionError(f"two sets are named '{source.name}'; rename one")
             documents = read_documents(source.path, author_required=False, skipped=skipped)
             chosen = in_order(draw(documents, _MOST_TEXTS, seed)[0])
             if len(chosen) < _FEWEST_TEXTS:

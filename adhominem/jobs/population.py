@@ -35,8 +35,8 @@ def read_population(
 ) -> Population:
     """The population of all texts at a path, or of so many of them drawn at random; each once.
 
-    A `verifier` also says of what genres they are. With `companions`, it is these texts that are
-    compared: they may have some, if they are few enough.
+    A `verifier` also says whether they are of several genres. With `companions`, it is these texts
+    that are compared: they may have some, if they are few enough.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
@@ -46,10 +46,9 @@ def read_population(
     if count > MOST:
         companions, drawn = False, heapq.nlargest(_MOST_TEXTS, drawn)
     encoded, levs = encode_documents(in_order(drawn), encode, _AT_ONCE, skipped, on_documents)
-    texts = [document.text for document in encoded]
     if verifier is None:
-        return Population.of(levs, texts)
-    return verifier.population_of(levs, texts, companions=companions)
+        return Population.of(levs, encoded)
+    return verifier.population_of(levs, encoded, companions=companions)
 
 
 def _distinct(documents: Iterable[Document]) -> Iterator[Document]:

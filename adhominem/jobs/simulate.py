@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import compress, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from adhominem.verify.verifier import Verifier
 MOST_TEXTS = 500  # of a set, in turn by all authors
 _MOST_OF_AUTHOR = 8
 _JOINED = (3, 6)  # texts that make a long one
-_FEWEST_TEXTS = 4  # of a population that is drawn
+_FEWEST_TEXTS = 5  # of a population
 _FEWEST_CASES = 6  # of a condition in a set: fewer are left out
 
 
@@ -80,6 +80,7 @@ class Material:
         self.documents = list(whole)  # the first are the whole texts
         self._whole = len(whole)
         self._cut = np.arange(len(whole))  # where the cut version of a text is, or the text itself
+        self._sources = list(range(len(whole)))  # the whole text that each is, or is cut from
         self._joined: dict[int, tuple[int, ...]] = {}  # of each long text, what it is made of
         for at, document in enumerate(whole):
             words = len(document.text.split())
@@ -88,6 +89,7 @@ class Material:
                 self._cut[at] = len(self.documents)
                 cut = first_words(document.text, int(self._rng.choice(shorter)))
                 self.documents.append(replace(document, text=cut))
+                self._sources.append(at)
         self._join(whole)
         self.words = np.array([len(document.text.split()) for document in self.documents])
 
@@ -113,6 +115,7 @@ class Material:
             if count > 1:
                 made = tuple(texts[:count])
                 self._joined[len(self.documents)] = made
+                self._sources.append(len(self.documents))
                 text = "\n\n".join(whole[at].text for at in made)
                 self.documents.append(Document(text=text, author=author))
 
@@ -127,13 +130,15 @@ class Material:
         made = [case for case in (self._made(case, condition, rng) for case in drawn) if case]
         populations: list[IntArray] = []
         if condition.population:
-            kept = []
-            for case, sides in made:
-                others = rng.permutation(by_others(whole, case))[: condition.population]
-                if len(others) >= _FEWEST_TEXTS + 1:
-                    populations.append(self._cut[others] if condition.cut == "all" else others)
-                    kept.append((case, sides))
-            made = kept
+            others = [rng.permutation(by_others(whole, case)) for case, _ in made]
+            enough = [len(texts) >= _FEWEST_TEXTS for texts in others]
+            made = list(compress(made, enough))
+            others = list(compress(others, enough))
+            # As many for all: cases by one author leave more, and a size must not tell the truth.
+            size = min([condition.population, *map(len, others)])
+            populations = [texts[:size] for texts in others]
+            if condition.cut == "all":
+                populations = [self._cut[texts] for texts in populations]
         same = np.array([case.same_author for case, _ in made], dtype=bool)
         if min(same.sum(), (~same).sum()) < _FEWEST_CASES:
             return None
@@ -157,7 +162,9 @@ class Material:
             more = [
                 at
                 for at in rng.permutation(self._whole).tolist()
-                if self.documents[at].author == author and at not in (*known, case.questioned)
+                if self.documents[at].author == author
+                and at != case.questioned
+                and self._apart([at], known)
             ][: condition.questioned - 1]
             if len(more) < condition.questioned - 1:
                 return None
@@ -167,7 +174,7 @@ class Material:
             long = [
                 at
                 for at, made in self._joined.items()
-                if self.documents[at].author == suspect and case.questioned not in made
+                if self.documents[at].author == suspect and self._apart(made, questioned)
             ]
             if not long:
                 return None
@@ -177,6 +184,18 @@ class Material:
         if condition.cut == "all":
             known = self._cut[known].tolist()
         return case, (known, questioned)
+
+    def _apart(self, texts: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether no text, and no work, is on both sides."""
+        works = {self.documents[at].work for at in texts} - {""}
+        return not set(texts) & set(others) and not any(
+            self.documents[at].work in works for at in others
+        )
+
+    def whole_texts(self, cases: Cases) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """The whole texts of both sides of each case, in whatever order: to recognise it by."""
+        for sides in zip(cases.known.tolist(), cases.questioned.tolist(), strict=True):
+            yield tuple(sorted(tuple(sorted(self._sources[at] for at in side)) for side in sides))
 
     def encode(self, verifier: Verifier, on_documents: Callable[[int], None]) -> Levs:
         """(texts, lev_size): the LEVs of all versions of the texts."""

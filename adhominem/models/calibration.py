@@ -3,8 +3,8 @@
 calibration.json            the scales, what they were fitted to, and the hash of the pairs
 validation-*.safetensors    the log Bayes factor of each pair, by a map that has seen neither the
                             pair nor its authors, within the bounds of the model, and under which
-                            condition it was found; a pair may be there several times: shortened,
-                            or twice as if its genre were unknown
+                            condition it was found; a case may be there several times: shortened,
+                            with several populations, or again as if its genre were unknown
 
 `models.folder` reads the scales themselves.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, BoolArray
 from adhominem.errors import ModelError
+from adhominem.evaluation.likelihood_ratio import misleading_shares
 from adhominem.models.files import ModelFiles, check_shapes, reading
 from adhominem.models.folder import (
     CALIBRATION_FORMAT,
@@ -44,6 +45,7 @@ _TYPES = {
     "population": "I32",
     "known": "BOOL",
 }
+_CASE = {"case": "I32"}  # files of earlier versions lack it
 _FEWEST = 30  # pairs of each class: fewer make no curve
 _NEAR = 1.5  # times as long, or as short, is a like length
 
@@ -74,7 +76,7 @@ class CalibrationEvidence:
 
 @dataclass(frozen=True)
 class Validation:
-    """One entry a pair."""
+    """One entry a case under one condition."""
 
     genres: tuple[str, ...]  # the names of the pair sets
     log_bayes_factor: Array32  # (pairs,), in nats, calibrated
@@ -84,8 +86,13 @@ class Validation:
     texts: npt.NDArray[np.int32]  # of the side that has more
     population: npt.NDArray[np.int32]  # texts; 0 without one
     known: BoolArray  # whether the model knew of this genre
+    case: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    # Entries of one number are of the same texts, whole or cut, with one population or another.
+    # Those of the number -1, which is all where none are given, are of texts of their own.
 
     def __post_init__(self) -> None:
+        if not len(self.case):
+            object.__setattr__(self, "case", np.full(len(self.known), -1, np.int32))
         arrays = [getattr(self, field.name) for field in fields(self) if field.name != "genres"]
         if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
             raise ValueError("the arrays must be rows of one length")
@@ -114,19 +121,18 @@ class Validation:
         return cls(parts[0].genres, **arrays)
 
     def like(self, words: int, genre: str, texts: int = 1, population: int = 0) -> LikeCases:
-        """The cases found under like conditions.
+        """The cases found under like conditions, each once.
 
         `words` are those a text of the side with the shorter ones, `genre` is a genre that the
-        model knows, or "" where it knows none like the texts, `texts` are those of the larger side,
-        `population` those of the population. Where too few cases are left, a condition is dropped:
-        first the genre, then the size of the population, the length, the number of texts.
+        model knows, "" where it knows none like the texts, or anything else where it could not
+        tell; `texts` are those of the larger side, `population` those of the population. Where too
+        few cases are left, a condition is dropped: first the genre, then the size of the
+        population, the length, the number of texts.
         """
-        alike = self[(self.population > 0) == (population > 0)]
+        alike = self[self.population > 0] if population else self.without_population(genre)
         told = [] if population else ["without a population"]
-        if not population and not alike.known.all():  # else the model knows of no genres at all
-            alike = alike[alike.known == bool(genre)]
-            if not genre:
-                told.append("as if the model did not know their genre")
+        if not population and not genre and not alike.known.any():
+            told.append("as if the model did not know their genre")
         least, most = words / _NEAR, words * _NEAR
         wanted = {
             "number of texts": (_same_cell(alike.texts, texts, TEXTS), _texts_told(texts)),
@@ -141,19 +147,70 @@ class Validation:
         if genre in self.genres:
             of_genre = alike.genre == self.genres.index(genre)
             wanted["genre"] = (of_genre, f"of the genre “{genre}”")
-        dropped: list[str] = []
+        dropped = [] if genre in self.genres else ["genre"]
         while True:
             masks = [mask for mask, _ in wanted.values()]
             near = alike[np.logical_and.reduce(masks)] if masks else alike
-            if near._suffices() or not wanted:
+            near = near.each_once(words, population)
+            if near.suffices or not wanted:
                 break
             dropped.append(wanted.popitem()[0])
         told += [words_for for _, words_for in wanted.values()]
-        if population and "size of the population" in dropped:
-            told.append("with a population of any size")
+        any_such = {
+            "number of texts": "with any number of known texts",
+            "length of the texts": "of any length",
+            "size of the population": "with a population of any size",
+            "genre": "of all genres",
+        }
+        told += [any_such[name] for name in any_such if name in dropped]
         return LikeCases(near, ", ".join(told), tuple(dropped))
 
-    def _suffices(self) -> bool:
+    def without_population(self, genre: str) -> Validation:
+        """The entries of cases without a population.
+
+        Those as if the model did not know the genre, if `genre` is empty; else those where it did.
+        """
+        alone = self[self.population == 0]
+        if alone.known.all():  # the model knows of no genres at all
+            return alone
+        return alone[alone.known == bool(genre)]
+
+    def misleading_rates(self, genre: str) -> MisleadingRates | None:
+        """How often the model misleads without a population; None without cases of both classes.
+
+        `genre` is as in `like`. All genres count where too few cases are of this one.
+        """
+        alone = self.without_population(genre)
+        of_genre = alone
+        if genre in self.genres:
+            of_genre = alone[alone.genre == self.genres.index(genre)]
+        is_genre = genre in self.genres and of_genre.suffices
+        counted = of_genre if is_genre else alone
+        if not counted.same_author.any() or counted.same_author.all():
+            return None
+        factors = counted.log_bayes_factor.astype(np.float64)
+        same, different = misleading_shares(factors, counted.same_author)
+        return MisleadingRates(
+            genre=genre if is_genre else "",
+            known=bool(counted.known.all()),
+            same=same,
+            different=different,
+        )
+
+    def each_once(self, words: int, population: int) -> Validation:
+        """Of each case the entry whose length and population are nearest to these."""
+        far = np.abs(np.log(np.maximum(self.words, 1) / max(words, 1)))
+        far += np.abs(np.log((self.population + 1) / (population + 1)))
+        order = np.argsort(far, kind="stable")
+        numbers = np.where(self.case < 0, -1 - np.arange(len(self)), self.case)
+        _, firsts = np.unique(numbers[order], return_index=True)
+        kept = np.zeros(len(self), dtype=bool)
+        kept[order[firsts]] = True
+        return self[kept]
+
+    @property
+    def suffices(self) -> bool:
+        """Whether there are enough of each class to tell anything."""
         return min(int(self.same_author.sum()), int((~self.same_author).sum())) >= _FEWEST
 
 
@@ -166,6 +223,16 @@ class LikeCases:
     dropped: tuple[str, ...]  # the conditions that they do not share, since too few would be left
 
 
+@dataclass(frozen=True, kw_only=True)
+class MisleadingRates:
+    """Shares of cases of known authors whose evidence pointed the wrong way."""
+
+    genre: str  # of the cases; empty: of all
+    known: bool  # whether the model knew of their genres
+    same: float  # of same-author cases: evidence for different authors
+    different: float  # of different-author cases: evidence for one author
+
+
 def _same_cell(values: npt.NDArray[np.int32], value: int, starts: tuple[int, ...]) -> BoolArray:
     """(cases,): which values are in the same range as a value; `starts` are where ranges begin."""
     at = np.searchsorted(starts, [value], side="right")
@@ -175,7 +242,7 @@ def _same_cell(values: npt.NDArray[np.int32], value: int, starts: tuple[int, ...
 def _texts_told(texts: int) -> str:
     if texts == 1:
         return "with one text a side"
-    return "with two or three known texts" if texts < TEXTS[2] else "with five known texts"
+    return "with two or three known texts" if texts < TEXTS[2] else "with four or more known texts"
 
 
 def _population_told(texts: int) -> str:
@@ -261,7 +328,7 @@ def write_validation(folder: Path, validation: Validation) -> str:
     """Put the pairs into the model's folder, for a calibration.json with the hash returned."""
     from safetensors.numpy import save
 
-    arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES}
+    arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES | _CASE}
     data = save(arrays, {"genres": "\n".join(validation.genres)})
     digest = sha256(data).hexdigest()
     replace_file(folder / VALIDATION.name.replace("*", digest[:16]), data)
@@ -276,9 +343,10 @@ def read_validation(folder: Path | ModelFiles) -> Validation | None:
         return None
     with reading(files.folder, name, RECALIBRATE):
         arrays, metadata = files.tensors(VALIDATION, name)
-        if set(arrays) != set(_TYPES):
-            raise ValueError(f"it has {', '.join(arrays)}; expected {', '.join(_TYPES)}")
+        types = _TYPES | (_CASE if "case" in arrays else {})
+        if set(arrays) != set(types):
+            raise ValueError(f"it has {', '.join(arrays)}; expected {', '.join(types)}")
         shape = arrays["words"].shape
-        check_shapes(arrays, {name: (dtype, shape) for name, dtype in _TYPES.items()})
+        check_shapes(arrays, {name: (dtype, shape) for name, dtype in types.items()})
         genres = metadata["genres"].split("\n") if metadata["genres"] else []
         return Validation(tuple(genres), **arrays)

@@ -25,6 +25,7 @@ from adhominem.models.layout import (
     LAYOUT,
     NETWORK,
     NGRAMS,
+    PROSE,
     SINGLE,
     STYLES,
     VALIDATION,
@@ -32,11 +33,13 @@ from adhominem.models.layout import (
 )
 from adhominem.models.member import AnyModel, read_model
 from adhominem.records import from_json
+from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Scales
 
 DEFAULT_MODEL = "general-en"
 FORMAT = 2  # of config.json
 CALIBRATION_FORMAT = 4
+PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
@@ -58,6 +61,7 @@ class ModelFolder:
     scales: Scales | None  # None: not calibrated
     genre_names: dict[str, str]  # in words, where somebody wrote them
     sha256: str  # of all that answers, warnings and reports depend on
+    prose: Prose | None = None  # None: what is no prose is not told
 
 
 def shipped_models() -> list[str]:
@@ -102,7 +106,8 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     name, scales = files.folder.resolve().name, read_scales(files)
     if scales is not None:
         scales.check(name, len(models))
-    return ModelFolder(name, models, lead, scales, read_genres(files), model_hash(files))
+    names, prose = read_genres(files), read_prose(files)
+    return ModelFolder(name, models, lead, scales, names, model_hash(files), prose)
 
 
 def _fetch(files: ModelFiles) -> dict[str, Any]:
@@ -297,3 +302,12 @@ def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
         if not isinstance(names, dict) or set(map(type, names.values())) - {str}:
             raise ValueError("no object of strings")
         return names
+
+
+def read_prose(folder: Path | ModelFiles) -> Prose | None:
+    """What running prose is like; None where the model does not say."""
+    files = ModelFiles.at(folder)
+    if not files.has(PROSE):
+        return None
+    with reading(files.folder, PROSE.name, "make it anew with `adhominem prose`"):
+        return from_json(Prose, files.json(PROSE), "prose", schema=PROSE_FORMAT)

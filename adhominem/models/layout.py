@@ -105,6 +105,14 @@ GENRES = ModelFile(
     kept=False,
     largest=_MB,
 )
+PROSE = ModelFile(
+    "prose.json",
+    "what running prose is like, to tell other texts; `adhominem prose` writes it",
+    EVERY,
+    hashed=True,
+    of_whole=True,
+    kept=False,
+)
 AUTHORS = ModelFile(
     "training_authors.txt",
     "hashes of the names of all who wrote the training texts, for `calibrate`; once for all "
@@ -128,6 +136,6 @@ ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 
 LAYOUT = (
     *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
-    *(CALIBRATION, VALIDATION, GENRES),
+    *(CALIBRATION, VALIDATION, GENRES, PROSE),
     *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
 )

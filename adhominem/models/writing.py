@@ -15,7 +15,7 @@ from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.errors import ModelError
 from adhominem.models.files import Arrays, ModelFiles, reading
-from adhominem.models.folder import FORMAT, member_folders
+from adhominem.models.folder import FORMAT, PROSE_FORMAT, member_folders
 from adhominem.models.layout import (
     AUTHORS,
     CARD,
@@ -24,16 +24,20 @@ from adhominem.models.layout import (
     NETWORK,
     NGRAM_LIST,
     NGRAMS,
+    PROSE,
     STYLES,
     TOKENIZER,
     TYPICALITY,
     WEIGHTS,
 )
 from adhominem.models.member import BIGRAMS, STRINGS, Weights
+from adhominem.records import strict_json, with_schema
+from adhominem.scoring.prose import Prose
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
+from adhominem.text.writing import replace_file
 
 
 def write_model(
@@ -115,6 +119,12 @@ def write_typicality(folder: Path, typicality: Typicality) -> None:
         for entry in fields(typicality)
     }
     _write_arrays(folder / TYPICALITY.name, arrays)
+
+
+def write_prose(folder: Path, prose: Prose) -> None:
+    """Put what running prose is like into the model's folder, in the place of what was there."""
+    text = strict_json(with_schema(prose, PROSE_FORMAT)) + "\n"
+    replace_file(folder / PROSE.name, text.encode("utf-8"))
 
 
 def write_training_authors(folder: Path, names: list[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from adhominem.errors import InputError
 from adhominem.evaluation.study import ValidationStudy
@@ -15,7 +15,7 @@ from adhominem.models.files import is_plain
 from adhominem.report.html import report_in_page, report_page
 from adhominem.report.report import Report, ReportedText, make_report
 from adhominem.scoring.decision import VerbalScale
-from adhominem.scoring.population import Population
+from adhominem.scoring.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
 
@@ -29,6 +29,9 @@ _NAMES = {
     "population.sha256": "SHA-256 of the population (other texts, or another type of processor)",
     "population.texts": "texts of the population",
     "population.log10_bayes_factor_without": "log10 Bayes factor without the population",
+    "population.sensitivity.lowest": "lowest log10 Bayes factor with parts of the population",
+    "population.sensitivity.median": "median log10 Bayes factor with parts of the population",
+    "population.sensitivity.highest": "highest log10 Bayes factor with parts of the population",
     "interval.low": "lower end of the interval",
     "interval.high": "upper end of the interval",
     "probability_same_author": "probability by the prior given",
@@ -36,6 +39,7 @@ _NAMES = {
     "validation.study.sha256": "SHA-256 of the validation study",
 }
 _NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
+AnyText = TypeVar("AnyText", ReportedText, PopulationText)
 _CAUSES = ("version", "model_sha256", "population")  # before what comes of them
 
 
@@ -101,6 +105,7 @@ def check_report(
         on_progress=on_progress,
     )
     differences = list(_compare_texts(reported, computed))
+    differences += _compare_populations(reported, computed)
     differences += _compare_scales(reported, computed)
     differences += _compare(_comparable(reported), _comparable(computed), "")
     if not differences:
@@ -112,6 +117,8 @@ def _comparable(report: Report) -> dict[str, Any]:
     told = report.to_json()
     del told["settings"]["scale"]  # as a whole, and not rung by rung
     told["warnings"] = [warning["message"] for warning in told["warnings"]]
+    if told["population"] is not None:
+        del told["population"]["material"]  # by their hashes
     order = sorted(told, key=lambda name: name not in _CAUSES)
     return {name: told[name] for name in order if name not in _NOT_COMPARED}
 
@@ -138,14 +145,7 @@ def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) 
 def _compare_texts(reported: Report, computed: Report) -> Iterator[Difference]:
     for side in ("first", "second"):
         before, now = getattr(reported, side), getattr(computed, side)
-        left = [text.sha256 for text in now]
-        missing = []
-        for text in before:
-            if text.sha256 in left:
-                left.remove(text.sha256)
-            else:
-                missing.append(text)
-        more = [text for text in now if text.sha256 in left]
+        missing, more = _changed(before, now)
         counted = {text.sha256: text for text in now}
         for text in before:
             again = counted.get(text.sha256, text)
@@ -157,6 +157,30 @@ def _compare_texts(reported: Report, computed: Report) -> Iterator[Difference]:
             yield Difference(f"text of the {side} side", _named(lacking), _named(new))
 
 
+def _compare_populations(reported: Report, computed: Report) -> Iterator[Difference]:
+    """Which texts are in one list alone; what else differs follows from that."""
+    if reported.population is None or computed.population is None:
+        return
+    before, now = reported.population.material, computed.population.material
+    for lacking, new in zip_longest(*_changed(before, now)):
+        yield Difference("text of the population", _named(lacking), _named(new))
+    counted = {text.sha256: text.words for text in now}
+    for text in before:
+        words = counted.get(text.sha256, text.words)
+        if words != text.words:
+            yield Difference(f"words of {harmless(text.name)}", f"{text.words:,}", f"{words:,}")
+
+
+def _changed(before: Sequence[AnyText], now: Sequence[AnyText]) -> tuple[list[AnyText], ...]:
+    """The texts that are in one list alone, by their hashes: files may have other names by now."""
+    missing, more = list(before), list(now)
+    for text in before:
+        if same := next((other for other in more if other.sha256 == text.sha256), None):
+            missing.remove(text)
+            more.remove(same)
+    return missing, more
+
+
 def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
     if reported.settings.scale != computed.settings.scale:
         before, now = (
@@ -166,7 +190,7 @@ def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
         yield Difference("verbal scale", *_where(before, now))
 
 
-def _named(text: ReportedText | None) -> str:
+def _named(text: ReportedText | PopulationText | None) -> str:
     return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
 
 

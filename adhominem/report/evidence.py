@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log
+from math import isnan, log, nan
 from pathlib import Path
 
 import numpy as np
 
 from adhominem.errors import ModelError, OptionError
+from adhominem.evaluation.bootstrap import exact_interval, interval, resampled
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.models.calibration import (
     CalibrationEvidence,
@@ -21,12 +22,11 @@ from adhominem.models.folder import model_folder, model_hash
 from adhominem.report.own_material import StudyFacts
 from adhominem.scoring.scale import Calibration
 from adhominem.scoring.scorer import LogBayesFactors
-from adhominem.verify.verification import Likeness
+from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
 LOG_10 = log(10)
-_MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre
-_ANY_GENRE = "*"  # the texts are like the training texts, but of no one genre
+_RESAMPLES = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class CalibrationFacts(CalibrationEvidence):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationFacts:
-    """How the model did on pairs of known authors, under conditions like those of the case.
+    """How the model did on cases of known authors, under conditions like those of the case.
 
     Beside the number of each class: how many of its Bayes factors are at least, and at most, as
     great as the result. With a `study`, these are its cases.
@@ -60,6 +60,7 @@ class ValidationFacts:
     different_at_least: int
     different_at_most: int
     cllr: float
+    intervals: dict[str, tuple[float, float]]  # 95%: of the shares of the counts, and of cllr
     study: StudyFacts | None = None  # of the examiner's own material, if the cases are from there
 
 
@@ -114,7 +115,7 @@ def like_pairs(
     """The cases of known authors under like conditions; None without any."""
     if validation is None:
         return None
-    genre = _genre(likeness)
+    genre = guessed_genre(likeness)
     like = validation.like(words, genre, texts, population)
     if likeness is not None and genre in likeness.described:
         told = like.told.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
@@ -123,33 +124,46 @@ def like_pairs(
     return like if 0 < same < len(like.cases) else None
 
 
-def _genre(likeness: Likeness | None) -> str:
-    """The genre that the model takes the texts for, as `Validation.like` has it."""
-    if likeness is None or not likeness.genres:  # it knows no genres: all pairs are alike to it
-        return _ANY_GENRE
-    if likeness.atypicality > 1:
-        return ""
-    genre, share = max(likeness.genres.items(), key=lambda item: item[1])
-    return genre if share >= _MOSTLY else _ANY_GENRE
-
-
 def validation_facts(
     like: LikeCases, log_bayes_factor: float, study: StudyFacts | None = None
 ) -> ValidationFacts:
     """Where a log Bayes factor, in nats, falls among those of cases of known authors."""
-    pairs = like.cases
-    same = pairs.log_bayes_factor[pairs.same_author]
-    different = pairs.log_bayes_factor[~pairs.same_author]
+    cases = like.cases
     result = np.float32(log_bayes_factor)  # as exact as the others: one at a bound equals it
+    counts: dict[str, int] = {}
+    intervals: dict[str, tuple[float, float]] = {}
+    sizes: dict[str, int] = {}
+    for name, chosen in (("same", cases.same_author), ("different", ~cases.same_author)):
+        factors = cases.log_bayes_factor[chosen]
+        sizes[name] = len(factors)
+        counts[f"{name}_at_least"] = int((factors >= result).sum())
+        counts[f"{name}_at_most"] = int((factors <= result).sum())
+        for way in ("at_least", "at_most"):
+            key = f"{name}_{way}"
+            intervals[key] = exact_interval(counts[key], len(factors))
+    intervals["cllr"] = (
+        study.intervals.get("cllr", (nan, nan)) if study is not None else _cllr_interval(cases)
+    )
     return ValidationFacts(
         condition=like.told,
         dropped=like.dropped,
-        same_author=len(same),
-        same_at_least=int((same >= result).sum()),
-        same_at_most=int((same <= result).sum()),
-        different_authors=len(different),
-        different_at_least=int((different >= result).sum()),
-        different_at_most=int((different <= result).sum()),
-        cllr=cllr(pairs.log_bayes_factor.astype(np.float64), pairs.same_author),
+        same_author=sizes["same"],
+        different_authors=sizes["different"],
+        **counts,
+        cllr=cllr(cases.log_bayes_factor.astype(np.float64), cases.same_author),
+        intervals={name: ends for name, ends in intervals.items() if not isnan(ends[0])},
         study=study,
     )
+
+
+def _cllr_interval(cases: Validation) -> tuple[float, float]:
+    """The 95% interval over cases: whose authors they are is not known here."""
+    factors = cases.log_bayes_factor.astype(np.float64)
+    order = np.argsort(factors, kind="stable")
+    drawn = [
+        cllr(factors[chosen], same)
+        if (same := cases.same_author[chosen]).any() and not same.all()
+        else nan
+        for chosen in resampled(order, None, _RESAMPLES, seed=0)
+    ]
+    return interval(drawn)

@@ -99,6 +99,7 @@ def sections(report: Report, explanation: str = "") -> Markup:
         second=listed(report.second),
         material=[_row(side, text) for side, text in texts],
         hashes=[text.sha256 for _, text in texts],
+        population_texts=_population_texts(report),
         likely_genre=_likely_genre(report.likeness),
         misleading=_misleading(report),
         study=_study(report),
@@ -153,7 +154,7 @@ def _drawing(report: Report) -> str:
         report.like.same_author,
         report.log10_bayes_factor,
         ends,
-        things="pairs" if _study(report) is None else "cases",
+        things="cases",
     )
 
 
@@ -170,6 +171,11 @@ def _row(side: str, text: ReportedText) -> tuple[str, ...]:
     return side, name, text.modified or "–", f"{text.words:,}", f"{text.tokens:,}"
 
 
+def _population_texts(report: Report) -> list[tuple[str, ...]]:
+    material = () if report.population is None else report.population.material
+    return [(f"{at:,}", text.name, f"{text.words:,}") for at, text in enumerate(material, start=1)]
+
+
 def _likely_genre(likeness: Likeness | None) -> dict[str, Any] | None:
     """The genre that the texts are most like, and its share of the guess."""
     if likeness is None or not likeness.genres:
@@ -179,17 +185,23 @@ def _likely_genre(likeness: Likeness | None) -> dict[str, Any] | None:
 
 
 def _misleading(report: Report) -> dict[str, Any] | None:
-    """How many pairs of known authors point as strongly as this case, but the wrong way."""
+    """How many cases of known authors point as strongly as this case, but the wrong way."""
     facts = report.validation
     if facts is None:
         return None
-    count, of, written_by, way = (
-        (facts.different_at_least, facts.different_authors, "two known authors", "at least")
+    name, of, written_by, way = (
+        ("different_at_least", facts.different_authors, "two known authors", "at least")
         if report.log10_bayes_factor > 0
-        else (facts.same_at_most, facts.same_author, "one known author", "at most")
+        else ("same_at_most", facts.same_author, "one known author", "at most")
     )
-    unseen = 1 - _UNSEEN ** (1 / of)
-    return {"count": count, "of": of, "written_by": written_by, "way": way, "unseen": unseen}
+    return {
+        "count": getattr(facts, name),
+        "of": of,
+        "interval": facts.intervals[name],
+        "written_by": written_by,
+        "way": way,
+        "unseen": 1 - _UNSEEN ** (1 / of),
+    }
 
 
 def _study(report: Report) -> StudyFacts | None:

@@ -37,7 +37,8 @@ _WIDE = A4[0] - 2 * _LEFT
 _WIDTHS = {  # of the columns of the table in each section that has one
     "material": (0.1, 0.43, 0.25, 0.11, 0.11),
     "result": (0.4, 0.6),
-    "validation": (0.31, 0.15, 0.27, 0.27),
+    "validation": (0.2, 0.1, 0.35, 0.35),
+    "population-texts": (0.08, 0.8, 0.12),
 }
 _FOOT = 90  # characters of the line at the foot
 _SPACE = re.compile("[ \n]+")
@@ -127,7 +128,7 @@ class _Pages(platypus.BaseDocTemplate):
 def _story(report: Report) -> Iterator[platypus.Flowable]:
     for section in elements(sections(report)):
         name = section.get("id", "")
-        if name == "texts":
+        if name in ("population-texts", "texts"):
             yield platypus.PageBreak()
         boxed = name == "summary"
         if boxed:

@@ -19,15 +19,22 @@ import adhominem
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.explain.explanation import Explanation, explain_comparison
-from adhominem.explain.resampling import DRAWS, Interval, bootstrap_interval
+from adhominem.explain.resampling import (
+    DRAWS,
+    Interval,
+    Sensitivity,
+    bootstrap_interval,
+    population_sensitivity,
+)
 from adhominem.models.calibration import LikeCases, Validation, read_validation
 from adhominem.records import SCHEMA, UNWRITTEN, from_json, with_schema
 from adhominem.report import evidence, own_material
 from adhominem.scoring.decision import VerbalScale
-from adhominem.scoring.population import Population
+from adhominem.scoring.population import Population, PopulationText
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution
+from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness, Side, Verification
 from adhominem.verify.verifier import SideTexts, Verifier
 
@@ -48,13 +55,28 @@ class ReportedText:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportedSensitivity:
+    """The log10 Bayes factors with parts of the population."""
+
+    parts: int
+    texts: int  # of each part
+    left_out: int  # 1 where each text was left out in turn
+    lowest: float
+    median: float
+    highest: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportedPopulation:
     """The relevant population of a case, and how it changed the result."""
 
     source: str  # where it is from, in the user's words
     texts: int
     sha256: str
+    used: bool  # not if it seems to be of another genre than the texts
     log10_bayes_factor_without: float
+    sensitivity: ReportedSensitivity | None  # None where it was not used, or is too small
+    material: tuple[PopulationText, ...]  # its texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +117,8 @@ class Report:
     second: tuple[ReportedText, ...]
     log10_bayes_factor: float
     verbal: str
+    conditions: str  # in words
+    reach: str  # what can be said at most under these conditions; empty without a calibration
     states: bool  # whether anything is stated; if not, `verbal` says why
     interval: ReportedInterval | None  # None where a text has too few passages
     prior_same_author: float | None  # the court's, not ours
@@ -176,7 +200,7 @@ def make_report(
         seed=seed,
         on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
     )
-    used = None if comparison.scored.strange[0] else population
+    used = comparison.used
     calibration = verifier.scales.of(used).calibration
     study = None
     if validation is not None:
@@ -203,6 +227,8 @@ def make_report(
         second=_texts(comparison.exhibits[1], verification.second, dates),
         log10_bayes_factor=verification.log10_bayes_factor,
         verbal=verification.verbal,
+        conditions=verification.conditions,
+        reach=verification.reach,
         states=states,
         interval=_reported(interval, comparison.scored),
         prior_same_author=prior_same_author,
@@ -211,7 +237,12 @@ def make_report(
             if states and prior_same_author is not None
             else None
         ),
-        population=_population(population, population_source, verification),
+        population=_population(
+            comparison,
+            population_source,
+            verification,
+            population_sensitivity(comparison, seed=seed),
+        ),
         likeness=verification.likeness,
         validation=None
         if like is None
@@ -276,15 +307,34 @@ def _reported(interval: Interval | None, scored: LogBayesFactors) -> ReportedInt
 
 
 def _population(
-    population: Population | None, source: str, verification: Verification
+    comparison: Comparison,
+    source: str,
+    verification: Verification,
+    sensitivity: Sensitivity | None,
 ) -> ReportedPopulation | None:
+    population = comparison.population
     if population is None or verification.population is None:
         return None
     return ReportedPopulation(
         source=_readable(source),
         texts=population.texts,
         sha256=population.sha256,
+        used=comparison.used is not None,
         log10_bayes_factor_without=verification.population.log10_bayes_factor_without,
+        sensitivity=None if sensitivity is None else _sensitivity(sensitivity),
+        material=population.material,
+    )
+
+
+def _sensitivity(sensitivity: Sensitivity) -> ReportedSensitivity:
+    factors = sensitivity.log_bayes_factors
+    return ReportedSensitivity(
+        parts=len(factors),
+        texts=sensitivity.texts,
+        left_out=sensitivity.left_out,
+        lowest=factors[0] / evidence.LOG_10,
+        median=sensitivity.median / evidence.LOG_10,
+        highest=factors[-1] / evidence.LOG_10,
     )
 
 

@@ -113,6 +113,16 @@ class VerbalScale:
             f"over the proposition that {against}."
         )
 
+    def reach(self, lower_bound: float, upper_bound: float) -> str:
+        """What can be said at most where log10 Bayes factors lie within these bounds."""
+        against, for_ = (
+            words if words == NONE else f"at most {words}"
+            for words in (self.words(lower_bound), self.words(upper_bound))
+        )
+        if against == for_:
+            return f"{for_} for either proposition"
+        return f"{for_} for one author, and {against} for different authors"
+
     @classmethod
     def read(cls, path: str | Path) -> VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""

@@ -17,6 +17,7 @@ from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.scale import METHODS, Calibration, Fusion, Scores, design
 
 _STEP = 0.01  # of the search for the bounds, in decades
+_LENGTHS = (0.005, 0.99)  # shares of texts between which lengths are told apart
 _RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
 _FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
 
@@ -113,8 +114,8 @@ def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tu
 def fit_fusion(scores: Scores, same_author: BoolArray, weight: FloatArray | None = None) -> Fusion:
     """Fit to pairs with known truth, each with a weight (pairs,)."""
     weight = np.ones(len(same_author)) if weight is None else weight
-    lengths = scores.conditions.log_tokens
-    log_tokens = (float(lengths.min()), float(lengths.max()))
+    shortest, longest = np.quantile(scores.conditions.log_tokens, _LENGTHS)
+    log_tokens = (float(shortest), float(longest))  # the few beyond fix no slope
     rows = design(scores, log_tokens)
     weights = logistic(rows[1:], same_author, weight, _RIDGE)
     return Fusion(weights=tuple(weights.tolist()), log_tokens=log_tokens)

@@ -24,6 +24,7 @@ from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
 _USUAL_TEXTS = 10  # of a population, as which the usual deviation counts beside that of its texts
 _LEAST = 1e-9  # squared length of a style
+_NEAREST = 0.05  # times the usual distance: nearer to the centre than that no text counts as being
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,8 @@ class Seen:
             - centres.along[:, None, :]
             + centres.square[:, None, None]
         )  # (pairs, texts, texts): from the centre
-        squares = np.maximum(np.einsum("ptt->pt", seen), _LEAST)
+        least = max((_NEAREST * styles.usual) ** 2, _LEAST)
+        squares = np.maximum(np.einsum("ptt->pt", seen), least)
         # A very long text is near the centre, since its noise averages out. It is not stretched to
         # length 1: it would count for more than texts of the usual size can show.
         scale = np.where(first | second, 1 / np.maximum(np.sqrt(squares), styles.usual), 0)
@@ -130,8 +132,12 @@ class Seen:
 
     @property
     def likeness(self) -> FloatArray:
-        """(pairs,): the cosine of both sides."""
-        return np.asarray(self.product / np.sqrt(self.lengths[0] * self.lengths[1]))
+        """(pairs,): the cosine of both sides.
+
+        Products without a text times itself need not fit together where a text is all but at the
+        centre: what would be no cosine is the nearest one.
+        """
+        return np.clip(self.product / np.sqrt(self.lengths[0] * self.lengths[1]), -1, 1)
 
 
 def _agreement(
@@ -210,6 +216,7 @@ class Centres:
         alike = sums - along - scaled.sum(axis=1)[:, None] * (there - square)
         lengths = np.sqrt(np.maximum(cohort.squares - 2 * there + square, _LEAST))
         cosines = alike / np.maximum(lengths, styles.usual) / np.sqrt(length)[:, None]
+        cosines = np.clip(cosines, -1, 1)
         return cosines.mean(axis=1), cosines.std(axis=1, ddof=1)
 
     def strangeness(

@@ -170,7 +170,7 @@ class StyleScorer:
         """Of all pairs, from one table of products."""
         model, parts = self.styles.two_covariance, [_NOTHING]
         if not isinstance(model, IsotropicTwoCovariance):
-            for first, second in _pairs_in_parts(len(levs)):
+            for first, second in _pairs_in_parts(len(levs), _PAIRS_AT_ONCE):
                 parts.append(self.measures(levs[first], levs[second], population, cohort))
                 on_pairs(len(first))
             return Measures.joined(parts)
@@ -275,7 +275,7 @@ class LayerScorer:
     ) -> Measures:
         """The log Bayes factors of all pairs."""
         seen, parts = self.moved(levs, population), [_NOTHING]
-        for first, second in _pairs_in_parts(len(levs)):
+        for first, second in _pairs_in_parts(len(levs), _PAIRS_AT_ONCE):
             parts.append(
                 Measures.of_factors(self.layer.log_bayes_factor(seen[first], seen[second]))
             )
@@ -338,9 +338,7 @@ def _by_levs(
 _NOTHING = Measures.of_factors(np.zeros(0))
 
 
-def _pairs_in_parts(
-    documents: int, at_once: int = _PAIRS_AT_ONCE
-) -> Iterator[tuple[IntArray, IntArray]]:
+def _pairs_in_parts(documents: int, at_once: int) -> Iterator[tuple[IntArray, IntArray]]:
     first, second = np.triu_indices(documents, 1)
     for at in range(0, len(first), at_once):
         yield first[at : at + at_once], second[at : at + at_once]

@@ -220,10 +220,10 @@ class Calibration:
             raise OptionError("the calibration is not monotone; expected rising scores and factors")
         if self.method == "logistic" and not np.isfinite(self.slope):
             raise OptionError("the slope of the calibration is not finite")
-        if not self.lower_bound <= self.upper_bound:
-            raise OptionError(
-                f"the bounds are {self.lower_bound} and {self.upper_bound}; expected lower <= upper"
-            )
+        ends = [(self.lower_bound, self.upper_bound)]
+        for lower, upper in ends + [(cell.lower, cell.upper) for cell in self.bounds]:
+            if not lower <= upper:
+                raise OptionError(f"the bounds are {lower} and {upper}; expected lower <= upper")
 
     def limits(self, conditions: Conditions) -> FloatArray:
         """(2, pairs): the bounds of each pair, by its conditions."""
@@ -299,6 +299,11 @@ class Scales:
             return self.alone
         if population.companions is not None:
             return self.companions or Scale()
+        return self.with_population
+
+    @property
+    def with_population(self) -> Scale:
+        """The scale for comparisons with a population that draw on no companions."""
         return self.population or Scale()
 
     def strange(self, scores: Scores) -> BoolArray:

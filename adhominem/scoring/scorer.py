@@ -9,7 +9,7 @@ logarithm of the number of tokens: how much a likeness says depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart, Sides
 from adhominem.scoring.population import Population, each_once, without_companions
 from adhominem.scoring.products import Cohort, Table
-from adhominem.scoring.scale import Conditions, Scales, Scores
+from adhominem.scoring.scale import Conditions, Scale, Scales, Scores
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
@@ -72,13 +72,30 @@ class Scorer:
         """
         scores = self.scores(first, second, population)
         if population is None or population.companions is not None:
-            return self._weighed(scores, population)
-        strange = self.scales.strange(scores)
-        if not strange.any():
-            return self._weighed(scores, population)
-        at = np.flatnonzero(strange).tolist()
-        alone = self.scores([first[one] for one in at], [second[one] for one in at])
-        return _replaced(self._weighed(scores, population), strange, self._weighed(alone, None))
+            return self._weighed(scores, self.scales.of(population))
+
+        def alone(chosen: IntArray) -> Scores:
+            at = chosen.tolist()
+            return self.scores([first[one] for one in at], [second[one] for one in at])
+
+        return self._with_population(scores, alone)
+
+    def among(
+        self,
+        tables: Sequence[Table],
+        log_tokens: FloatArray,
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None = None,
+    ) -> LogBayesFactors:
+        """The log Bayes factors of pairs among texts whose products are known: `scores_among`."""
+        scores = self.scores_among(tables, log_tokens, first, second, population)
+        if population is None:
+            return self._weighed(scores, self.scales.alone)
+        return self._with_population(
+            scores,
+            lambda chosen: self.scores_among(tables, log_tokens, first[chosen], second[chosen]),
+        )
 
     def all_pairs(
         self,
@@ -89,8 +106,8 @@ class Scorer:
     ) -> LogBayesFactors:
         """Of each two of the LEVs (documents, lev_size), in the order of `np.triu_indices`.
 
-        Companions in the population are not drawn on. `on_pairs` hears of each pair once for each
-        member.
+        They are those of `__call__`, but that companions in the population are not drawn on.
+        `on_pairs` hears of each pair once for each member.
         """
         population = without_companions(population)
         parts, cohorts = self.parts(population), self._cohorts(population)
@@ -107,7 +124,14 @@ class Scorer:
             np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
             np.full(len(first), 0.0 if population is None else population.texts),
         )
-        return self._weighed(Scores(measures, conditions), population)
+        scores = Scores(measures, conditions)
+        if population is None:
+            return self._weighed(scores, self.scales.alone)
+
+        def alone(chosen: IntArray) -> Scores:
+            return self.scores(levs[first[chosen]], levs[second[chosen]])
+
+        return self._with_population(scores, alone)
 
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
         """What each member says by itself, and the conditions of each pair."""
@@ -117,7 +141,7 @@ class Scorer:
             self._scores(first[slice(*part)], second[slice(*part)], population)
             for part in _in_parts(first, second)
         ]
-        return Scores.joined(parts) if parts else self._nothing(0, population)
+        return Scores.joined(parts) if parts else self._nothing()
 
     def likenesses(
         self, first: Levs, second: Levs, population: Population | None = None
@@ -134,11 +158,12 @@ class Scorer:
         result = []
         for number, (member, levs) in enumerate(zip(self.members, sides, strict=True)):
             likeness = member.likeness(*levs, parts[number], cohorts[number])
-            low, high = (
-                scale.fusion(scores.with_member(number, likeness.moved(by)))[0]
-                for by in (-likeness.step, likeness.step)
+            by = -likeness.step if likeness.excess > 0 else likeness.step  # a cosine ends at 1
+            moved, here = (
+                scale.fusion(scores.with_member(number, likeness.moved(change)))[0]
+                for change in (by, 0.0)
             )
-            result.append((likeness, float(slope * (high - low) / (2 * likeness.step))))
+            result.append((likeness, float(slope * (moved - here) / by)))
         return result
 
     def tables(self, levs: Levs, like: Sequence[Table] | None = None) -> list[Table]:
@@ -237,6 +262,8 @@ class Scorer:
         """Those of pairs of sides."""
         sides = [[np.atleast_2d(levs) for levs in side] for side in (first, second)]
         texts = np.array([[len(levs) for levs in side] for side in sides], np.float64)
+        if texts.min(initial=1) == 0:
+            raise OptionError("a side without documents; expected at least one")
         log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
         size = 0 if population is None else population.texts
         return Conditions(texts, log_tokens, np.full(len(first), float(size)))
@@ -255,9 +282,19 @@ class Scorer:
             cohorts.append(cohort)
         return cohorts
 
-    def _weighed(self, scores: Scores, population: Population | None) -> LogBayesFactors:
+    def _with_population(
+        self, scores: Scores, alone: Callable[[IntArray], Scores]
+    ) -> LogBayesFactors:
+        """With a population; pairs of which it is of another genre by their scores `alone`."""
+        factors = self._weighed(scores, self.scales.with_population)
+        strange = self.scales.strange(scores)
+        if not strange.any():
+            return factors
+        without = self._weighed(alone(np.flatnonzero(strange)), self.scales.alone)
+        return _replaced(factors, strange, without)
+
+    def _weighed(self, scores: Scores, scale: Scale) -> LogBayesFactors:
         """Fused, calibrated, within bounds."""
-        scale = self.scales.of(population)
         raw = scale.fusion(scores)
         strange = np.zeros(len(raw), dtype=bool)
         if scale.calibration is None:
@@ -271,8 +308,6 @@ class Scorer:
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
         conditions = self.conditions(first, second, population)
-        if conditions.texts.min(initial=1) == 0:
-            raise OptionError("a side without documents; expected at least one")
         if population is not None and population.companions is not None:
             compared = self._compare_with_companions(first, second, population)
             members = tuple(Measures.of_factors(row) for row in compared)
@@ -293,10 +328,10 @@ class Scorer:
                 raise out_of_range("the model gives scores")
         return Scores(tuple(measures), conditions)
 
-    def _nothing(self, pairs: int, population: Population | None) -> Scores:
+    def _nothing(self) -> Scores:
         """Of no pairs."""
-        nothing = Measures.of_factors(np.zeros(pairs))
-        conditions = Conditions(np.zeros((2, pairs)), np.zeros((2, pairs)), np.zeros(pairs))
+        nothing = Measures.of_factors(np.zeros(0))
+        conditions = Conditions(np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(0))
         return Scores((nothing,) * len(self.members), conditions)
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[Sides, Sides]]:

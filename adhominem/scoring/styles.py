@@ -25,6 +25,18 @@ _TYPICAL = 0.99  # share of the training texts that lie within the limits
 _FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
 _LEAST_ROOM = 1e-9  # that the other texts leave for one of them
 _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
+_FEWEST_GROUPED = 20  # texts: among fewer, two groups are soon seen
+_SMALLEST_GROUP = 0.1  # share of the texts
+_CLEAR_GAP = 4.0  # between two groups, in standard deviations inside them
+_FAR = 1.1  # times as far as genres are from the middle of all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Texts that lie together, apart from others."""
+
+    share: float  # of all texts
+    genre: str  # the genre of the model that they are nearest to
 
 
 @dataclass(frozen=True)
@@ -101,12 +113,38 @@ class Styles:
         weights = np.exp(-_SHARPNESS * len(self.genres) * rest / max(float(scale), 1e-300))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
-    def shares(self, levs: FloatArray) -> dict[str, float]:
-        """What share of texts (documents, lev_size) is nearest to each genre; the largest first."""
-        distances = np.square(self.centres).sum(axis=1) - 2 * levs @ self.centres.T
-        counts = np.bincount(distances.argmin(axis=1), minlength=len(self.genres))
-        order = np.argsort(-counts, kind="stable")
-        return {self.genres[at]: float(counts[at] / len(levs)) for at in order if counts[at]}
+    def groups(self, levs: FloatArray) -> tuple[Group, ...]:
+        """The two groups that texts (documents, lev_size) fall apart into, the larger one first.
+
+        None where they do not: texts of one genre differ, too, and those of two centuries differ
+        more. So the groups must be far apart compared with the spread inside them, and farther than
+        the genres of the model are from the middle of all, in the directions in which these differ.
+        """
+        if len(levs) < _FEWEST_GROUPED or len(self.genres) < 2:
+            return ()
+        among = (levs - levs.mean(axis=0)) @ self._directions.T  # (documents, genres - 1)
+        along = among @ np.linalg.svd(among, full_matrices=False)[2][0]  # (documents,)
+        order = np.argsort(along, kind="stable")
+        cut = _best_cut(along[order])
+        parts = sorted((order[:cut], order[cut:]), key=len, reverse=True)
+        gap = abs(float(along[parts[0]].mean() - along[parts[1]].mean()))
+        within = sum(float(along[part].var()) * len(part) for part in parts) / (len(levs) - 2)
+        spread = float(np.square(self.centres - self.centres.mean(axis=0)).sum(axis=1).mean())
+        if gap < max(_CLEAR_GAP * within**0.5, _FAR * spread**0.5):
+            return ()
+        return tuple(
+            Group(
+                share=len(part) / len(levs),
+                genre=self.genres[int(self.guess(levs[part]).argmax())],
+            )
+            for part in parts
+        )
+
+    @cached_property
+    def _directions(self) -> FloatArray:
+        """(genres - 1, lev_size): those in which the genres differ, at right angles."""
+        rows = self.centres - self.centres.mean(axis=0)
+        return np.asarray(np.linalg.svd(rows, full_matrices=False)[2][:-1])
 
     def centre(self, levs: FloatArray, population: FloatArray | None, texts: int = 0) -> FloatArray:
         """(lev_size,): of the genre that these LEVs are of.
@@ -122,6 +160,16 @@ class Styles:
     def style(self, levs: FloatArray, population: FloatArray, texts: int) -> FloatArray:
         """(documents, lev_size): how texts depart from a population of so many, of their genre."""
         return unit(levs - self.centre(population[None], population, texts), self.usual)
+
+
+def _best_cut(values: FloatArray) -> int:
+    """Where rising values are cut in two so that those of either part differ least."""
+    count = len(values)
+    least = max(2, round(_SMALLEST_GROUP * count))
+    cuts = np.arange(least, count - least + 1)
+    sums = np.cumsum(values)[cuts - 1]  # (cuts,): of the values before each cut
+    gaps = sums / cuts - (values.sum() - sums) / (count - cuts)
+    return int(cuts[np.argmax(cuts * (count - cuts) * np.square(gaps))])
 
 
 def guess_share(texts: int) -> float:

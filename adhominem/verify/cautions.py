@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, fsum, log
 
 from adhominem.arrays import FloatArray
+from adhominem.models.calibration import MisleadingRates
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
+from adhominem.scoring.prose import Departure
 from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
+from adhominem.verify.foreign import in_what_respect
 
 UNCALIBRATED = (
     "the model is not calibrated: its Bayes factors rank cases, but their size is not to be trusted"
@@ -18,13 +22,12 @@ UNCALIBRATED = (
 _FEWEST_TOKENS = 100  # of a side's longest text: below, nothing is decided
 _SHORT_TOKENS = 500  # of a text: below, a model that does not know better says so
 _COMMON_WORDS = 100  # the most frequent words of the training texts
-_LONG_TOKENS = 4_000  # the more words, the less noise hides what texts of a genre have in common
 _FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
 _FEWEST_WORDS = 20  # that the share is taken of
 _SHARED = 0.2  # of the shorter text that stands in the other, too
 _COPIED = 0.5  # the same, from which on it is a copy
 _FEW_TEXTS = 20  # of a population
-_FEWEST_OF_A_GENRE = 0.75  # share of a population's texts that are like the same genre
+_OFTENER = 0.05  # difference of two rates, from which on one of them is the greater
 _MOST_COPIES = 0.02  # of the compared texts, as a share of the population
 _MOST_REPEATED = 0.1  # share of the population
 _MOST_NAMED = 5  # texts in one message
@@ -51,24 +54,32 @@ def cautions_of(
     at_bound: bool,
     knows_topics: bool = True,
     guessed_genre: bool = False,
+    misleading: Sequence[MisleadingRates] = (),
+    longest: float | None = None,
     population: Population | None = None,
     strange_population: bool = False,
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
+    departures: Sequence[Sequence[Departure]] | None = None,
 ) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
-    A `strange_population` is of another genre than the texts. `copies` are those of texts on the
-    same side, which are not in `sides`.
+    A `strange_population` is of another genre than the texts. `misleading` says how often the model
+    misleads without a population, in the genre that it guessed and in others, and `longest` up to
+    how many tokens a text it was calibrated for. `copies` are those of texts on the same side,
+    which are not in `sides`. With the `departures` of the texts from prose, these alone say what is
+    foreign.
     """
     yield from _copied(copies)
     yield from _shared(sides)
     if population is not None:
         yield from _of_population(sides, population, strange_population)
-        names = genre_names or {}
-        yield from _mixed(population, names, "the Bayes factor is", "leave the others out")
-    for exhibits, texts, distances in zip(sides, tokens, atypicality, strict=True):
+        yield from _mixed(population, genre_names or {})
+    for at, (exhibits, texts, distances) in enumerate(zip(sides, tokens, atypicality, strict=True)):
         yield from _short(exhibits, texts, typicality)
+        if departures is not None:
+            yield from _foreign(exhibits, departures[at])
+            continue
         for exhibit, words, distance in zip(exhibits, texts, distances, strict=True):
             name = exhibit.document.id
             if _other_language(words, common_words):
@@ -86,26 +97,9 @@ def cautions_of(
                 )
     if not calibrated:
         yield Caution("uncalibrated", UNCALIBRATED)
-    elif max(map(len, sides)) > 1:
-        yield Caution(
-            "calibrated_on_single_texts",
-            "the model was calibrated with one text a side; here there are several",
-        )
-    if guessed_genre and (long := [side for side in tokens if max(map(len, side)) > _LONG_TOKENS]):
-        sides_named = "both sides" if len(long) == 2 else "one side"
-        yield Caution(
-            "long_without_population",
-            f"texts of more than {_LONG_TOKENS:,} words and marks on {sides_named}: what all such "
-            "texts of a genre have in common then speaks louder than who wrote them; give a "
-            "population (--population), or excerpts",
-            decides=len(long) == 2,
-        )
-    elif guessed_genre:
-        yield Caution(
-            "no_population",
-            "no population was given: texts of one genre and time are alike whoever wrote them, "
-            "and the number may be too high for them",
-        )
+    yield from _long(tokens, longest)
+    if guessed_genre:
+        yield _no_population(misleading, genre_names or {})
     if not knows_topics and any(exhibit.document.topic for side in sides for exhibit in side):
         yield Caution(
             "topic_unused", "the model was trained without topics: those given are not used"
@@ -126,25 +120,75 @@ def cautions_of_many(
     if population is None:
         return
     yield from _small(population)
-    yield from _mixed(
-        population, genre_names, "the Bayes factors are", "answer each genre by itself"
+    yield from _mixed(population, genre_names)
+
+
+def _no_population(
+    misleading: Sequence[MisleadingRates], genre_names: Mapping[str, str]
+) -> Caution:
+    """What the number then means, and which way it errs, as far as that was measured."""
+    told = "no population was given: the model guessed what such texts have in common"
+    if not misleading:
+        return Caution(
+            "no_population", f"{told}, and the number is less reliable than with a population"
+        )
+    guess, *others = misleading
+    told += (
+        f". In its validation without a population, {_of_which_genre(guess, genre_names)}, "
+        f"{guess.same:.0%} of the same-author cases gave evidence for different authors, and "
+        f"{guess.different:.0%} of the different-author cases gave evidence for one author: the "
+        f"number errs {_which_way(guess)}"
     )
-
-
-def _mixed(
-    population: Population, genre_names: Mapping[str, str], numbers_are: str, what_to_do: str
-) -> Iterator[Caution]:
-    """The mean of texts of several genres is that of none."""
-    if max(population.genres.values(), default=1.0) < _FEWEST_OF_A_GENRE:
-        shown = ", ".join(
-            f"{genre_names.get(genre, genre)} ({share:.0%})"
-            for genre, share in list(population.genres.items())[:3]
+    for rates in others:
+        told += (
+            f"; {_of_which_genre(rates, genre_names)} ({rates.same:.0%} and "
+            f"{rates.different:.0%}), it errs {_which_way(rates)}"
         )
+    return Caution("no_population", told)
+
+
+def _of_which_genre(rates: MisleadingRates, genre_names: Mapping[str, str]) -> str:
+    if rates.genre:
+        name = genre_names.get(rates.genre, rates.genre)
+        return f"in the genre that it takes these texts for, “{name}”"
+    return "over all genres" if rates.known else "in genres that it does not know"
+
+
+def _which_way(rates: MisleadingRates) -> str:
+    more = rates.same - rates.different
+    if abs(more) < _OFTENER:
+        return "about as often either way"
+    return f"more often towards {'different authors' if more > 0 else 'one author'}"
+
+
+def _long(tokens: Sequence[Sequence[Sequence[str]]], longest: float | None) -> Iterator[Caution]:
+    """Texts beyond all that the calibration has seen."""
+    means = [exp(fsum(log(len(text)) for text in side) / len(side)) for side in tokens]
+    if longest is not None and max(means) > longest + 1:  # a token: a LEV has their logarithm
         yield Caution(
-            "mixed_population",
-            f"the texts of the population are like several genres: {shown}. If they are of "
-            f"several genres, {numbers_are} too sure; then {what_to_do}",
+            "longer_than_calibrated",
+            f"texts of about {max(means):,.0f} words and marks; the model was calibrated with "
+            f"texts of up to {longest:,.0f}, and weighs these as if they were no longer than that. "
+            "How reliable the number is for longer texts was not measured",
         )
+
+
+def _mixed(population: Population, genre_names: Mapping[str, str]) -> Iterator[Caution]:
+    """The mean of texts of several genres is that of none."""
+    if not population.groups:
+        return
+    names = [genre_names.get(group.genre, group.genre) for group in population.groups]
+    like = [f", most like {name}" if len(set(names)) > 1 else "" for name in names]
+    first, second = (
+        f"{group.share:.0%} of them{genre}"
+        for group, genre in zip(population.groups, like, strict=True)
+    )
+    yield Caution(
+        "mixed_population",
+        f"the texts of the population fall into two groups that are as far apart as texts of two "
+        f"genres ({first}; {second}). Texts of another genre than those compared make the number "
+        "less reliable: leave them out",
+    )
 
 
 def _small(population: Population) -> Iterator[Caution]:
@@ -220,6 +264,18 @@ def _short(
         yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
     else:  # how long these were is not known, or they were shorter still
         yield Caution("short", f"fewer than {usual:g} words and marks, which say little: {named}")
+
+
+def _foreign(exhibits: Sequence[Exhibit], departures: Sequence[Departure]) -> Iterator[Caution]:
+    """Texts that are not what the model was made for, each with what shows it most clearly."""
+    for exhibit, departure in zip(exhibits, departures, strict=True):
+        if departure.atypicality > 1:
+            yield Caution(
+                "foreign",
+                f"{exhibit.document.id} is not running prose of a kind that the model knows: "
+                f"{in_what_respect(departure)}",
+                decides=True,
+            )
 
 
 def _unlike(

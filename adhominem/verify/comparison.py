@@ -83,11 +83,15 @@ class Comparison:
         """Of both sides as they are, without bounds: at a bound nothing would contribute."""
         return float(self.scored.unbounded[0])
 
+    @property
+    def used(self) -> Population | None:
+        """The population, unless it is of another genre: then it was not used."""
+        return None if self.scored.strange[0] else self.population
+
     @cached_property
     def likenesses(self) -> list[tuple[Likeness, float]]:
         """How alike each member finds both sides, and what that is worth: see `Scorer`."""
-        used = None if self.scored.strange[0] else self.population
-        return self.scorer.likenesses(*self.levs, used)
+        return self.scorer.likenesses(*self.levs, self.used)
 
     def passages(self, text: ComparedText) -> IntArray:
         """(passages,): the tokens at which the passages of a text begin, as the lead has them.

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from adhominem.records import with_schema
+from adhominem.scoring.scale import Conditions
 from adhominem.verify.cautions import Caution
+
+_MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre
+_ANY_GENRE = "*"  # the texts are like the training texts, but of no one genre
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,31 @@ class Likeness:
         return self.described.get(genre, genre)
 
 
+def guessed_genre(likeness: Likeness | None) -> str:
+    """The genre that the model takes the texts for, as `Validation.like` has it.
+
+    Empty where the texts are unlike all that it knows.
+    """
+    if likeness is None or not likeness.genres:  # it knows no genres: all cases are alike to it
+        return _ANY_GENRE
+    if likeness.atypicality > 1:
+        return ""
+    genre, share = max(likeness.genres.items(), key=lambda item: item[1])
+    return genre if share >= _MOSTLY else _ANY_GENRE
+
+
+def in_words(conditions: Conditions) -> str:
+    """The conditions of one comparison."""
+    first, second = conditions.texts[:, 0].astype(int).tolist()
+    tokens = float(np.exp(conditions.log_tokens[:, 0].min()))
+    population = int(conditions.population[0])
+    return (
+        f"{first:,} text{'' if first == 1 else 's'} against {second:,}, about {tokens:,.0f} words "
+        f"and marks a text on the side with the shorter ones, "
+        f"{f'a population of {population:,} texts' if population else 'no population'}"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verification:
     """How strong the evidence is that one person wrote both sides, and what to beware of."""
@@ -56,6 +87,10 @@ class Verification:
     log_bayes_factor: float  # in nats
     log10_bayes_factor: float
     verbal: str
+    lower_bound: float | None  # of the log10 Bayes factor under these conditions; None: no bounds,
+    upper_bound: float | None  # since the model is not calibrated
+    conditions: str  # in words
+    reach: str  # what the bounds are in words; empty without any
     probability_same_author: float  # with the prior below, and no other
     prior_same_author: float
     decision: str

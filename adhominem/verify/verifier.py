@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.arrays import FloatArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.models.calibration import Validation, read_validation
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.member import Member, make_members
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.population import Population, each_once
+from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer, out_of_range
 from adhominem.scoring.two_covariance import squared_distance
@@ -33,6 +35,8 @@ from adhominem.verify.verification import (
     PopulationUse,
     Side,
     Verification,
+    guessed_genre,
+    in_words,
 )
 
 Text = str | Document | Exhibit
@@ -61,15 +65,18 @@ class Verifier:
         name: str = "",
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
+        prose: Prose | None = None,
+        validation: Validation | None = None,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Genres, typicality and tokens are taken from it.
+        Genres, typicality and tokens are taken from it. By `prose`, other texts are told;
+        `validation` are the cases of known authors that the model was tried on.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
-        self.name, self.sha256 = name, sha256
-        self.genre_names = dict(genre_names or {})
+        self.name, self.sha256, self.prose = name, sha256, prose
+        self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
         self.lead = self.members[lead]
@@ -177,7 +184,9 @@ class Verifier:
         scored, sides = comparison.scored, (comparison.first, comparison.second)
         factor = float(scored.log_bayes_factor[0])
         probability = float(probability_same_author(factor, prior_same_author))
-        sentence = (scale or VerbalScale()).sentence(factor / _LOG_10)
+        scale = scale or VerbalScale()
+        sentence = scale.sentence(factor / _LOG_10)
+        bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
         common_words, known_types = lead.vocabulary.words, lead.vocabulary.known
         texts = self.scorer.lead_columns(np.concatenate(levs))
         atypicality, likeness = np.zeros(len(texts)), None
@@ -191,6 +200,23 @@ class Verifier:
                     float(atypicality.max()),
                     self.genre_names,
                 )
+        departures = None
+        if self.prose is not None:
+            of = self.prose.departure
+            departures = [
+                [of(text.document.text, text.tokens(lead).tokens) for text in side]
+                for side in sides
+            ]
+            if likeness is not None:
+                most = max(told.atypicality for side in departures for told in side)
+                likeness = replace(likeness, atypicality=most)
+        fusion, rates = self.scales.of(comparison.used).fusion, {}
+        if population is None and self.validation is not None:
+            # The guess may be wrong: so it is also told what holds for genres that are not known.
+            rates = {
+                self.validation.misleading_rates(genre): None
+                for genre in (guessed_genre(likeness), "")
+            }
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
@@ -202,10 +228,13 @@ class Verifier:
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
+            misleading=[told for told in rates if told is not None],
+            longest=float(np.exp(fusion.log_tokens[1])) if fusion.weights else None,
             population=population,
             strange_population=bool(scored.strange[0]),
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
+            departures=departures,
         )
         cautions, use = tuple(told), None
         if population is not None:
@@ -222,6 +251,10 @@ class Verifier:
             log_bayes_factor=factor,
             log10_bayes_factor=factor / _LOG_10,
             verbal=f"No statement is made: {reason}." if obstacles else sentence,
+            lower_bound=bounds[0] if scored.calibrated else None,
+            upper_bound=bounds[1] if scored.calibrated else None,
+            conditions=in_words(self.scorer.conditions([levs[0]], [levs[1]], comparison.used)),
+            reach=scale.reach(*bounds) if scored.calibrated else "",
             probability_same_author=probability,
             prior_same_author=prior_same_author,
             decision=decided.decision.value,
@@ -345,11 +378,10 @@ class Verifier:
         `population_of`.
         """
         levs = self.encode(documents, on_documents=on_documents)
-        texts = [text if isinstance(text, str) else text.text for text in documents]
-        return self.population_of(levs, texts, companions=companions)
+        return self.population_of(levs, documents, companions=companions)
 
     def population_of(
-        self, levs: Levs, texts: Sequence[str] = (), *, companions: bool = False
+        self, levs: Levs, texts: Sequence[str | Document] = (), *, companions: bool = False
     ) -> Population:
         """The relevant population of texts with these LEVs (documents, lev_size).
 
@@ -359,12 +391,11 @@ class Verifier:
         Nor have very few texts, more than can be looked through, or a model that was not
         calibrated for them.
         """
-        levs = each_once(levs)
         population = Population.of(levs, texts)
+        levs = each_once(levs)
         if self.lead.styles is not None:
-            population = replace(
-                population, genres=self.lead.styles.shares(self.scorer.lead_columns(levs))
-            )
+            groups = self.lead.styles.groups(self.scorer.lead_columns(levs))
+            population = replace(population, groups=groups)
         if companions and self.scales.companions is not None:
             return self.scorer.with_companions(population, levs)
         return population
@@ -390,6 +421,14 @@ class Verifier:
             return np.zeros(len(levs))
         return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
 
+    def foreign(self, documents: Sequence[Document], levs: Levs) -> BoolArray:
+        """(documents,): which are not what the model was made for; by their LEVs if need be."""
+        if self.prose is None:
+            return np.asarray(self.atypicality(levs) > 1)
+        tokens = self.lead.tokenizer.tokens
+        departures = [self.prose.departure(text.text, tokens(text.text)) for text in documents]
+        return np.array([told.atypicality > 1 for told in departures], dtype=bool)
+
     def distance(self, first: Levs, second: Levs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         return squared_distance(first[:, :-1], second[:, :-1]) / len(self.members)
@@ -400,7 +439,8 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
 
     On a `device` other than the CPU it needs torch.
     """
-    read = read_folder(ModelFiles(model_folder(model)))
+    files = ModelFiles(model_folder(model))
+    read = read_folder(files)
     return Verifier(
         make_members(read.models, threads, device),
         read.scales,
@@ -408,6 +448,8 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         name=read.name,
         sha256=read.sha256,
         genre_names=read.genre_names,
+        prose=read.prose,
+        validation=read_validation(files),
     )
 
 

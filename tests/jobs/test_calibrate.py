@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import Counter
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from shutil import copytree
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
 from conftest import SmallRun, made_up_rows, rich_rows, write_rows
@@ -22,18 +21,27 @@ from adhominem.errors import AdHominemWarning, ModelError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.jobs import calibrate as module
-from adhominem.jobs.calibrate import _Data, _Part, calibrate_model
+from adhominem.jobs.calibrate import calibrate_model
+from adhominem.jobs.simulate import Material, conditions
 from adhominem.models.calibration import Validation, read_validation
 from adhominem.models.folder import model_folder
 from adhominem.models.writing import trained_on
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.scale import Scores
 from adhominem.text.pan import Pair
+
+Rows = list[dict[str, str]]
+
+
+def documents(rows: Rows) -> list[Document]:
+    return [Document(text=row["text"], author=row["author"]) for row in rows]
+
+
+TEXTS = documents(made_up_rows(40, 8, "c"))  # by authors who are in neither train nor dev
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pairs of authors who are in neither train nor dev."""
+    """Pairs of the same authors."""
     folder = tmp_path_factory.mktemp("calibration")
     rows = write_rows(folder / "rows.jsonl", made_up_rows(40, 8, "c"))
     write_pair_set(find_sources(rows), folder / "pairs")
@@ -45,48 +53,48 @@ def model(small_run: SmallRun, tmp_path: Path) -> Path:
     return Path(copytree(small_run.folder, tmp_path / "model"))
 
 
-def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(
-    model: Path, pairs: Path
-) -> None:
+def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(model: Path) -> None:
     before = load(model, threads=1)
-    reports = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
+    reports = calibrate_model(model, {"texts": TEXTS})
     after = load(model, threads=1)
     assert before.calibration is None
     assert after.calibration == reports.alone.calibration
-    levs = before.encode_pairs(list(read_pairs(pairs)))
-    own_texts = Population.of(np.concatenate(levs))
-    for population, report in ((None, reports.alone), (own_texts, reports.population)):
-        assert before.scales.of(population).calibration is None
-        assert after.scales.of(population).calibration == report.calibration
-        raw = before.score(*levs, population)
-        np.testing.assert_array_equal(after.scorer(*levs, population).raw, raw)
-        factors = after.score(*levs, population)
-        np.testing.assert_array_equal(factors, report.calibration(raw))
-        assert report.calibration.lower_bound <= factors.min()
-        assert factors.max() <= report.calibration.upper_bound
-    assert not np.allclose(after.score(*levs), after.score(*levs, own_texts))
+    assert reports.population is not None
+    levs = before.encode(TEXTS[:60])
+    first, second, population = levs[:20], levs[20:40], Population.of(levs[40:])
+    for relevant, report in ((None, reports.alone), (population, reports.population)):
+        assert before.scales.of(relevant).calibration is None
+        assert after.scales.of(relevant).calibration == report.calibration
+        assert after.scales.of(relevant).fusion == report.fusion
+        scores = before.scorer.scores(first, second, relevant)
+        free = report.calibration.unbounded(report.fusion(scores))
+        expected = np.clip(free, *report.calibration.limits(scores.conditions))
+        np.testing.assert_allclose(after.score(first, second, relevant), expected, rtol=1e-9)
+        assert report.calibration.bounds
+    alone, with_one = after.score(first, second), after.score(first, second, population)
+    assert not np.allclose(alone, with_one)
 
 
-def test_scores_with_companions_have_a_scale_of_their_own(model: Path, pairs: Path) -> None:
-    known = list(read_pairs(pairs))
+def test_scores_with_companions_have_a_scale_of_their_own(model: Path) -> None:
     before = load(model, threads=1)
-    reports = calibrate_model(model, {"pairs": known})
+    report = calibrate_model(model, {"texts": TEXTS}).companions
     after = load(model, threads=1)
-    report = reports.companions
     assert report is not None
-    first, second = before.encode_pairs(known)
-    levs = np.concatenate([first, second])
-    own_texts = after.population_of(levs, companions=True)
-    assert own_texts.companions is not None
-    assert after.scales.usual_separation == pytest.approx(own_texts.companions.separation)
-    assert after.scales.of(own_texts).calibration == report.calibration
-    raw = before.scorer(first, second, before.scorer.with_companions(Population.of(levs), levs)).raw
-    np.testing.assert_allclose(after.scorer(first, second, own_texts).raw, raw, atol=1e-6)
-    factors = after.score(first, second, own_texts)
-    np.testing.assert_allclose(factors, report.calibration(raw), atol=1e-6)
-    assert report.calibration.pairs == len(known)
-    assert report.same_author == sum(bool(pair.same_author) for pair in known)
-    assert (report.authors, report.sets) == (40, ("pairs",))
+    material = Material("texts", TEXTS, module.LENGTHS)
+    levs = before.encode(material.documents[: material.whole])
+    all_texts = after.population_of(levs, companions=True)
+    assert all_texts.companions is not None
+    assert after.scales.usual_separation == pytest.approx(all_texts.companions.separation, rel=1e-4)
+    assert after.scales.of(all_texts).calibration == report.calibration
+    sides = levs[:20], levs[20:40]
+    scores = before.scorer.scores(*sides, before.scorer.with_companions(Population.of(levs), levs))
+    raw = report.fusion(scores)
+    np.testing.assert_allclose(after.scorer(*sides, all_texts).raw, raw, atol=1e-4)
+    limits = report.calibration.limits(scores.conditions)
+    expected = np.clip(report.calibration.unbounded(raw), *limits)
+    np.testing.assert_allclose(after.score(*sides, all_texts), expected, atol=1e-4)
+    assert report.same_author == 30 == report.calibration.pairs / 2
+    assert report.sets == ("texts",)
     assert report.after["cllr"] < 1.02
 
 
@@ -94,9 +102,7 @@ def test_a_model_is_calibrated_again_as_if_it_had_never_been(
     mixed_folder: Path, tmp_path: Path
 ) -> None:
     model = Path(copytree(mixed_folder, tmp_path / "model"))
-    rows = write_rows(tmp_path / "rows.jsonl", rich_rows("notes", 30, 4, "-again-"))
-    write_pair_set(find_sources(rows), tmp_path / "notes")
-    sets = {"notes": list(read_pairs(tmp_path / "notes"))}
+    sets = {"notes": documents(rich_rows("notes", 30, 4, "-again-"))}
     reports = [calibrate_model(model, sets) for _ in range(2)]
     assert reports[0] == reports[1]
     (model / "calibration.json").unlink()
@@ -107,44 +113,27 @@ def test_what_clearness_is_usual_is_the_mean_over_the_sets(
     mixed_folder: Path, tmp_path: Path
 ) -> None:
     model = Path(copytree(mixed_folder, tmp_path / "model"))
-    sets = {}
-    for kind, authors in (("letters", 16), ("notes", 30)):
-        rows = write_rows(tmp_path / f"{kind}.jsonl", rich_rows(kind, authors, 4, "-usual-"))
-        write_pair_set(find_sources(rows), tmp_path / kind)
-        sets[kind] = list(read_pairs(tmp_path / kind))
+    sets = {
+        kind: documents(rich_rows(kind, authors, 4, "-usual-"))
+        for kind, authors in (("letters", 16), ("notes", 30))
+    }
     calibrate_model(model, sets)
     verifier = load(model)
     logs, weights = [], []
-    for pairs in sets.values():
-        population = verifier.population_of(
-            np.concatenate(verifier.encode_pairs(pairs)), companions=True
-        )
+    for texts in sets.values():
+        population = verifier.population_of(verifier.encode(texts), companions=True)
         assert population.companions is not None
         logs.append(np.log(population.companions.separation))
-        weights.append(np.sqrt(len(pairs)))  # so much each set counts in all scales
+        weights.append(np.sqrt(len(texts)))  # so much each set counts in all scales
     expected = np.exp((weights[0] * logs[0] + weights[1] * logs[1]) / sum(weights))
     assert verifier.scales.usual_separation == pytest.approx(expected.tolist(), rel=1e-4)
     assert np.ptp(logs, axis=0).max() > 0.1
 
 
-def few_texts(authors: int, documents: int, pairs: int) -> list[Pair]:
-    """Many pairs of a few texts, half of them by one author."""
-    rows = made_up_rows(authors, documents, "few")
-    texts = [Document(text=row["text"], author=row["author"]) for row in rows]
-    every = list(combinations(texts, 2))
-    scored = []
-    for same in (True, False):
-        chosen = [pair for pair in every if (pair[0].author == pair[1].author) == same]
-        scored += [
-            Pair(id=f"{same}-{at}", first=one, second=other, same_author=same)
-            for at, (one, other) in enumerate(random.Random(0).choices(chosen, k=pairs // 2))
-        ]
-    return scored
-
-
 def test_sets_of_few_texts_have_no_scale_for_companions(model: Path) -> None:
-    few = few_texts(authors=6, documents=3, pairs=120)
-    reports = calibrate_model(model, {"few": few})
+    few = documents(made_up_rows(6, 3, "few"))
+    more = documents(made_up_rows(6, 3, "more"))
+    reports = calibrate_model(model, {"few": few, "more": more})
     assert reports.companions is None
     assert set(reports.modes) == {"without a population", "with one"}
     verifier = load(model, threads=1)
@@ -154,113 +143,63 @@ def test_sets_of_few_texts_have_no_scale_for_companions(model: Path) -> None:
     assert verifier.population_of(levs, companions=True).companions is None
 
 
-def test_companions_are_calibrated_by_the_sets_that_have_texts_enough(
-    model: Path, pairs: Path
-) -> None:
-    many = list(read_pairs(pairs))
-    few = few_texts(authors=6, documents=3, pairs=120)
-    report = calibrate_model(model, {"few": few, "many": many}).companions
+def test_companions_are_calibrated_by_the_sets_that_have_texts_enough(model: Path) -> None:
+    few = documents(made_up_rows(6, 3, "few"))
+    report = calibrate_model(model, {"few": few, "many": TEXTS}).companions
+    alone = calibrate_model(model, {"many": TEXTS}).companions
     assert report is not None
-    assert report.calibration.pairs == len(many)
-    assert report == replace(
-        calibrate_model(model, {"many": many}).companions or report, sets=("few", "many")
-    )
+    assert alone is not None
+    assert report == replace(alone, sets=("few", "many"))
 
 
-def test_too_few_pairs_with_companions_leave_the_other_scales_as_they_are(model: Path) -> None:
-    few = few_texts(authors=6, documents=3, pairs=120)
-    rows = made_up_rows(12, 2, "many")
-    texts = [Document(text=row["text"], author=row["author"]) for row in rows]
-    pairs = [
-        Pair(id=str(at), first=texts[2 * at], second=texts[2 * at + 1], same_author=True)
-        for at in range(12)
-    ]
-    assert calibrate_model(model, {"few": few, "same": pairs}).companions is None
-
-
-def test_no_more_texts_are_used_for_companions_than_can_be_looked_through(
-    model: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = list(read_pairs(pairs))
-    monkeypatch.setattr(module, "MOST", 161)
-    report = calibrate_model(model, {"pairs": known}).companions
-    assert report is not None
-    assert report.calibration.pairs == 80
-    ordered = sorted(known, key=lambda pair: not pair.same_author)  # the chosen ones are random
-    again = calibrate_model(model, {"pairs": ordered}).companions
-    assert again is not None
-    assert 0 < again.same_author < 80
-
-
-def test_calibration_makes_the_evidence_cheaper_for_authors_it_has_not_seen(
-    model: Path, pairs: Path
-) -> None:
-    reports = calibrate_model(model, {"pairs": list(read_pairs(pairs))})
+def test_calibration_makes_the_evidence_cheaper_for_authors_it_has_not_seen(model: Path) -> None:
+    reports = calibrate_model(model, {"texts": TEXTS})
     for report in (reports.alone, reports.population):
+        assert report is not None
         assert report.after["cllr"] <= report.before["cllr"] + 0.02
         assert report.after["cllr"] < 1.02
         assert report.authors == 40
-        assert report.sets == ("pairs",)
+        assert report.sets == ("texts",)
 
 
-def condition_of(same_author: npt.NDArray[np.bool_]) -> Validation:
-    """Pairs of one set, under the condition that all are under."""
-    pairs = len(same_author)
-    return Validation(
-        genres=("pairs",),
-        log_bayes_factor=np.zeros(pairs, np.float32),
-        same_author=same_author,
-        genre=np.zeros(pairs, np.int32),
-        words=np.full(pairs, 100, np.int32),
-        population=np.zeros(pairs, bool),
-        known=np.ones(pairs, bool),
-    )
+# Texts and pairs
 
 
-@pytest.mark.parametrize("kind", ["logistic", "isotonic"])
-@pytest.mark.parametrize(("members", "fusion"), [(1, "logistic"), (2, "logistic"), (2, "mean")])
-def test_a_pair_is_calibrated_by_pairs_that_share_no_author_with_it(
-    kind: str, members: int, fusion: str
+def test_pairs_and_the_texts_of_them_make_the_same_calibration(model: Path, pairs: Path) -> None:
+    known = list(read_pairs(pairs))
+    reports = calibrate_model(model, {"set": known})
+    texts = [text for pair in known for text in (pair.first, pair.second)]
+    assert calibrate_model(model, {"set": texts}) == reports
+    assert reports.alone.authors == 40
+
+
+def test_sets_are_named_by_their_paths_and_may_be_texts_or_pairs(
+    model: Path, pairs: Path, tmp_path: Path
 ) -> None:
-    rng = np.random.default_rng(0)
-    authors = rng.integers(0, 25, (300, 2)).astype(str)
-    authors[:150, 1] = authors[:150, 0]
-    same = authors[:, 0] == authors[:, 1]
-    scores = Scores(rng.normal(size=(members, 300)) + same, np.zeros((0, 300)))
-
-    def data(labels: npt.NDArray[np.bool_]) -> _Data:
-        return _Data([_Part(scores, authors, True, condition_of(labels))], kind, fusion)
-
-    factors = data(same).crossed
-    # whatever is said of one author's pairs, the maps for that author's pairs stay the same
-    touched = (authors == authors[0, 0]).any(axis=1)
-    again = data(np.where(touched, ~same, same)).crossed
-    np.testing.assert_allclose(factors[touched], again[touched], rtol=1e-9)
-    assert not np.allclose(factors[~touched], again[~touched], rtol=1e-3)
-    fused, calibration = data(same).fitted
-    assert not np.allclose(factors, calibration(fused(scores)), rtol=1e-3)
-    assert np.corrcoef(factors, scores.members.sum(axis=0))[0, 1] > 0.8
+    rows = write_rows(tmp_path / "rows.jsonl", made_up_rows(12, 4, "more"))
+    reports = calibrate_model(model, [pairs, rows])
+    assert reports.alone.sets == ("pairs", "rows")
+    validation = read_validation(model)
+    assert validation is not None
+    assert validation.genres == ("pairs", "rows")
+    assert set(validation.genre.tolist()) == {0, 1}
+    (tmp_path / "again").mkdir()
+    again = write_rows(tmp_path / "again" / "rows.jsonl", made_up_rows(3, 3, "x"))
+    with pytest.raises(OptionError, match="two sets are named 'rows'"):
+        calibrate_model(model, [rows, again])
 
 
-# The pairs that a result is held against
+def test_unnamed_authors_are_warned_of_and_calibrate_all_the_same(model: Path, pairs: Path) -> None:
+    unnamed = [
+        replace(pair, first=replace(pair.first, author=""), second=replace(pair.second, author=""))
+        for pair in read_pairs(pairs)
+    ]
+    with pytest.warns(AdHominemWarning, match=r"names no authors for 160 of the 160 pairs of set"):
+        report = calibrate_model(model, {"set": unnamed}).alone
+    assert report.same_author >= 30
 
 
-def test_pairs_stop_at_the_bounds_of_the_model_not_at_those_of_a_fold() -> None:
-    rng = np.random.default_rng(1)
-    authors = rng.integers(0, 60, (600, 2)).astype(str)
-    authors[:300, 1] = authors[:300, 0]
-    same = authors[:, 0] == authors[:, 1]
-    scores = Scores((rng.normal(size=(1, 600)) + 3 * same), np.zeros((0, 600)))
-    data = _Data([_Part(scores, authors, True, condition_of(same))], "logistic", "")
-    _, calibration = data.fitted
-    lower, upper = calibration.lower_bound, calibration.upper_bound
-    factors = data.validation().log_bayes_factor
-    assert (factors.min(), factors.max()) == (np.float32(lower), np.float32(upper))
-    inside = (data.crossed > lower) & (data.crossed < upper)
-    np.testing.assert_array_equal(factors[inside], data.crossed[inside].astype(np.float32))
-    assert (factors[data.crossed >= upper] == np.float32(upper)).all()
-    assert (factors[data.crossed <= lower] == np.float32(lower)).all()
-    assert len(np.unique(factors[inside])) == inside.sum()  # none is piled up at another bound
+# The cases that a result is held against
 
 
 def measures(checked: Validation) -> dict[str, float]:
@@ -268,75 +207,85 @@ def measures(checked: Validation) -> dict[str, float]:
     return measure(answers_from("", probability_same_author(factors), factors, checked.same_author))
 
 
-def test_the_pairs_of_the_calibration_are_kept_as_the_reports_measure_them(
-    model: Path, pairs: Path
-) -> None:
-    known = list(read_pairs(pairs))
-    reports = calibrate_model(model, {"pairs": known})
+def test_the_cases_of_the_calibration_are_kept_as_the_reports_measure_them(model: Path) -> None:
+    reports = calibrate_model(model, {"texts": TEXTS})
     checked = read_validation(model)
     assert checked is not None
-    assert checked.genres == ("pairs",)
+    assert checked.genres == ("texts",)
     assert checked.known.all()  # the model knows of no kinds
-    assert checked.population.sum() == len(known) == len(checked) / 2  # none is long enough to cut
-    truth = [pair.same_author for pair in known]
-    words = [min(len(text.text.split()) for text in (pair.first, pair.second)) for pair in known]
-    for population, report in ((False, reports.alone), (True, reports.population)):
-        part = checked[checked.population == population]
-        assert part.same_author.tolist() == truth
-        assert part.words.tolist() == words
-        expected = report.after
+    for report, chosen in (
+        (reports.alone, checked.population == 0),
+        (reports.population, checked.population > 0),
+    ):
+        assert report is not None
+        part = checked[chosen]
+        assert len(part) == report.calibration.pairs
+        assert part.same_author.sum() == report.same_author
         for name, value in measures(part).items():
-            assert value == pytest.approx(expected[name], abs=1e-5), name
-    assert not np.allclose(*(checked.log_bayes_factor[checked.population == p] for p in (0, 1)))
+            assert value == pytest.approx(report.after[name], abs=1e-5), name
+    under = Counter(
+        (max(condition.known, condition.questioned), condition.population)
+        for condition in conditions()
+        if not condition.cut
+    )
+    kept = set(zip(checked.texts.tolist(), checked.population.tolist(), strict=True))
+    assert set(under) == kept
+    longest = max(len(text.text.split()) for text in TEXTS)
+    assert 0 < checked.words.min() <= checked.words.max() <= longest
 
 
-def test_shortened_pairs_and_pairs_of_unknown_kinds_are_kept_with_what_they_are(
+def test_short_texts_and_cases_of_unknown_kinds_are_kept_with_what_they_are(
     mixed_folder: Path, tmp_path: Path
 ) -> None:
     model = Path(copytree(mixed_folder, tmp_path / "model"))
-    for kind in ("letters", "notes"):
-        rows = write_rows(tmp_path / f"{kind}.jsonl", rich_rows(kind, 24, 4, "-more-"))
-        write_pair_set(find_sources(rows), tmp_path / kind)
     sets = {
-        "letters": list(read_pairs(tmp_path / "letters")),
-        "others": list(read_pairs(tmp_path / "notes")),
+        "letters": documents(rich_rows("letters", 24, 4, "-more-")),
+        "others": documents(rich_rows("notes", 24, 4, "-more-")),
     }
-    reports = calibrate_model(model, sets, lengths=(150,))
+    calibrate_model(model, sets, lengths=(70,), cases=20)
     checked = read_validation(model)
     assert checked is not None
     assert checked.genres == ("letters", "others")
-    long = {
-        name: [
-            pair
-            for pair in of_set
-            if all(len(text.text.split()) > 150 for text in (pair.first, pair.second))
-        ]
-        for name, of_set in sets.items()
-    }
-    for number, (name, of_set) in enumerate(sets.items()):
-        assert 10 <= len(long[name]) < len(of_set)
-        members = checked[checked.genre == number]
-        shares = {  # of "others" the model has no kind: it cannot be as if it were unknown
-            "population": members.population,
-            "known": ~members.population & members.known,
-            "unknown": ~members.population & ~members.known,
-        }
-        times = {"population": 1, "known": 1, "unknown": 2 if name == "letters" else 0}
-        for condition, chosen in shares.items():
-            part = members[chosen]
-            assert len(part) == times[condition] * (len(of_set) + len(long[name]))
-            assert (part.words == 150).sum() >= times[condition] * len(long[name])
-    whole = [pair for of_set in sets.values() for pair in of_set]
-    assert reports.alone.calibration.pairs == len(whole)
-    # of the whole pairs that know their kind, the measures are those of the report
-    mask = np.zeros(len(checked), bool)
-    begin = 0
-    for name, of_set in sets.items():
-        for size, is_whole in ((len(of_set), True), (len(long[name]), False)):
-            mask[begin : begin + size] = is_whole
-            begin += size * (3 if name == "letters" else 1)
-    for name, value in measures(checked[mask]).items():
-        assert value == pytest.approx(reports.alone.after[name], abs=1e-5), name
+    letters, others = (checked[checked.genre == number] for number in (0, 1))
+    assert others.known.all()  # the model has no such kind: it cannot be as if it were unknown
+    alone, populated = letters[letters.population == 0], letters[letters.population > 0]
+    assert alone.known.sum() == (~alone.known).sum()  # all cases, both ways
+    assert abs(int(populated.known.sum()) - int((~populated.known).sum())) <= len(conditions())
+    for part in (alone, populated, others):
+        assert (part.words == 70).sum() > 20
+        assert part.words.max() > 150
+    biggest = Counter(
+        zip(
+            checked.genre.tolist(), checked.texts.tolist(), checked.population.tolist(), strict=True
+        )
+    )
+    assert max(biggest.values()) <= 2 * 4 * 40  # 20 of each class, cut in three ways or joined
+
+
+def test_whether_a_population_is_strange_is_learnt_from_those_of_other_sets(
+    mixed_folder: Path, tmp_path: Path
+) -> None:
+    model = Path(copytree(mixed_folder, tmp_path / "model"))
+    letters = documents(rich_rows("letters", 24, 4, "-strange-"))
+    notes = documents(rich_rows("notes", 24, 4, "-strange-"))
+    calibrate_model(model, {"mail": letters}, cases=20)
+    assert load(model).scales.strangeness == ()  # there is no other set
+    calibrate_model(model, {"mail": letters, "memos": notes}, cases=20)
+    verifier = load(model)
+    constant, *weights = verifier.scales.strangeness
+    assert len(weights) == 3
+    assert constant != 0
+    new_letters, new_notes = (
+        verifier.encode(documents(rich_rows(kind, 40, 1, "-new-"))) for kind in ("letters", "notes")
+    )
+    sides = new_letters[:10], new_letters[10:20]
+    with_notes = verifier.scorer(*sides, Population.of(new_notes))
+    assert with_notes.strange.mean() > 0.8
+    with_letters = verifier.scorer(*sides, Population.of(new_letters[20:]))
+    assert with_letters.strange.mean() < 0.3
+
+
+# What is refused
 
 
 def test_authors_of_the_training_texts_are_refused(small_run: SmallRun, model: Path) -> None:
@@ -371,9 +320,18 @@ def test_the_names_of_the_training_authors_are_not_in_the_model(model: Path) -> 
     assert all(len(digest) == 16 and int(digest, 16) >= 0 for digest in listed)
 
 
-def test_too_few_pairs_are_refused(model: Path, pairs: Path) -> None:
-    with pytest.raises(OptionError, match="expected 30 of each or more"):
-        calibrate_model(model, {"pairs": list(read_pairs(pairs))[:40]})
+def test_too_few_texts_are_refused(model: Path) -> None:
+    for few in (TEXTS[:8], TEXTS[::8], []):  # of one author, one of each, none
+        with pytest.raises(OptionError, match=r"make 0 cases .* expected 30 of each or more"):
+            calibrate_model(model, {"texts": few})
+    assert not (model / "calibration.json").exists()
+
+
+def test_a_set_of_hardly_any_texts_does_no_harm(model: Path) -> None:
+    reports = calibrate_model(model, {"three": documents(made_up_rows(3, 1, "x")), "texts": TEXTS})
+    assert reports.alone == replace(
+        calibrate_model(model, {"texts": TEXTS}).alone, sets=("three", "texts")
+    )
 
 
 def test_the_card_tells_of_the_calibration_once(model: Path, pairs: Path) -> None:
@@ -384,6 +342,35 @@ def test_the_card_tells_of_the_calibration_once(model: Path, pairs: Path) -> Non
         assert "not calibrated" not in card
         assert card.count("## Calibration") == card.count("## Limits") == 1
         assert "(letters)" in card
+
+
+def test_the_card_tells_how_good_the_numbers_are_under_each_condition(model: Path) -> None:
+    calibrate_model(model, {"letters": TEXTS}, cases=120)
+    checked = read_validation(model)
+    assert checked is not None
+    card = (model / "README.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("| ")]
+    titles = ["texts", "population", "cases", "AUC", "Cllr"]
+    start = [row[:5] for row in rows].index(titles)
+    told = {(row[0], row[1]): row for row in rows[start + 1 :] if len(row) == len(rows[start])}
+    for texts in (1, 3, 5):
+        for population, chosen in (
+            ("none", checked.population == 0),
+            ("5 to 10", (checked.population >= 5) & (checked.population <= 10)),
+            ("20 to 50", (checked.population >= 20) & (checked.population <= 50)),
+        ):
+            part = checked[chosen & (checked.texts == texts)]
+            row = told[str(texts), population]
+            measured = measures(part)
+            assert row[2:5] == [
+                f"{len(part):,}",
+                f"{measured['auc']:.3f}",
+                f"{measured['cllr']:.3f}",
+            ]
+            decades = part.log_bayes_factor.astype(np.float64) / np.log(10)
+            wrong = np.where(part.same_author, -decades, decades)
+            assert row[-2:] == [f"{(wrong > 1).mean():.3f}", f"{(np.abs(decades) > 2).mean():.3f}"]
+    assert len(told) == 9
 
 
 def test_a_card_that_cannot_be_read_is_named_before_anything_is_written(

@@ -78,7 +78,7 @@ def test_a_model_that_was_moved_gives_the_same_levs_and_scores(
     np.testing.assert_array_equal(levs, there.encode(TEXTS))
     np.testing.assert_array_equal(here.score(levs[:3], levs[3:]), there.score(levs[:3], levs[3:]))
     assert here.sha256 == there.sha256
-    assert levs.shape == (6, ngram_run.config.lev_size) == (6, there.lev_size)
+    assert levs.shape == (6, ngram_run.config.lev_size + 1) == (6, there.lev_size)
     assert there.genres == ("letters", "notes")
 
 
@@ -198,7 +198,7 @@ def test_a_profile_that_points_beyond_its_dimensions_is_damaged(
 
     change(folder / "config.json", lambda data: data["config"].update(form="profile"))
     arrays(folder / "model.safetensors", as_profile)
-    assert load(folder).encode(TEXTS).shape == (6, 12)
+    assert load(folder).encode(TEXTS).shape == (6, 13)
     arrays(
         folder / "model.safetensors",
         lambda found: np.add(found["dimension"], 1, found["dimension"]),

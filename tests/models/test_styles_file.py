@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,11 @@ from adhominem.errors import ModelError
 from adhominem.models.layout import STYLES
 from adhominem.models.member import read_styles
 from adhominem.models.writing import write_styles
+from adhominem.scoring.members import PopulationPart, StyleScorer
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
 Arrays = dict[str, npt.NDArray[Any]]
-
-
-def genre_atypicality(styles: Styles, levs: np.ndarray) -> float:
-    """Of all these texts together."""
-    return float(styles.genre_atypicality(styles.whitened(levs.mean(axis=0)[None]), len(levs))[0])
 
 
 def made_up_styles(size: int, scale: float = 1.0) -> tuple[Styles, npt.NDArray[np.float64]]:
@@ -56,15 +52,16 @@ def test_styles_that_were_written_score_as_before(size: int, scale: float, tmp_p
     np.testing.assert_allclose(again.centres, styles.centres, rtol=1e-6)
     assert again.usual == pytest.approx(styles.usual, rel=1e-6)
     sides = [levs[at : at + 2] for at in range(0, 20, 2)], [levs[at : at + 1] for at in range(10)]
-    for population in (None, (levs.mean(axis=0), 30)):
-        expected = styles.log_bayes_factor(*sides, population)
-        assert np.ptp(expected) > 1
-        np.testing.assert_allclose(
-            again.log_bayes_factor(*sides, population), expected, rtol=1e-3, atol=1e-3
+    for population in (None, PopulationPart.of(levs[20:])):
+        expected, made = (
+            scorer.measures(*sides, population, population and scorer.cohort(population))
+            for scorer in (StyleScorer(styles), StyleScorer(again))
         )
-        np.testing.assert_allclose(  # genre_atypicality is kept with fewer digits
-            again.context(*sides, population), styles.context(*sides, population), rtol=5e-3
-        )
+        assert np.ptp(expected.log_bayes_factor) > 1
+        for field in fields(expected):
+            np.testing.assert_allclose(
+                getattr(made, field.name), getattr(expected, field.name), rtol=1e-3, atol=1e-3
+            )
 
 
 def test_the_isotropic_model_is_kept_by_its_two_numbers(tmp_path: Path) -> None:
@@ -75,13 +72,6 @@ def test_the_isotropic_model_is_kept_by_its_two_numbers(tmp_path: Path) -> None:
     for name in ("between_share", "independent", "lev_size"):
         expected = getattr(styles.two_covariance, name)
         assert getattr(found, name) == pytest.approx(expected, rel=1e-6)
-
-
-def test_styles_without_a_whitening_stay_so(tmp_path: Path) -> None:
-    styles, levs = made_up_styles(8)
-    found = reread(replace(styles, whitening=None), tmp_path)
-    assert found.whitening is None
-    assert genre_atypicality(found, levs + 9) == 0 < genre_atypicality(styles, levs + 9)
 
 
 def test_a_model_without_styles_has_none(tmp_path: Path) -> None:
@@ -114,9 +104,6 @@ DAMAGES: dict[str, Callable[[Arrays, dict[str, str]], object]] = {
     "no mean": lambda a, m: a.pop("author_mean"),
     "half a projection": lambda a, m: a.update(projection=a["projection"][:4].copy()),
     "no precision_ratio": lambda a, m: a.pop("precision_ratio"),
-    "a whitening without its lengths": lambda a, m: a.pop("whitening_lengths"),
-    "half a whitening": lambda a, m: a.update(whitening=a["whitening"][:4].copy()),
-    "too few lengths": lambda a, m: a.update(whitening_lengths=a["whitening_lengths"][:4].copy()),
     "an impossible share": lambda a, m: a.update(isotropic=np.array([2, 100], np.float32)),
     "three numbers": lambda a, m: a.update(isotropic=np.array([0.5, 9, 9], np.float32)),
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save
@@ -31,15 +31,16 @@ def made_up(
     pairs: int, seed: int = 0, genres: tuple[str, ...] = GENRES, unknown: bool = True
 ) -> Validation:
     rng = np.random.default_rng(seed)
-    population = rng.random(pairs) < 0.5
+    population = rng.choice([0, 0, 5, 10, 20, 100], pairs).astype(np.int32)
     return Validation(
         genres=genres,
         log_bayes_factor=rng.normal(size=pairs).astype(np.float32),
         same_author=rng.random(pairs) < 0.5,
         genre=rng.integers(0, len(genres), pairs).astype(np.int32),
         words=rng.choice([100, 250, 300, 900, 1_000], pairs).astype(np.int32),
+        texts=rng.choice([1, 1, 2, 3, 5], pairs).astype(np.int32),
         population=population,
-        known=population | (rng.random(pairs) < 0.6) if unknown else np.ones(pairs, bool),
+        known=rng.random(pairs) < 0.6 if unknown else np.ones(pairs, bool),
     )
 
 
@@ -48,7 +49,7 @@ def name_pairs(folder: Path, data: bytes) -> Path:
     for old in folder.glob("validation-*"):
         old.unlink()
     digest = sha256(data).hexdigest()
-    (folder / "calibration.json").write_text(json.dumps({"format": 3, "validation": digest}))
+    (folder / "calibration.json").write_text(json.dumps({"format": 4, "validation": digest}))
     path = folder / f"validation-{digest[:16]}.safetensors"
     path.write_bytes(data)
     return path
@@ -58,7 +59,7 @@ def write(folder: Path, validation: Validation) -> Path:
     """The file of the pairs, which a calibration.json names."""
     digest = write_validation(folder, validation)
     path = folder / f"validation-{digest[:16]}.safetensors"
-    (folder / "calibration.json").write_text(json.dumps({"format": 3, "validation": digest}))
+    (folder / "calibration.json").write_text(json.dumps({"format": 4, "validation": digest}))
     return path
 
 
@@ -163,74 +164,92 @@ def enough(chosen: Validation) -> bool:
     return right.count(True) >= 30 and right.count(False) >= 30
 
 
+def slow_cell(value: int, starts: tuple[int, ...]) -> int:
+    return max(start for start in starts if start <= value)
+
+
 def slow_like(
-    validation: Validation, words: int, genre: str, population: bool
-) -> tuple[list[int], list[str]]:
-    """Of like genre and length; else of like length; else all under this condition."""
-    found = []
-    for at in range(len(validation)):
-        if validation.population[at] != population:
-            continue
-        if not population and validation.known[at] != bool(genre):
-            continue
-        found.append(at)
+    validation: Validation, words: int, genre: str, texts: int, population: int
+) -> tuple[list[int], tuple[str, ...]]:
+    """Which cases, and which conditions had to go: the last ones first."""
 
-    def mask(chosen: list[int]) -> npt.NDArray[np.bool_]:
-        return np.isin(np.arange(len(validation)), chosen)
+    def under(at: int) -> bool:
+        if bool(validation.population[at]) != bool(population):
+            return False
+        return bool(population) or validation.known[at] == bool(genre)
 
-    near = [at for at in found if words / 1.5 <= validation.words[at] <= words * 1.5]
-    own = [at for at in near if validation.genres[validation.genre[at]] == genre]
-    for chosen, told in ((own, ["genre", "words"]), (near, ["words"])):
-        if enough(validation[mask(chosen)]):
-            return chosen, told
-    return found, []
+    tests: dict[str, Callable[[int], bool]] = {
+        "number of texts": lambda at: (
+            slow_cell(validation.texts[at], (1, 2, 4)) == slow_cell(texts, (1, 2, 4))
+        ),
+        "length of the texts": lambda at: words / 1.5 <= validation.words[at] <= words * 1.5,
+        "size of the population": lambda at: (
+            slow_cell(validation.population[at], (0, 5, 20)) == slow_cell(population, (0, 5, 20))
+        ),
+        "genre": lambda at: validation.genres[validation.genre[at]] == genre,
+    }
+    if not population:
+        del tests["size of the population"]
+    if genre not in validation.genres:
+        del tests["genre"]
+    names = list(tests)
+    for kept in range(len(names), -1, -1):
+        chosen = [
+            at
+            for at in range(len(validation))
+            if under(at) and all(tests[name](at) for name in names[:kept])
+        ]
+        if enough(validation[np.isin(np.arange(len(validation)), chosen)]):
+            break
+    return chosen, tuple(reversed(names[kept:]))
 
 
 @given(
     seeds,
-    st.integers(50, 4_000),
+    st.integers(50, 3_000),
     st.sampled_from([60, 120, 300, 1_000, 500, 90, 200]),
     st.sampled_from(["", "unheard of", *GENRES]),
-    st.booleans(),
+    st.integers(1, 6),
+    st.sampled_from([0, 5, 12, 20, 70]),
 )
-def test_of_conditions_that_leave_too_few_pairs_first_the_kind_goes_then_the_length(
-    seed: int, pairs: int, words: int, genre: str, population: bool
+@settings(max_examples=50)
+def test_of_conditions_that_leave_too_few_cases_the_last_goes_first(
+    seed: int, pairs: int, words: int, genre: str, texts: int, population: int
 ) -> None:
     validation = made_up(pairs, seed)
-    chosen, conditions = slow_like(validation, words, genre, population)
-    found, told = validation.like(words, genre, population)
-    assert same(found, validation[np.isin(np.arange(pairs), chosen)])
-    assert told.startswith("with a population" if population else "without a population")
-    assert ("as if the model did not know" in told) == (not genre and not population)
-    assert (f"of the genre “{genre}”" in told) == ("genre" in conditions)
-    if "words" in conditions:
-        lengths = sorted({f"{each:,}" for each in (found.words.min(), found.words.max())}, key=len)
-        assert all(f"{each} " in told for each in lengths)
-        assert (" to " in told) == (len(lengths) == 2)
-    else:
-        assert "of any length" in told
+    chosen, dropped = slow_like(validation, words, genre, texts, population)
+    like = validation.like(words, genre, texts, population)
+    assert same(like.cases, validation[np.isin(np.arange(pairs), chosen)])
+    assert like.dropped == dropped
+    assert like.told.startswith("without a population") == (not population)
+    assert ("as if the model did not know" in like.told) == (not genre and not population)
+    assert (f"of the genre “{genre}”" in like.told) == (genre in GENRES and "genre" not in dropped)
+    assert ("words a text" in like.told) == ("length of the texts" not in dropped)
+    assert ("of any size" in like.told) == ("size of the population" in dropped)
 
 
-def test_each_of_these_comes_about() -> None:
-    validation = made_up(3_000)
-    few = replace(validation, genre=np.where(validation.genre, 1, 0).astype(np.int32))
-    cut = few[(few.genre == 1) | (np.arange(3_000) % 20 == 0)]  # few blogs
-    assert "of the genre “letters”, of 250 to 300 words" in cut.like(280, "letters", False)[1]
-    found, told = cut.like(280, "blogs", True)
+def test_the_conditions_that_cases_share_are_told() -> None:
+    validation = made_up(20_000)
+    told = validation.like(300, "letters", 1, 0).told
     assert told == (
-        "with a population, of all genres, since too few of this length are of “blogs”, "
-        "of 250 to 300 words"
+        "without a population, with one text a side, of 200 to 450 words a text, "
+        "of the genre “letters”"
     )
-    assert set(found.genre.tolist()) == {0, 1}
-    found, told = cut.like(5_000, "letters", True)
-    assert told.startswith("with a population, of all genres, since too few of this length")
-    assert "of any length" in told
-    assert len(found) == cut.population.sum()
+    told = validation.like(1_000, "", 3, 60).told
+    assert told == (
+        "with two or three known texts, of 667 to 1,500 words a text, "
+        "with a population of 20 texts or more"
+    )
+    few = replace(validation, population=np.where(validation.population, 5, 0).astype(np.int32))
+    like = few.like(9_999, "letters", 5, 30)
+    assert like.dropped == ("genre", "size of the population", "length of the texts")
+    assert like.told == "with five known texts, with a population of any size"
 
 
-def test_a_model_that_knows_of_no_kinds_has_pairs_all_the_same() -> None:
-    validation = made_up(600, genres=("pairs",), unknown=False)
-    found, told = validation.like(300, "", False)
-    assert len(found) > 60
-    assert not found.population.any()
-    assert told == "without a population, of 250 to 300 words"
+def test_a_model_that_knows_of_no_kinds_has_cases_all_the_same() -> None:
+    validation = made_up(2_000, genres=("pairs",), unknown=False)
+    like = validation.like(300, "")
+    assert len(like.cases) > 60
+    assert not like.cases.population.any()
+    told = "without a population, with one text a side, of 200 to 450 words a text"
+    assert like.told == told

@@ -9,7 +9,7 @@ import made_up
 import numpy as np
 
 from adhominem.evaluation.study import MEASURES
-from adhominem.models.calibration import Validation
+from adhominem.models.calibration import LikeCases, Validation
 from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
 from adhominem.report.html import elements, sections
 from adhominem.report.own_material import StudyFacts
@@ -17,10 +17,12 @@ from adhominem.report.report import (
     Report,
     ReportedInterval,
     ReportedPopulation,
+    ReportedSensitivity,
     ReportedText,
     Settings,
 )
 from adhominem.scoring.decision import VerbalScale, probability_same_author
+from adhominem.scoring.population import PopulationText
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness
 
@@ -35,7 +37,8 @@ def validation(pairs: int = 400, seed: int = 0) -> Validation:
         same,
         np.zeros(pairs, np.int32),
         rng.integers(200, 900, pairs).astype(np.int32),
-        np.zeros(pairs, dtype=bool),
+        np.ones(pairs, np.int32),
+        np.zeros(pairs, np.int32),
         np.ones(pairs, dtype=bool),
     )
 
@@ -59,13 +62,34 @@ def study_facts(**changes: Any) -> StudyFacts:
 def with_study(log10: float = 1.23, **changes: Any) -> Report:
     """A report with the examiner's own validation."""
     pairs = validation(seed=1)
-    facts = validation_facts(pairs, "own", log10 * LOG_10, study_facts(**changes))
+    facts = validation_facts(LikeCases(pairs, "own", ()), log10 * LOG_10, study_facts(**changes))
     return report(log10, validation=facts, like=pairs)
 
 
 def text(name: str, **changes: Any) -> ReportedText:
     given = {"sha256": "cd" * 32, "words": 1_234, "tokens": 1_400, "topic": "", "modified": ""}
     return ReportedText(name=name, **{**given, **changes})
+
+
+def population_text(name: str, **changes: Any) -> PopulationText:
+    return PopulationText(name=name, **{"sha256": "98" * 32, "words": 410, **changes})
+
+
+def sensitivity(log10: float, **changes: Any) -> ReportedSensitivity:
+    """Of the number with ten halves of a population."""
+    given: dict[str, Any] = {
+        "parts": 10,
+        "texts": 25,
+        "left_out": 25,
+        "lowest": log10 - 0.4,
+        "median": log10 + 0.1,
+        "highest": log10 + 0.3,
+    }
+    return ReportedSensitivity(**{**given, **changes})
+
+
+def like(cases: Validation, *dropped: str) -> LikeCases:
+    return LikeCases(cases, "with a population of 20 texts or more", dropped)
 
 
 def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> Report:
@@ -82,6 +106,8 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
         second=(text(made_up.BAD, topic="mills"), text("second.txt", sha256="ef" * 32)),
         log10_bayes_factor=log10,
         verbal=VerbalScale().sentence(log10),
+        conditions="1 text against 2, about 1,400 words and marks a text, a population of 50 texts",
+        reach=VerbalScale().reach(-1.34, 1.76),
         states=True,
         interval=ReportedInterval(
             low=log10 - 0.5, high=log10 + 0.4, low_is_bound=False, high_is_bound=True, level=0.95
@@ -92,10 +118,13 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
             source="50 letters of the time",
             texts=50,
             sha256="ab" * 32,
+            used=True,
             log10_bayes_factor_without=log10 + 1,
+            sensitivity=sensitivity(log10),
+            material=(population_text("letters/1.txt"), population_text(made_up.BAD, words=90)),
         ),
         likeness=Likeness({"letters": 0.8, "blogs": 0.2}, 0.7),
-        validation=validation_facts(pairs, "with a population", log10 * LOG_10),
+        validation=validation_facts(like(pairs), log10 * LOG_10),
         calibration=CalibrationFacts(
             method="logistic",
             sets=("letters", "blogs"),
@@ -125,7 +154,7 @@ def bare(log10: float = 1.23, **changes: Any) -> Report:
     lacking: dict[str, Any] = dict.fromkeys(
         ("interval", "population", "likeness", "validation", "calibration")
     )
-    given = {**lacking, "case": "", "examiner": "", "warnings": (), "like": None}
+    given = {**lacking, "case": "", "examiner": "", "reach": "", "warnings": (), "like": None}
     return report(log10, **{**given, **changes})
 
 
@@ -140,8 +169,24 @@ def silent(**changes: Any) -> Report:
     return report(**{**given, **changes})
 
 
+def with_population(**changes: Any) -> Report:
+    """A report with another population, or with one that did something else."""
+    made = report()
+    assert made.population is not None
+    return replace(made, population=replace(made.population, **changes))
+
+
 ALL = {
     "for one author": report(),
+    "unlike the cases": report(
+        validation=validation_facts(like(validation(), "genre", "length of the texts"), 2.8)
+    ),
+    "each text of the population left out": with_population(
+        sensitivity=sensitivity(0.1, parts=8, texts=7, left_out=1)
+    ),
+    "too small a population": with_population(texts=5, sensitivity=None),
+    "a population of another genre": with_population(used=False, sensitivity=None),
+    "texts of the population unknown": with_population(material=()),
     "for different authors": report(-0.9),
     "for neither": report(0.0),
     "beyond all pairs": report(1.76),

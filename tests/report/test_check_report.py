@@ -198,7 +198,8 @@ def test_a_number_beyond_all_numbers_is_damage(case: Worked, tmp_path: Path) -> 
         ("version", "0.0.1", "version of AdHominem"),
         ("model_sha256", "00" * 32, "SHA-256 of the model"),
         ("probability_same_author", 0.999, "probability by the prior given"),
-        ("warnings", [], "warnings"),
+        ("warnings", [{"code": "x", "message": "all is well", "decides": False}], "warnings"),
+        ("reach", "at most certainty", "reach"),
         ("validation", None, "validation"),
         ("interval", None, "interval"),
     ],
@@ -317,7 +318,7 @@ def test_words_that_were_changed_together_with_the_scale_are_found(
     )
     assert "tremendous support" in report_in_page(page_with_scale)[0].verbal
     result = check_report(page_with_scale, first, second, verifier=verifier, model=case.model)
-    assert what(result) == {"verbal scale", "verbal"}
+    assert {"verbal scale", "verbal"} <= what(result) <= {"verbal scale", "verbal", "reach"}
     assert "tremendous support" in result[0].reported
     assert "tremendous support" not in result[0].found
 
@@ -356,6 +357,43 @@ def test_another_model_is_found_by_its_hash(case: Worked, small_run: SmallRun) -
     assert "SHA-256 of the model: the report has" in done.stdout
 
 
+def test_files_of_the_population_may_have_other_names_by_now(case: Worked, tmp_path: Path) -> None:
+    others = tmp_path / "others"
+    copytree(case.others, others)
+    (others / "3.txt").rename(others / "zz.txt")  # it is read last then
+    done = case.run("--population", others)
+    assert "text of the population" not in done.stdout
+    assert "with parts of the population" not in done.stdout
+
+
+@pytest.mark.parametrize(("name", "value"), [("sha256", "00" * 32), ("words", 1_000_000)])
+def test_a_changed_text_of_the_population_is_found(
+    case: Worked, tmp_path: Path, name: str, value: Any
+) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["population"]["material"][2][name] = value
+
+    page = tampered(case.page, change, tmp_path / "report.html")
+    done = case.run(page=page)
+    assert done.exit_code == 1
+    expected = (
+        "text of the population: the report has 2 (SHA-256 0000"
+        if name == "sha256"
+        else ("words of 2: the report has 1,000,000, now it is ")
+    )
+    assert done.stdout.startswith(expected)
+
+
+def test_a_changed_number_with_halves_of_the_population_is_found(
+    case: Worked, tmp_path: Path
+) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["population"]["sensitivity"]["lowest"] += 0.01
+
+    done = case.run(page=tampered(case.page, change, tmp_path / "report.html"))
+    assert done.stdout.startswith("lowest log10 Bayes factor with parts of the population: ")
+
+
 def test_a_population_that_is_missing_or_another_is_found(
     case: Worked, plain: Plain, tmp_path: Path
 ) -> None:
@@ -370,7 +408,10 @@ def test_a_population_that_is_missing_or_another_is_found(
     (others / "0.txt").write_text("It was he and that was that, for it is a he.", "utf-8")
     done = case.run("--population", others)
     assert done.exit_code == 1
-    assert done.stdout.startswith("SHA-256 of the population")
+    assert done.stdout.startswith("text of the population: the report has 0 (SHA-256 ")
+    assert "\nSHA-256 of the population" in done.stdout
+    (others / "0.txt").unlink()
+    assert "now it is none" in case.run("--population", others).stdout.splitlines()[0]
     relevant = verifier.population([row["text"] for row in ROWS])
     assert isinstance(relevant, Population)
     unasked = check_report(

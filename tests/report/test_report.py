@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -20,15 +21,18 @@ from made_up_reports import ALL, report, validation
 from adhominem import Document, Population, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
+from adhominem.evaluation.bootstrap import exact_interval
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.explain.explanation import explain_texts
-from adhominem.explain.resampling import bootstrap_interval
+from adhominem.explain.resampling import bootstrap_interval, population_sensitivity
 from adhominem.jobs.calibrate import calibrate_model
-from adhominem.models.calibration import Validation, read_validation
+from adhominem.models.calibration import LikeCases, Validation, read_validation
 from adhominem.models.member import make_members
 from adhominem.report.evidence import LOG_10, files_of, like_pairs, validation_facts
 from adhominem.report.html import report_page
 from adhominem.report.report import Report, file_dates, make_report, report_date
+from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.population import PopulationText
 from adhominem.text.exhibits import read_exhibits
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier, exhibits_of
@@ -169,12 +173,53 @@ def test_the_population_is_told_of_with_its_digest_and_what_it_did(
 
 
 def test_the_digest_of_a_population_is_of_its_mean_and_its_number() -> None:
-    mean = np.arange(4.0)
-    assert Population(9, mean).sha256 == Population(9, mean.copy()).sha256
-    other = mean.copy()
-    other[2] = np.nextafter(other[2], 9)
-    digests = {other.sha256 for other in (Population(9, mean), Population(8, mean))}
-    assert len(digests | {Population(9, other).sha256}) == 3
+    made = Population.of(np.arange(36.0).reshape(9, 4))
+    assert made.sha256 == replace(made, lev_mean=made.lev_mean.copy()).sha256
+    mean = made.lev_mean.copy()
+    mean[2] = np.nextafter(mean[2], 99)
+    others = (made, replace(made, texts=8), replace(made, lev_mean=mean))
+    assert len({other.sha256 for other in others}) == 3
+
+
+def test_the_texts_of_the_population_are_told_of_with_their_hashes(
+    made_with_population: Report,
+) -> None:
+    assert made_with_population.population is not None
+    rows = made_up_rows(10, 1, "p")
+    assert made_with_population.population.material == tuple(
+        PopulationText(
+            name=f"population-{number}",
+            sha256=sha256(row["text"].encode()).hexdigest(),
+            words=len(row["text"].split()),
+        )
+        for number, row in enumerate(rows, start=1)
+    )
+
+
+def test_the_number_is_computed_with_halves_of_the_population(
+    made_with_population: Report, verifier: Verifier, population: Population
+) -> None:
+    assert made_with_population.population is not None
+    told = made_with_population.population.sensitivity
+    assert told is not None
+    assert (told.parts, told.texts, told.left_out) == (10, 5, 5)
+    sensitivity = population_sensitivity(verifier.compare(FIRST, SECOND, population))
+    assert sensitivity is not None
+    factors = np.array(sensitivity.log_bayes_factors) / LOG_10
+    assert (told.lowest, told.highest) == pytest.approx((factors.min(), factors.max()))
+    assert told.median == pytest.approx(np.median(factors))
+
+
+def test_a_report_says_what_can_be_reported_under_its_conditions(
+    made: Report, made_with_population: Report, verifier: Verifier
+) -> None:
+    for reported in (made, made_with_population):
+        assert reported.calibration is not None
+        bounds = reported.calibration.lower_bound, reported.calibration.upper_bound
+        assert reported.reach == VerbalScale().reach(*bounds)
+        assert reported.conditions.startswith("1 text against 2, about ")
+    assert made.conditions.endswith("no population")
+    assert made_with_population.conditions.endswith("a population of 10 texts")
 
 
 # the validation
@@ -207,7 +252,7 @@ def test_where_a_result_falls_is_counted_as_one_would_by_hand(made: Report, fold
 def test_a_result_equals_the_pair_that_has_the_same_value(at: int) -> None:
     pairs = validation()
     log10 = float(pairs.log_bayes_factor[at]) / LOG_10  # as a report has it
-    result = validation_facts(pairs, "", log10 * LOG_10)
+    result = validation_facts(LikeCases(pairs, "", ()), log10 * LOG_10)
     both = result.same_at_least + result.same_at_most + result.different_at_least
     assert both + result.different_at_most > len(pairs)
 
@@ -219,12 +264,12 @@ def pairs_with(pairs: Validation, **changes: Any) -> Validation:
 @pytest.mark.parametrize(
     ("likeness", "condition"),
     [
-        (None, "without a population, of"),
+        (None, "of all genres"),
         (Likeness({"blogs": 0.9, "letters": 0.1}, 0.5), "of the genre “blogs”"),
         (Likeness({"blogs": 1.0}, 0.5, {"blogs": "web “blogs”"}), "of the genre “web “blogs””"),
-        (Likeness({"blogs": 0.4, "letters": 0.35, "x": 0.25}, 0.5), "without a population, of"),
+        (Likeness({"blogs": 0.4, "letters": 0.35, "x": 0.25}, 0.5), "of all genres"),
         (Likeness({"blogs": 0.9, "letters": 0.1}, 1.5), "as if the model did not know"),
-        (Likeness({"elsewhere": 1.0}, 0.5), "without a population, of"),
+        (Likeness({"elsewhere": 1.0}, 0.5), "of all genres"),
     ],
 )
 def test_the_genre_is_what_the_texts_are_mostly_like(
@@ -236,21 +281,34 @@ def test_the_genre_is_what_the_texts_are_mostly_like(
         genre=(np.arange(size) % 4 // 2).astype(np.int32),
         known=np.arange(size) % 8 < 4,
     )
-    result = like_pairs(pairs, 400, likeness, population=False)
+    result = like_pairs(pairs, 400, likeness, texts=1, population=0)
     assert result is not None
-    assert condition in result[1]
-    assert result[0].known.all() == (likeness is None or likeness.atypicality <= 1)
+    assert condition in result.told
+    assert result.cases.known.all() == (likeness is None or likeness.atypicality <= 1)
     if "“blogs”" in condition:
-        assert (result[0].genre == 1).all()
-    elif "did not know" not in condition:
-        assert set(result[0].genre.tolist()) == {0, 1}
+        assert (result.cases.genre == 1).all()
+        assert result.dropped == ()
+    else:
+        assert set(result.cases.genre.tolist()) == {0, 1}
+        assert result.dropped == ("genre",)
 
 
 def test_pairs_of_one_class_are_no_validation() -> None:
-    assert like_pairs(None, 400, None, population=False) is None
-    assert like_pairs(validation(), 400, None, population=True) is None  # there are none
+    assert like_pairs(None, 400, None, texts=1, population=0) is None
+    assert like_pairs(validation(), 400, None, texts=1, population=50) is None  # there are none
     pairs = validation()
-    assert like_pairs(pairs[pairs.same_author], 400, None, population=False) is None
+    assert like_pairs(pairs[pairs.same_author], 400, None, texts=1, population=0) is None
+
+
+def test_shares_have_exact_intervals_and_the_cost_one_over_cases(made: Report) -> None:
+    facts = made.validation
+    assert facts is not None
+    for name, of in (("same", facts.same_author), ("different", facts.different_authors)):
+        for way in ("at_least", "at_most"):
+            count = getattr(facts, f"{name}_{way}")
+            assert facts.intervals[f"{name}_{way}"] == exact_interval(count, of)
+    low, high = facts.intervals["cllr"]
+    assert low < facts.cllr < high
 
 
 def test_without_the_files_of_its_model_a_report_says_that_there_is_no_validation(

@@ -125,7 +125,7 @@ def test_a_report_says_what_it_lacks() -> None:
         "No interval is given",
         "No validation under conditions like those of this case is at hand.",
         "The model is not calibrated",
-        "How often pairs of known authors give such a Bayes factor is not known",
+        "How often cases of known authors give such a Bayes factor is not known",
         "The software found nothing unusual",
     ):
         assert lack in told
@@ -148,6 +148,67 @@ def test_a_population_that_moves_the_number_far_is_remarked_upon() -> None:
     assert population is not None
     near = replace(population, log10_bayes_factor_without=1.2)
     assert "moves the log10" not in " ".join(said(report(population=near)))
+
+
+def test_halves_of_a_population_show_how_much_depends_on_its_texts() -> None:
+    told = " ".join(said(ALL["for one author"]))
+    assert "With parts of it: log10 Bayes factor +0.83 to +1.53, the median is +1.33" in told
+    assert "10 random halves of the population, of 25 texts each. They show" in told
+    assert "the evidence points the other way" not in told
+    each_left_out = " ".join(said(ALL["each text of the population left out"]))
+    assert "without one of its texts, each left out in turn. They show" in each_left_out
+    assert "With some of them the evidence points the other way." in each_left_out
+    assert "too small to compute the number with a part" in " ".join(
+        said(ALL["too small a population"])
+    )
+
+
+def test_a_population_that_was_not_used_is_not_said_to_be() -> None:
+    told = " ".join(said(ALL["a population of another genre"]))
+    assert "With it: it was not used" in told
+    assert "Texts used" not in told
+    assert "with a part of it" not in told
+    assert "scores without a relevant population" in told
+
+
+def test_the_texts_of_the_population_are_listed_with_their_hashes() -> None:
+    made = report()
+    assert made.population is not None
+    told = said(made)
+    for text in made.population.material:
+        assert {text.name, text.sha256, f"{text.words:,}"} <= {*told}
+    assert "Annex: the texts of the population" not in said(ALL["texts of the population unknown"])
+    assert "Annex: the texts of the population" not in said(bare())
+
+
+def test_conditions_that_the_cases_do_not_share_are_in_the_summary_and_beside_them() -> None:
+    named = "These cases were not chosen by genre and length of the texts, since too few"
+    for at in (1, 6):  # the summary, section 5
+        section = elements(sections(ALL["unlike the cases"]))[at]
+        assert named in " ".join("".join(section.itertext()).split())
+    assert "These cases were not chosen" not in " ".join(said(report()))
+
+
+def test_what_can_be_said_at_most_is_in_the_summary_and_with_the_bounds() -> None:
+    named = (
+        "a population of 50 texts) the model reports log10 Bayes factors from −1.34 to +1.76, that "
+        "is, at most moderate support for either proposition"
+    )
+    for at in (1, 7):  # the summary, section 6
+        section = elements(sections(report()))[at]
+        assert named in " ".join("".join(section.itertext()).split())
+
+
+def test_shares_and_costs_have_their_intervals() -> None:
+    facts = report().validation
+    assert facts is not None
+    low, high = (f"{100 * end:.1f}%" for end in facts.intervals["different_at_least"])
+    share = f"{100 * facts.different_at_least / facts.different_authors:.1f}%"
+    told = " ".join(said(report()))
+    assert f"({share}, 95% interval {low} to {high}) have a Bayes factor at least" in told
+    assert f"{facts.different_at_least} ({share}; {low} to {high})" in told
+    cost = facts.intervals["cllr"]
+    assert f"is {facts.cllr:.2f} (95% interval {cost[0]:.2f} to {cost[1]:.2f}):" in told
 
 
 def test_an_interval_that_was_cut_off_says_so() -> None:
@@ -195,7 +256,7 @@ def test_the_sections_come_in_order_and_the_texts_last() -> None:
     assert head.tag == "header"
     assert [section.get("id") for section in result] == [
         *("summary", "propositions", "population", "material", "result", "validation"),
-        *("calibration", "limits", "method", "reproduction", "texts"),
+        *("calibration", "limits", "method", "reproduction", "population-texts", "texts"),
     ]
     titles = [section.findtext("h2") or "" for section in result]
     assert titles[7].startswith("7. Warnings")  # the summary refers to it

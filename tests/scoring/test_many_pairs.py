@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from slow_measures import assert_same
 
+from adhominem.arrays import Levs
 from adhominem.errors import OptionError
-from adhominem.scoring import members as many_pairs
-from adhominem.scoring.members import LayerScorer, StyleScorer, products
-from adhominem.scoring.styles import Centre, Styles
+from adhominem.scoring import members, products
+from adhominem.scoring.measures import Measures
+from adhominem.scoring.members import (
+    LayerScorer,
+    MemberScorer,
+    OnPairs,
+    PopulationPart,
+    Sides,
+    StyleScorer,
+)
+from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
 GENRES = ("letters", "notes", "sermons")
-
-
-def style_factors(styles: Styles, levs: np.ndarray, centre: Centre | None = None) -> np.ndarray:
-    return StyleScorer(styles).all_pairs(levs, centre, lambda count: None)[0]
-
-
-def style_context(styles: Styles, levs: np.ndarray, centre: Centre | None = None) -> np.ndarray:
-    return StyleScorer(styles).all_pairs(levs, centre, lambda count: None)[1]
 
 
 def styles_of(lev_size: int, seed: int) -> tuple[Styles, np.ndarray]:
@@ -35,51 +37,55 @@ def styles_of(lev_size: int, seed: int) -> tuple[Styles, np.ndarray]:
     return fitted, np.array([*texts, texts[0]], dtype=np.float32)
 
 
-def one_by_one(styles: Styles, levs: np.ndarray, population: Centre | None) -> np.ndarray:
+def others(styles: Styles, texts: int) -> Levs:
+    """Texts by others, around the first genre."""
+    noise = np.random.default_rng(9).normal(size=(texts, styles.centres.shape[1]))
+    return (styles.centres[0] + noise).astype(np.float32)
+
+
+def measured(scorer: MemberScorer, first: Sides, second: Sides, texts: Levs | None) -> Measures:
+    part = None if texts is None else PopulationPart.of(texts)
+    return scorer.measures(first, second, part, None if part is None else scorer.cohort(part))
+
+
+def all_measured(
+    scorer: MemberScorer, levs: Levs, texts: Levs | None, on_pairs: OnPairs = lambda count: None
+) -> Measures:
+    part = None if texts is None else PopulationPart.of(texts)
+    return scorer.all_pairs(levs, part, None if part is None else scorer.cohort(part), on_pairs)
+
+
+def one_by_one(scorer: MemberScorer, levs: Levs, texts: Levs | None) -> Measures:
     first, second = np.triu_indices(len(levs), 1)
-    sides = ([levs[None, at].astype(np.float64) for at in side] for side in (first, second))
-    return styles.log_bayes_factor(*sides, population)
+    pairs = zip(levs[first], levs[second], strict=True)
+    return Measures.joined([measured(scorer, one[None], two[None], texts) for one, two in pairs])
 
 
 @pytest.mark.parametrize("lev_size", [7, 150])
-@pytest.mark.parametrize("texts", [None, 5, 400])
+@pytest.mark.parametrize("texts", [None, 5, 40])
 def test_all_pairs_get_what_each_pair_gets(
     lev_size: int, texts: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(many_pairs, "_PAIRS_AT_ONCE", 5)
-    monkeypatch.setattr(many_pairs, "_COLUMNS_AT_ONCE", 4)
+    monkeypatch.setattr(members, "_PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr(products, "_COLUMNS_AT_ONCE", 4)
     styles, levs = styles_of(lev_size, 0)
     isotropic = isinstance(styles.two_covariance, IsotropicTwoCovariance)
     assert isotropic == (lev_size > 100)
-    population = None if texts is None else (levs.mean(axis=0, dtype=np.float64) + 0.1, texts)
+    population = None if texts is None else others(styles, texts)
     counted: list[int] = []
-    found = StyleScorer(styles).all_pairs(levs, population, counted.append)[0]
-    expected = one_by_one(styles, levs, population)
-    assert np.ptp(expected) > 1
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    made = all_measured(StyleScorer(styles), levs, population, counted.append)
+    expected = one_by_one(StyleScorer(styles), levs, population)
+    assert np.ptp(expected.log_bayes_factor) > 1
+    assert_same(made, expected, 1e-6)
     assert sum(counted) == len(expected) == 28
-    assert max(counted) == 5
-
-
-@pytest.mark.parametrize("lev_size", [7, 150])
-def test_the_context_is_that_of_each_pair(lev_size: int) -> None:
-    styles, levs = styles_of(lev_size, 1)
-    first, second = np.triu_indices(len(levs), 1)
-    sides = [[levs[None, at].astype(np.float64) for at in side] for side in (first, second)]
-    expected = styles.context(*sides)
-    assert np.ptp(expected) > 0.1
-    np.testing.assert_allclose(style_context(styles, levs), expected, rtol=0, atol=1e-9)
-    population = (levs.mean(axis=0, dtype=np.float64), 9)
-    assert not style_context(styles, levs, population).any()
-    assert style_context(styles, levs, population).shape == expected.shape
+    assert max(counted) <= 5
 
 
 def test_a_single_kind_is_guessed_without_fail() -> None:
     styles, levs = styles_of(150, 2)
-    alone = styles.without("letters", 1)
-    assert len(alone.genres) == 1
-    expected = one_by_one(alone, levs, None)
-    np.testing.assert_allclose(style_factors(alone, levs), expected, rtol=0, atol=1e-9)
+    alone = StyleScorer(styles).without("letters", 1)
+    assert len(alone.styles.genres) == 1
+    assert_same(all_measured(alone, levs, None), one_by_one(alone, levs, None), 1e-6)
 
 
 def test_a_layer_compares_all_pairs() -> None:
@@ -91,56 +97,57 @@ def test_a_layer_compares_all_pairs() -> None:
         for first in range(9)
         for second in range(first + 1, 9)
     ]
-    np.testing.assert_allclose(
-        LayerScorer(layer, lambda seen: seen, levs.shape[1]).all_pairs(
-            levs, None, lambda count: None
-        )[0],
-        expected,
-        rtol=0,
-        atol=1e-12,
-    )
+    scorer = LayerScorer(layer, lambda seen: seen, levs.shape[1])
+    made = all_measured(scorer, levs, None)
+    np.testing.assert_allclose(made.log_bayes_factor, expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(made.standing, made.log_bayes_factor)
+    assert_same(made, one_by_one(scorer, levs, None))
+
+
+def test_a_layer_moves_the_mean_of_a_population_to_its_own() -> None:
+    rng = np.random.default_rng(1)
+    levs, texts = rng.normal(size=(6, 4)), 2 + rng.normal(size=(9, 4))
+    mean = np.arange(4.0)
+    layer = TwoCovariance.from_precisions(mean, np.eye(4), 3 * np.eye(4))
+    scorer = LayerScorer(layer, lambda seen: 2 * seen, 4)
+    moved = 2 * (levs - texts.mean(axis=0)) + mean
+    first, second = np.triu_indices(6, 1)
+    expected = layer.log_bayes_factor(moved[first], moved[second])
+    made = all_measured(scorer, levs, texts)
+    np.testing.assert_allclose(made.log_bayes_factor, expected, atol=1e-9)
+    assert_same(made, one_by_one(scorer, levs, texts))
+
+
+@pytest.mark.parametrize("lev_size", [4, 7, 150])
+@pytest.mark.parametrize("given_population", [False, True])
+def test_pairs_by_number_get_what_the_same_levs_get(lev_size: int, given_population: bool) -> None:
+    scorer: MemberScorer
+    if lev_size == 4:
+        layer = TwoCovariance.from_precisions(np.ones(4), np.eye(4), 3 * np.eye(4))
+        scorer, levs = (
+            LayerScorer(layer, lambda seen: seen, 4),
+            np.random.default_rng(1).normal(size=(8, 4)),
+        )
+        texts = np.random.default_rng(2).normal(size=(9, 4))
+    else:
+        styles, levs = styles_of(lev_size, 3)
+        scorer, texts = StyleScorer(styles), others(styles, 9)
+    first, second = np.array([[0, 1], [2, 5]]), np.array([[3], [4]])
+    table = scorer.table(np.concatenate([levs, texts]), None)
+    chosen = np.arange(8, 17) if given_population else None
+    made = scorer.measures_among(table, first, second, chosen)
+    expected = measured(scorer, levs[first], levs[second], texts if given_population else None)
+    assert_same(made, expected, 1e-6)
 
 
 def test_one_text_makes_no_pair() -> None:
     styles, levs = styles_of(150, 3)
-    assert style_factors(styles, levs[:1]).shape == (0,)
-    assert style_context(styles, levs[:1]).shape == (1, 0)
-
-
-def test_products_are_seen_from_the_origin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_pairs, "_COLUMNS_AT_ONCE", 3)
-    rng = np.random.default_rng(0)
-    one, other, origin = rng.normal(size=(4, 7)), rng.normal(size=(2, 7)), rng.normal(size=7)
-    rows = np.concatenate([one, other]) - origin
-    np.testing.assert_allclose(products(one, other, origin=origin), rows @ rows.T, atol=1e-12)
-
-
-@pytest.mark.parametrize("lev_size", [7, 150])
-@pytest.mark.parametrize("texts", [None, 5, 400])
-def test_given_pairs_get_what_each_pair_gets(
-    lev_size: int, texts: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(many_pairs, "_COLUMNS_AT_ONCE", 4)
-    styles, levs = styles_of(lev_size, 3)
-    population = None if texts is None else (levs.mean(axis=0, dtype=np.float64) + 0.1, texts)
-    first, second = levs[[0, 0, 3, 5, 7]], levs[[1, 0, 6, 2, 4]]
-    sides = [[lev[None].astype(np.float64) for lev in side] for side in (first, second)]
-    expected = styles.log_bayes_factor(*sides, population)
-    assert np.ptp(expected) > 1
-    found = StyleScorer(styles).scores(first, second, population)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-    found = StyleScorer(styles).context(first, second, population)
-    np.testing.assert_allclose(found, styles.context(*sides, population), rtol=0, atol=1e-9)
+    assert len(all_measured(StyleScorer(styles), levs[:1], None)) == 0
+    assert len(all_measured(StyleScorer(styles), levs[:1], others(styles, 6))) == 0
 
 
 def test_given_pairs_must_be_numbers() -> None:
     styles, levs = styles_of(150, 4)
     levs[0, 3] = np.nan
     with pytest.raises(OptionError, match="a LEV is not finite"):
-        StyleScorer(styles).scores(levs[:2], levs[2:4], None)
-
-
-def test_no_pairs_get_no_factors() -> None:
-    styles, levs = styles_of(150, 5)
-    assert StyleScorer(styles).scores(levs[:0], levs[:0], None).shape == (0,)
-    assert StyleScorer(styles).context(levs[:0], levs[:0], None).shape == (1, 0)
+        measured(StyleScorer(styles), levs[:2], levs[2:4], None)

@@ -21,6 +21,19 @@ def test_the_mean_is_that_of_all_texts_with_all_digits() -> None:
     np.testing.assert_allclose(population.lev_mean, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("texts", [7, 200, 900])
+def test_texts_are_kept_up_to_some_hundred_from_all_over_the_population(texts: int) -> None:
+    levs = np.random.default_rng(texts).normal(size=(texts, 4)).astype(np.float32)
+    population = Population.of(levs)
+    assert len(population.cohort) == min(texts, 200)
+    places = [int(np.flatnonzero((levs == lev).all(axis=1))[0]) for lev in population.cohort]
+    assert places == sorted(set(places))
+    assert (places[0], places[-1]) == (0, texts - 1)
+    assert max(np.diff(places)) <= 1 + texts // 200
+    squares = [sum(value**2 for value in column.tolist()) / texts for column in levs.T]
+    np.testing.assert_allclose(population.lev_mean_square, squares, rtol=1e-9)
+
+
 def test_fewer_than_five_texts_are_refused() -> None:
     assert Population.of(np.eye(5)).texts == 5
     for few in (np.eye(4), np.zeros((0, 4)), np.array([])):

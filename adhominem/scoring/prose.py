@@ -1,0 +1,219 @@
+"""Whether a text is running prose of a kind that a model knows, and if not, in what it departs.
+
+A model is made for prose: another language, source code, lists, tables, verse and badly read scans
+get a number from it as well, which means nothing. They are told by rates of the text itself
+(`text.prose_rates`), not by its LEV, since a LEV shows what an encoder was trained to see.
+
+Each rate of a text is compared with its mean in a genre, in standard deviations within genres. A
+short text varies more: its variance is that of long ones and a part that falls with its length.
+Only departures that make a text less like prose count: no text is foreign for want of figures. The
+rates' departures make one distance. That to the nearest genre, divided by a limit, is how
+atypical a text is; within the limit lie about 99% of the texts of a genre, even if that is unknown.
+Most of the others are foreign indeed: the verses of a novel, the program in a post.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+
+from adhominem.arrays import BoolArray, FloatArray, IntArray
+from adhominem.errors import OptionError
+from adhominem.records import Longest, NotNegative, Options, Positive
+from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
+
+# Rates that are lower in foreign matter, and that are lower or higher; the others are higher.
+_LESS = ("common_words", "sentence_ends")
+_EITHER = ("repetition", "word_length")
+_SIGNS = np.array([-1 if rate in _LESS else 0 if rate in _EITHER else 1 for rate in RATES])
+_IS_SHARE = np.array([rate != "word_length" for rate in RATES])
+
+_POWER = 3  # of the norm: one great departure counts for more than several small ones
+_WITHIN = 0.99  # of the texts of a genre lie within the limit
+_TRIMMED = 0.04  # of the texts of a genre, the farthest: much of it is no prose
+_ROUNDS = 3  # of fitting and trimming
+_LONG = 300  # tokens of the texts that means are taken of
+_LENGTHS = (130, 230, 500, 1_000)  # tokens that part short texts from longer ones
+_FEWEST = 20  # texts of a length: fewer show no variance
+_LEAST_DEVIATION = 0.02  # of a rate's root
+_LEAST_LIMIT = 1.0  # where texts are all alike
+
+Row = Annotated[tuple[float, ...], Longest(len(RATES))]
+
+
+@dataclass(frozen=True)
+class Departure:
+    """How far a text is from prose, and by which of its rates most."""
+
+    atypicality: float  # above 1, it is foreign
+    rate: str  # one of `RATES`
+    value: float
+    usual: float  # in the nearest genre
+    genre: str
+
+
+@dataclass(frozen=True)
+class ProseSamples:
+    """Training texts, or parts of them, by what they are like on their face."""
+
+    genres: tuple[str, ...]
+    genre: IntArray  # (samples,): which of them
+    tokens: IntArray  # (samples,): how many
+    rates: FloatArray  # (samples, rates)
+
+    def without(self, genre: str) -> ProseSamples:
+        """All but one genre."""
+        at = self.genres.index(genre) if genre in self.genres else -1
+        kept = self.genre != at
+        return ProseSamples(
+            tuple(name for name in self.genres if name != genre),
+            self.genre[kept] - (self.genre[kept] > at if at >= 0 else 0),
+            self.tokens[kept],
+            self.rates[kept],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prose(Options):
+    """What running prose is like, genre by genre, and how far from it is too far."""
+
+    lexicon: Lexicon
+    genres: Annotated[tuple[str, ...], Longest(1_000)]
+    usual: Annotated[tuple[Row, ...], Longest(1_000)]  # (genres, rates): the mean roots
+    variance: Annotated[tuple[Positive, ...], Longest(len(RATES))]  # of a long text's roots
+    sampling: Annotated[tuple[NotNegative, ...], Longest(len(RATES))]  # for n tokens, an nth more
+    limit: Positive  # of the distance
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows = {len(row) for row in (*self.usual, self.variance, self.sampling)}
+        if rows != {len(RATES)} or len(self.usual) != len(self.genres) or not self.genres:
+            raise OptionError(
+                f"what prose is like has rows of {sorted(rows)} rates for {len(self.genres)} "
+                f"genres; expected {len(RATES)} rates, and a row of means for each genre"
+            )
+
+    @classmethod
+    def fit(cls, samples: ProseSamples, lexicon: Lexicon) -> Prose:
+        """From training texts of several lengths.
+
+        The limit is where 99% of a genre's texts lie within if that genre is unknown: the geometric
+        mean of all genres, since some have more texts in them that are no prose.
+        """
+        limits = []
+        for at, genre in enumerate(samples.genres):
+            others = samples.without(genre) if len(samples.genres) > 1 else samples
+            chosen = samples.genre == at
+            model = cls._fitted(others, lexicon)
+            distances = model.distances(samples.rates[chosen], samples.tokens[chosen])
+            limits.append(max(float(np.quantile(distances, _WITHIN)), _LEAST_LIMIT))
+        limit = float(np.exp(np.log(limits).mean()))
+        return replace(cls._fitted(samples, lexicon), limit=round(limit, 6))
+
+    @classmethod
+    def _fitted(cls, samples: ProseSamples, lexicon: Lexicon) -> Prose:
+        """Means and variances, of texts that are prose: the farthest are left out."""
+        roots, kept = _roots(samples.rates), np.ones(len(samples.rates), dtype=bool)
+        for _ in range(_ROUNDS):
+            means = _means(samples, roots, kept)
+            within = _sided(roots - means[samples.genre])[kept]
+            variance, sampling = _variances(within, samples.tokens[kept])
+            model = cls(
+                lexicon=lexicon,
+                genres=samples.genres,
+                usual=tuple(map(tuple, means.round(6).tolist())),
+                variance=tuple(variance.round(9).tolist()),
+                sampling=tuple(sampling.round(9).tolist()),
+                limit=1.0,
+            )
+            distances = model.distances(samples.rates, samples.tokens)
+            for at in range(len(samples.genres)):
+                chosen = samples.genre == at
+                farthest = np.quantile(distances[chosen], 1 - _TRIMMED)
+                kept[chosen] = distances[chosen] <= farthest
+        return model
+
+    def distances(self, rates: FloatArray, tokens: IntArray) -> FloatArray:
+        """(texts,): to the nearest genre, from rates (texts, rates) of so many tokens each."""
+        nearest = np.full(len(rates), np.inf)
+        for genre in range(len(self.genres)):  # one by one: there may be many texts
+            departures = self._departures(rates, tokens, genre)
+            nearest = np.minimum(nearest, _norm(departures))
+        return nearest
+
+    def departure(self, text: str, tokens: Sequence[str]) -> Departure:
+        """How far a text with these tokens is from prose."""
+        rates = prose_rates(text, tokens, self.lexicon)[None]  # (1, rates)
+        count = np.array([max(1, len(tokens))])
+        by_genre = np.concatenate(
+            [self._departures(rates, count, genre) for genre in range(len(self.genres))]
+        )  # (genres, rates)
+        distances = _norm(by_genre)
+        nearest = int(np.argmin(distances))
+        rate = int(np.argmax(by_genre[nearest]))
+        root = self.usual[nearest][rate]
+        return Departure(
+            atypicality=float(distances[nearest]) / self.limit,
+            rate=RATES[rate],
+            value=float(rates[0, rate]),
+            usual=root**2 if _IS_SHARE[rate] else float(np.exp(root)),
+            genre=self.genres[nearest],
+        )
+
+    def _departures(self, rates: FloatArray, tokens: IntArray, genre: int) -> FloatArray:
+        """(texts, rates): from a genre, in standard deviations."""
+        means, variance, sampling = self._arrays
+        deviation = np.sqrt(variance + sampling / tokens[:, None])
+        return np.asarray(_sided(_roots(rates) - means[genre]) / deviation)
+
+    @cached_property
+    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return np.array(self.usual), np.array(self.variance), np.array(self.sampling)
+
+
+def _roots(rates: FloatArray) -> FloatArray:
+    """(texts, rates): roots of shares, the logarithm of a length: their variance is steadier."""
+    return np.where(_IS_SHARE, np.sqrt(rates), np.log(np.maximum(rates, 1)))
+
+
+def _sided(departures: FloatArray) -> FloatArray:
+    """(texts, rates): how far in the direction of foreign matter."""
+    return np.where(_SIGNS == 0, np.abs(departures), np.maximum(_SIGNS * departures, 0))
+
+
+def _norm(departures: FloatArray) -> FloatArray:
+    """(texts,): one distance from departures (texts, rates)."""
+    return np.asarray((departures**_POWER).sum(axis=1) ** (1 / _POWER))
+
+
+def _means(samples: ProseSamples, roots: FloatArray, kept: BoolArray) -> FloatArray:
+    """(genres, rates): of long texts, or of all if a genre has none."""
+    rows = []
+    for genre in range(len(samples.genres)):
+        chosen = kept & (samples.genre == genre)
+        long = chosen & (samples.tokens >= _LONG)
+        rows.append(roots[long if long.any() else chosen].mean(axis=0))
+    return np.array(rows)
+
+
+def _variances(departures: FloatArray, tokens: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(rates,) each: the variance of long texts, and what is added to it for one token.
+
+    A line through the mean squares of texts of several lengths, over 1 / tokens.
+    """
+    lengths = np.searchsorted(_LENGTHS, tokens, side="right")  # (texts,)
+    groups = [lengths == group for group in np.unique(lengths)]
+    groups = [group for group in groups if group.sum() >= _FEWEST] or [tokens > 0]
+    inverse = np.array([(1 / tokens[group]).mean() for group in groups])  # (groups,)
+    squares = np.array([np.square(departures[group]).mean(axis=0) for group in groups])
+    if len(groups) == 1:
+        variance, sampling = squares[0], np.zeros_like(squares[0])
+    else:
+        line = np.stack([np.ones_like(inverse), inverse], axis=1)  # (groups, 2)
+        variance, sampling = np.linalg.lstsq(line, squares, rcond=None)[0]
+    least = np.maximum(squares.min(axis=0) / 2, _LEAST_DEVIATION**2)
+    return np.maximum(variance, least), np.maximum(sampling, 0)

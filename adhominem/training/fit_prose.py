@@ -1,0 +1,100 @@
+"""What running prose is like, fitted to training texts: cut to several lengths, in several layouts.
+
+A text may come wrapped at any width, or with each paragraph in one line, and that says nothing of
+what it is. So each training text is seen as it is or wrapped, as chance has it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from adhominem.scoring.prose import Prose, ProseSamples
+from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
+from adhominem.text.tokenizer import Tokenizer
+
+TEXTS = 400  # of a genre
+_OF_LEXICON = 150  # of them, from which common words and letters are learnt
+_COMMON_WORDS = 100
+_USUAL_TRIGRAMS = 0.995  # share of all
+_LENGTHS = (80, 150, 300, 700, 3_000)  # words of the parts that each text is seen by
+_WIDTHS = range(55, 110)  # of wrapped lines
+_RAGGED = 0.04  # of the width: how unequal lines are that were wrapped for letters of all sizes
+
+
+def fit_prose(
+    genres: Mapping[str, Sequence[str]],
+    tokenizer: Tokenizer,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> Prose:
+    """From texts of several genres: all of them prose, or nearly all."""
+    lexicon = learn_lexicon(genres, tokenizer)
+    return Prose.fit(prose_samples(genres, tokenizer, lexicon, on_texts), lexicon)
+
+
+def learn_lexicon(genres: Mapping[str, Sequence[str]], tokenizer: Tokenizer) -> Lexicon:
+    """The common words and usual letters of texts."""
+    tokens = ([tokenizer.tokens(text) for text in texts[:_OF_LEXICON]] for texts in genres.values())
+    return Lexicon.of(tokens, _COMMON_WORDS, _USUAL_TRIGRAMS)
+
+
+def prose_samples(
+    genres: Mapping[str, Sequence[str]],
+    tokenizer: Tokenizer,
+    lexicon: Lexicon,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> ProseSamples:
+    """Parts of texts of several lengths, in layouts that chance has chosen."""
+    chance = random.Random(0)
+    numbers, counts, rates = [], [], []
+    for number, texts in enumerate(genres.values()):
+        for text in texts:
+            for length in _LENGTHS:
+                part = laid_out(excerpt(text, length, chance), chance)
+                tokens = tokenizer.tokens(part)
+                if tokens:
+                    numbers.append(number)
+                    counts.append(len(tokens))
+                    rates.append(prose_rates(part, tokens, lexicon))
+            on_texts(1)
+    return ProseSamples(
+        tuple(genres),
+        np.array(numbers, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        np.array(rates).reshape(-1, len(RATES)),
+    )
+
+
+def excerpt(text: str, words: int, chance: random.Random) -> str:
+    """So many words in a row from anywhere in a text, laid out as they are."""
+    places = [match.span() for match in re.finditer(r"\S+", text)]
+    if len(places) <= words:
+        return text
+    begin = chance.randrange(len(places) - words + 1)
+    return text[places[begin][0] : places[begin + words - 1][1]]
+
+
+def laid_out(text: str, chance: random.Random) -> str:
+    """As it is, or wrapped, sharply or with ragged lines."""
+    layout = chance.randrange(4)
+    if layout < 2:
+        return text
+    return wrapped(text, chance.choice(_WIDTHS), _RAGGED if layout == 2 else 0.0, chance)
+
+
+def wrapped(text: str, width: int, ragged: float, chance: random.Random) -> str:
+    """With no line longer than the width, or than one that varies about it from line to line."""
+    lines = []
+    for paragraph in text.splitlines():
+        line, room = "", chance.gauss(width, ragged * width)
+        for word in paragraph.split():
+            if line and len(line) + 1 + len(word) > room:
+                lines.append(line)
+                line, room = word, chance.gauss(width, ragged * width)
+            else:
+                line = f"{line} {word}" if line else word
+        lines.append(line)
+    return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""Scalar products of a population that take no text times itself, so that sizes are fair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slow_measures import made_up_styles, off_diagonal
+from slow_two_covariance import seeds
+
+from adhominem.errors import OptionError
+from adhominem.scoring import products as module
+from adhominem.scoring.members import PopulationPart, StyleScorer
+from adhominem.scoring.products import Cohort, PairProducts, Table, make_cohort, products
+
+SIZE = 6
+STYLES = made_up_styles(SIZE)
+SIZES = [2, 5, 20, 100]
+
+
+def cohort_of(levs: np.ndarray) -> Cohort:
+    return make_cohort(levs @ levs.T, levs @ STYLES.centres.T)
+
+
+def test_products_are_those_of_rows_however_many_columns_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_COLUMNS_AT_ONCE", 3)
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(size=(4, 7)).astype(np.float32), rng.normal(size=(2, 7))
+    slow = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in other] for x in one]
+    np.testing.assert_allclose(products(one, other), slow, rtol=1e-12)
+
+
+# A population without products of a text with itself
+
+
+@given(st.integers(2, 12), seeds)
+def test_the_squared_length_of_a_mean_is_the_mean_product_of_two_texts(
+    texts: int, seed: int
+) -> None:
+    levs = np.random.default_rng(seed).normal(size=(texts, SIZE)) + 1
+    assert cohort_of(levs).square == pytest.approx(off_diagonal(levs), rel=1e-9, abs=1e-9)
+
+
+@given(st.integers(3, 12), seeds)
+def test_the_same_holds_for_the_population_without_each_of_its_texts(texts: int, seed: int) -> None:
+    levs = np.random.default_rng(seed).normal(size=(texts, SIZE)) + 1
+    slow = [off_diagonal(np.delete(levs, at, axis=0)) for at in range(texts)]
+    np.testing.assert_allclose(cohort_of(levs).squares_without, slow, rtol=1e-8, atol=1e-8)
+
+
+@given(st.integers(5, 12), st.integers(1, 12), seeds)
+def test_a_cohort_is_known_from_means_too_and_may_be_a_part_of_the_population(
+    texts: int, kept: int, seed: int
+) -> None:
+    levs = np.random.default_rng(seed).normal(size=(texts, SIZE)) + 1
+    whole, part = cohort_of(levs), PopulationPart.of(levs)
+    few = PopulationPart(part.texts, part.mean, part.mean_square, levs[:kept])
+    made = StyleScorer(STYLES).cohort(few)
+    assert made is not None
+    assert made.texts == texts
+    assert made.square == pytest.approx(whole.square, rel=1e-8, abs=1e-8)
+    np.testing.assert_allclose(made.mean_to_genres, whole.mean_to_genres, rtol=1e-9)
+    for name in ("squares", "to_mean", "to_genres", "squares_without"):
+        np.testing.assert_allclose(getattr(made, name), getattr(whole, name)[:kept], atol=1e-8)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_two_unrelated_texts_have_no_product_on_average_seen_from_a_population_of_any_size(
+    size: int,
+) -> None:
+    rng = np.random.default_rng(size)
+    centre, fair, plain = rng.normal(size=SIZE), [], []
+    for _ in range(8_000):
+        population = centre + rng.normal(size=(size, SIZE))
+        one, other = centre + rng.normal(size=(2, SIZE))
+        mean, squares = population.mean(axis=0), cohort_of(population).square
+        fair.append(one @ other - one @ mean - other @ mean + squares)
+        plain.append((one - mean) @ (other - mean))
+    error = np.std(plain) / np.sqrt(len(plain))
+    assert np.mean(fair) == pytest.approx(0, abs=4 * np.std(fair) / np.sqrt(len(fair)))
+    # the noise of the mean, which both of them are seen from
+    assert np.mean(plain) == pytest.approx(SIZE / size, abs=4 * error)
+    if size <= 20:
+        assert np.mean(plain) > 4 * error
+
+
+# Products of pairs
+
+
+def test_pairs_of_a_table_have_the_products_of_the_same_levs() -> None:
+    rng = np.random.default_rng(1)
+    levs = rng.normal(size=(15, SIZE))
+    first, second = np.array([[0, 1], [4, 2]]), np.array([[3, 5, 6], [7, 8, 9]])
+    chosen = np.arange(10, 15)
+    table = Table.of(levs, STYLES.centres)
+    for population in (None, chosen):
+        made = table.pairs(first, second, population)
+        texts = None if population is None else levs[population]
+        mean = None if texts is None else texts.mean(axis=0)
+        slow = PairProducts.of_levs(levs[first], levs[second], STYLES.centres, mean, texts)
+        np.testing.assert_array_equal(made.of_side, slow.of_side)
+        for name in ("between", "to_genres", "to_mean", "to_cohort"):
+            np.testing.assert_allclose(getattr(made, name), getattr(slow, name), atol=1e-12)
+
+
+def test_of_pairs_with_fewer_texts_what_is_missing_is_in_neither_side() -> None:
+    rng = np.random.default_rng(2)
+    first = [rng.normal(size=(count, SIZE)) for count in (1, 3)]
+    second = [rng.normal(size=(count, SIZE)) for count in (2, 1)]
+    made = PairProducts.of_levs(first, second, STYLES.centres, None, None)
+    one, other = ([[bool(x) for x in row] for row in side] for side in made.of_side)
+    assert one == [[True, False, False, False], [True, True, True, False]]
+    assert other == [[False, True, True, False], [False, False, False, True]]
+    assert not made.between[0, 3].any()
+    assert made.to_mean.shape == (2, 4)
+    assert made.to_cohort.shape == (2, 4, 0)
+    values = np.arange(8.0).reshape(2, 4)
+    assert made.mean(values, 0).tolist() == [0, 5]
+    assert made.mean(values, 1).tolist() == [1.5, 7]
+
+
+def test_a_table_with_other_genres_is_as_if_it_were_made_of_them() -> None:
+    levs = np.random.default_rng(3).normal(size=(4, SIZE))
+    fewer = STYLES.centres[1:]
+    made, expected = Table.of(levs, STYLES.centres).with_genres(fewer), Table.of(levs, fewer)
+    np.testing.assert_array_equal(made.to_genres, expected.to_genres)
+    np.testing.assert_array_equal(made.between, expected.between)
+
+
+def test_what_is_no_number_and_sides_without_texts_are_refused() -> None:
+    levs = np.random.default_rng(4).normal(size=(4, SIZE))
+    with pytest.raises(OptionError, match="a side without documents"):
+        PairProducts.of_levs([levs[:0]], [levs[:1]], STYLES.centres, None, None)
+    levs[1, 2] = np.nan
+    with pytest.raises(OptionError, match="a LEV is not finite"):
+        PairProducts.of_levs([levs], [levs], STYLES.centres, None, None)
+    with pytest.raises(OptionError, match="a LEV is not finite"):
+        Table.of(levs, STYLES.centres)
