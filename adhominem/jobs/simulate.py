@@ -185,17 +185,17 @@ class Material:
             known = self._cut[known].tolist()
         return case, (known, questioned)
 
+    def whole_texts(self, cases: Cases) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """The whole texts of both sides of each case, in whatever order: to recognise it by."""
+        for sides in zip(cases.known.tolist(), cases.questioned.tolist(), strict=True):
+            yield tuple(sorted(tuple(sorted(self._sources[at] for at in side)) for side in sides))
+
     def _apart(self, texts: Sequence[int], others: Sequence[int]) -> bool:
         """Whether no text, and no work, is on both sides."""
         works = {self.documents[at].work for at in texts} - {""}
         return not set(texts) & set(others) and not any(
             self.documents[at].work in works for at in others
         )
-
-    def whole_texts(self, cases: Cases) -> Iterator[tuple[tuple[int, ...], ...]]:
-        """The whole texts of both sides of each case, in whatever order: to recognise it by."""
-        for sides in zip(cases.known.tolist(), cases.questioned.tolist(), strict=True):
-            yield tuple(sorted(tuple(sorted(self._sources[at] for at in side)) for side in sides))
 
     def encode(self, verifier: Verifier, on_documents: Callable[[int], None]) -> Levs:
         """(texts, lev_size): the LEVs of all versions of the texts."""

@@ -242,7 +242,7 @@ def _same_cell(values: npt.NDArray[np.int32], value: int, starts: tuple[int, ...
 def _texts_told(texts: int) -> str:
     if texts == 1:
         return "with one text a side"
-    return "with two or three known texts" if texts < TEXTS[2] else "with four or more known texts"
+    return "with two or three known texts" if texts < TEXTS[2] else "with five known texts"
 
 
 def _population_told(texts: int) -> str:

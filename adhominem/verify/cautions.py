@@ -167,9 +167,9 @@ def _long(tokens: Sequence[Sequence[Sequence[str]]], longest: float | None) -> I
     if longest is not None and max(means) > longest + 1:  # a token: a LEV has their logarithm
         yield Caution(
             "longer_than_calibrated",
-            f"texts of about {max(means):,.0f} words and marks; the model was calibrated with "
-            f"texts of up to {longest:,.0f}, and weighs these as if they were no longer than that. "
-            "How reliable the number is for longer texts was not measured",
+            f"texts of about {max(means):,.0f} words and marks: nearly all texts that the model "
+            f"was calibrated with have at most {longest:,.0f}. These are weighed as if they were "
+            "no longer than that, and how reliable the number is for them was hardly measured",
         )
 
 

@@ -13,7 +13,7 @@ import adhominem
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.models.calibration import Validation, read_validation
+from adhominem.models.calibration import MisleadingRates, Validation, read_validation
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.member import Member, make_members
@@ -65,13 +65,13 @@ class Verifier:
         name: str = "",
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
-        prose: Prose | None = None,
         validation: Validation | None = None,
+        prose: Prose | None = None,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Genres, typicality and tokens are taken from it. By `prose`, other texts are told;
-        `validation` are the cases of known authors that the model was tried on.
+        Genres, typicality and tokens are taken from it. `validation` are the cases of known authors
+        that the model was tried on. By `prose`, other texts are told.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
@@ -210,13 +210,7 @@ class Verifier:
             if likeness is not None:
                 most = max(told.atypicality for side in departures for told in side)
                 likeness = replace(likeness, atypicality=most)
-        fusion, rates = self.scales.of(comparison.used).fusion, {}
-        if population is None and self.validation is not None:
-            # The guess may be wrong: so it is also told what holds for genres that are not known.
-            rates = {
-                self.validation.misleading_rates(genre): None
-                for genre in (guessed_genre(likeness), "")
-            }
+        fusion = self.scales.of(comparison.used).fusion
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
@@ -228,7 +222,7 @@ class Verifier:
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
-            misleading=[told for told in rates if told is not None],
+            misleading=self._misleading(likeness) if population is None else (),
             longest=float(np.exp(fusion.log_tokens[1])) if fusion.weights else None,
             population=population,
             strange_population=bool(scored.strange[0]),
@@ -268,6 +262,16 @@ class Verifier:
             first=_side(comparison.first, lead),
             second=_side(comparison.second, lead),
         )
+
+    def _misleading(self, likeness: Likeness | None) -> list[MisleadingRates]:
+        """How often it misleads without a population: in the genre guessed, and in unknown ones.
+
+        The guess may be wrong, and then the number errs the other way.
+        """
+        if self.validation is None:
+            return []
+        told = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
+        return [rates for rates in dict.fromkeys(told) if rates is not None]
 
     def encode(
         self,
@@ -448,8 +452,8 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         name=read.name,
         sha256=read.sha256,
         genre_names=read.genre_names,
-        prose=read.prose,
         validation=read_validation(files),
+        prose=read.prose,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFou
 from adhominem.jobs import population as module
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
+from adhominem.scoring.population import PopulationText
 
 ROWS = rich_rows("letters", 4, 3, "-population-")
 TEXTS = [row["text"] for row in ROWS]
@@ -188,10 +190,10 @@ class Companionable:
         self.texts: list[str] = []
 
     def population_of(
-        self, levs: npt.NDArray[np.float32], texts: Sequence[str], *, companions: bool
+        self, levs: npt.NDArray[np.float32], texts: Sequence[Document], *, companions: bool
     ) -> Population:
-        assert levs[:, 0].tolist() == [float(text) for text in texts]
-        self.texts += texts if companions else []
+        assert levs[:, 0].tolist() == [float(document.text) for document in texts]
+        self.texts += [document.text for document in texts] if companions else []
         return Population.of(levs, texts)
 
 
@@ -219,3 +221,13 @@ def test_a_text_without_words_is_no_companion(tmp_path: Path) -> None:
     read_population(path, Numbered(), verifier=verifier, companions=True, skipped=skipped)  # type: ignore[arg-type]
     assert verifier.texts == [str(number) for number in range(25)]  # and none of them twice
     assert len(skipped) == 1
+
+
+def test_a_population_lists_its_texts_by_name_hash_and_words(tmp_path: Path) -> None:
+    rows = [{"text": str(number), "id": f"no. {number}"} for number in range(7)]
+    path = write_rows(tmp_path / "texts.jsonl", [*rows, rows[2]])
+    population = read_population(path, Numbered())
+    assert population.material == tuple(
+        PopulationText(name=row["id"], sha256=sha256(row["text"].encode()).hexdigest(), words=1)
+        for row in rows
+    )

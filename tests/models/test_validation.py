@@ -190,9 +190,8 @@ def slow_like(
     }
     if not population:
         del tests["size of the population"]
-    if genre not in validation.genres:
-        del tests["genre"]
-    names = list(tests)
+    gone = () if genre in validation.genres else ("genre",)  # none of the cases is of it
+    names = [name for name in tests if name not in gone]
     for kept in range(len(names), -1, -1):
         chosen = [
             at
@@ -201,7 +200,7 @@ def slow_like(
         ]
         if enough(validation[np.isin(np.arange(len(validation)), chosen)]):
             break
-    return chosen, tuple(reversed(names[kept:]))
+    return chosen, (*gone, *reversed(names[kept:]))
 
 
 @given(
@@ -225,7 +224,13 @@ def test_of_conditions_that_leave_too_few_cases_the_last_goes_first(
     assert ("as if the model did not know" in like.told) == (not genre and not population)
     assert (f"of the genre “{genre}”" in like.told) == (genre in GENRES and "genre" not in dropped)
     assert ("words a text" in like.told) == ("length of the texts" not in dropped)
-    assert ("of any size" in like.told) == ("size of the population" in dropped)
+    for name, told in (
+        ("size of the population", "with a population of any size"),
+        ("length of the texts", "of any length"),
+        ("number of texts", "with any number of known texts"),
+        ("genre", "of all genres"),
+    ):
+        assert (told in like.told) == (name in dropped)
 
 
 def test_the_conditions_that_cases_share_are_told() -> None:
@@ -238,12 +243,14 @@ def test_the_conditions_that_cases_share_are_told() -> None:
     told = validation.like(1_000, "", 3, 60).told
     assert told == (
         "with two or three known texts, of 667 to 1,500 words a text, "
-        "with a population of 20 texts or more"
+        "with a population of 20 texts or more, of all genres"
     )
     few = replace(validation, population=np.where(validation.population, 5, 0).astype(np.int32))
     like = few.like(9_999, "letters", 5, 30)
     assert like.dropped == ("genre", "size of the population", "length of the texts")
-    assert like.told == "with five known texts, with a population of any size"
+    assert like.told == (
+        "with five known texts, of any length, with a population of any size, of all genres"
+    )
 
 
 def test_a_model_that_knows_of_no_kinds_has_cases_all_the_same() -> None:
@@ -251,5 +258,84 @@ def test_a_model_that_knows_of_no_kinds_has_cases_all_the_same() -> None:
     like = validation.like(300, "")
     assert len(like.cases) > 60
     assert not like.cases.population.any()
-    told = "without a population, with one text a side, of 200 to 450 words a text"
+    told = "without a population, with one text a side, of 200 to 450 words a text, of all genres"
     assert like.told == told
+
+
+# Cases that are there several times
+
+
+@given(seeds, st.integers(1, 40), st.sampled_from([100, 280, 950]), st.sampled_from([0, 7, 50]))
+def test_of_each_case_the_nearest_entry_counts(
+    seed: int, cases: int, words: int, population: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    entries = replace(made_up(120, seed), case=rng.integers(0, cases, 120).astype(np.int32))
+    once = entries.each_once(words, population)
+    assert sorted(once.case.tolist()) == sorted(set(entries.case.tolist()))
+
+    def far(of: Validation) -> npt.NDArray[np.float64]:
+        return np.abs(np.log(of.words / words)) + np.abs(
+            np.log((of.population + 1) / (population + 1))
+        )
+
+    for number, distance in zip(once.case.tolist(), far(once).tolist(), strict=True):
+        assert distance == pytest.approx(far(entries[entries.case == number]).min())
+
+
+def test_entries_without_a_number_are_cases_of_their_own() -> None:
+    entries = made_up(50)
+    assert same(entries.each_once(300, 0), entries)
+    both = Validation.joined([entries, replace(entries, case=np.zeros(50, np.int32))])
+    assert len(both.each_once(300, 0)) == 51
+
+
+def test_like_cases_are_counted_once() -> None:
+    validation = made_up(4_000)
+    twice = Validation.joined([replace(validation, case=np.arange(4_000, dtype=np.int32))] * 2)
+    one, other = (of.like(300, "letters") for of in (validation, twice))
+    assert one.told == other.told
+    assert len(one.cases) == len(other.cases)
+
+
+def test_a_file_without_the_numbers_of_cases_is_read(tmp_path: Path) -> None:
+    from safetensors.numpy import load, save
+
+    whole = replace(made_up(20), case=np.arange(20, dtype=np.int32))
+    arrays = load(write(tmp_path, whole).read_bytes())
+    del arrays["case"]
+    name_pairs(tmp_path, save(arrays, {"genres": "\n".join(GENRES)}))
+    read = read_validation(tmp_path)
+    assert read is not None
+    assert same(read, replace(whole, case=np.full(20, -1, np.int32)))
+
+
+# Without a population
+
+
+def test_misleading_rates_are_those_of_the_genre_or_else_of_all() -> None:
+    validation = made_up(6_000)
+    for genre in (*GENRES, "*", ""):
+        rates = validation.misleading_rates(genre)
+        assert rates is not None
+        wrong = {True: [0, 0], False: [0, 0]}  # by class: misleading, all
+        for at in range(len(validation)):
+            of_genre = genre not in GENRES or GENRES[validation.genre[at]] == genre
+            if not validation.population[at] and validation.known[at] == bool(genre) and of_genre:
+                truth = bool(validation.same_author[at])
+                wrong[truth][1] += 1
+                wrong[truth][0] += (validation.log_bayes_factor[at] > 0) != truth
+        assert rates.same == pytest.approx(wrong[True][0] / wrong[True][1])
+        assert rates.different == pytest.approx(wrong[False][0] / wrong[False][1])
+        assert rates.genre == (genre if genre in GENRES else "")
+        assert rates.known == bool(genre)
+
+
+def test_a_genre_with_few_cases_has_the_rates_of_all() -> None:
+    validation = made_up(6_000)
+    few = validation[(validation.genre != 1) | (np.arange(6_000) % 40 == 0)]
+    rates = few.misleading_rates("letters")
+    assert rates is not None
+    assert rates.genre == ""
+    assert rates == few.misleading_rates("*")
+    assert few[few.same_author].misleading_rates("letters") is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem import Population
+from adhominem import Document, Population
 from adhominem.errors import OptionError
 from adhominem.scoring.population import each_once
 
@@ -67,3 +69,15 @@ def test_a_lev_that_is_almost_the_same_is_another_text() -> None:
 
 def test_a_population_has_no_companions_unless_they_are_asked_for() -> None:
     assert Population.of(np.random.default_rng(2).normal(size=(50, 4))).companions is None
+
+
+def test_texts_are_listed_as_often_as_they_count() -> None:
+    levs = np.random.default_rng(3).normal(size=(7, 4)).astype(np.float32)
+    texts = ["Call me Ishmael.", Document(text="It was he.", id="he"), *"abcde"]
+    population = Population.of(levs[[0, 1, 2, 1, 3, 4, 5, 6]], [*texts[:3], texts[1], *texts[3:]])
+    assert [text.name for text in population.material[:3]] == ["population-1", "he", "population-3"]
+    assert [text.words for text in population.material[:3]] == [3, 3, 1]
+    assert population.material[0].sha256 == sha256(b"Call me Ishmael.").hexdigest()
+    assert len(population.material) == len(population.prints) == population.texts == 7
+    with pytest.raises(OptionError, match="7 LEVs of 2 texts"):
+        Population.of(levs, texts[:2])

@@ -264,16 +264,3 @@ def test_a_style_is_the_departure_from_a_population_and_the_kind_that_it_is_like
     centre = (9 * mean + 5 * guess) / 14
     expected = [slow_unit(lev - centre) for lev in levs]
     np.testing.assert_allclose(StyleScorer(STYLES).style(levs, part), expected, rtol=1e-9)
-
-
-def test_the_shares_of_kinds_are_those_of_the_nearest_centres() -> None:
-    levs = np.concatenate(some_levs(np.random.default_rng(5), 7, 9, 4))
-    nearest = [
-        int(np.argmin([np.linalg.norm(lev - each) for each in STYLES.centres])) for lev in levs
-    ]
-    found = STYLES.shares(levs)
-    assert found == {STYLES.genres[at]: nearest.count(at) / 20 for at in set(nearest)}
-    assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert STYLES.shares(STYLES.centres[[1, 1, 0]]) == pytest.approx(
-        {STYLES.genres[1]: 2 / 3, STYLES.genres[0]: 1 / 3}
-    )

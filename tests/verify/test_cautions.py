@@ -145,7 +145,7 @@ def test_texts_longer_than_all_of_the_calibration_are_told_but_can_be_decided() 
         assert found(longer, long, longest=longest) == []
     caution = only(found(longer, long, longest=4_000), "longer_than_calibrated")
     assert f"about {tokens:,} words and marks" in caution.message
-    assert "up to 4,000" in caution.message
+    assert "at most 4,000" in caution.message
     assert not caution.decides
     # What counts is the geometric mean of the texts of a side.
     assert found([longer, WINTER], long, longest=4_000) == []

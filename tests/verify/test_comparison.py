@@ -11,6 +11,7 @@ import pytest
 from conftest import SmallRun, rich_rows
 
 from adhominem import Population, Verifier, load
+from adhominem.explain.resampling import population_sensitivity
 from adhominem.models.folder import read_models
 from adhominem.models.member import make_members
 from adhominem.scoring.scale import Scale, Scales
@@ -126,3 +127,60 @@ def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> 
     assert comparison.log_bayes_factor == pytest.approx(
         verifier.score(*([side] for side in comparison.levs))[0], rel=1e-12
     )
+    assert comparison.used is None
+
+
+def test_a_population_of_another_genre_is_not_used(mixed: Verifier, population: Population) -> None:
+    comparison = compared(mixed, population)
+    strange = replace(comparison.scored, strange=np.array([True]))
+    comparison = replace(comparison, scored=strange)
+    assert comparison.used is None
+    assert population_sensitivity(comparison) is None
+
+
+# Parts of the population
+
+
+@pytest.mark.parametrize(
+    ("texts", "parts", "size"), [(10, 10, 5), (25, 10, 12), (9, 9, 8), (6, 6, 5)]
+)
+def test_the_number_with_each_part_of_the_population_is_that_of_a_population_of_its_own(
+    texts: int, parts: int, size: int, mixed: Verifier
+) -> None:
+    rows = rich_rows("letters", texts, 1, "-parts-")
+    levs = mixed.encode([row["text"] for row in rows])
+    comparison = compared(mixed, mixed.population_of(levs))
+    sensitivity = population_sensitivity(comparison, seed=4)
+    assert sensitivity is not None
+    assert (sensitivity.texts, sensitivity.left_out) == (size, texts - size)
+    factors = sensitivity.log_bayes_factors
+    assert len(factors) == parts
+    assert list(factors) == sorted(factors)
+    assert sensitivity.median == np.median(factors)
+    if size == texts - 1:
+        slow = [
+            float(
+                mixed.score(*([s] for s in comparison.levs), Population.of(np.delete(levs, at, 0)))[
+                    0
+                ]
+            )
+            for at in range(texts)
+        ]
+        np.testing.assert_allclose(factors, sorted(slow), atol=1e-6)
+
+
+def test_parts_do_not_depend_on_the_order_of_the_texts_but_on_the_seed(mixed: Verifier) -> None:
+    levs = mixed.encode([row["text"] for row in rich_rows("letters", 16, 1, "-parts-")])
+    one, other = (compared(mixed, mixed.population_of(rows)) for rows in (levs, levs[::-1]))
+    first, second = (population_sensitivity(comparison) for comparison in (one, other))
+    assert first is not None
+    assert second is not None
+    np.testing.assert_allclose(first.log_bayes_factors, second.log_bayes_factors, atol=1e-6)
+    third = population_sensitivity(one, seed=1)
+    assert third is not None
+
+
+def test_of_five_texts_none_can_be_left_out(mixed: Verifier) -> None:
+    population = mixed.population([row["text"] for row in rich_rows("letters", 5, 1, "-parts-")])
+    assert population_sensitivity(compared(mixed, population)) is None
+    assert population_sensitivity(compared(mixed)) is None

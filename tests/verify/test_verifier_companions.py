@@ -17,7 +17,7 @@ from adhominem.scoring import scorer as module
 from adhominem.scoring.companions import Companions, member_weights
 from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.members import LayerScorer
-from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales
+from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales, Scores
 from adhominem.scoring.two_covariance import TwoCovariance
 
 Levs = npt.NDArray[np.float32]
@@ -101,22 +101,28 @@ def by_hand(
     second: Sequence[Levs],
 ) -> npt.NDArray[np.float64]:
     """(members, pairs): by the styles of each member, and by how clear it is."""
-    ends = np.cumsum([member.lev_size for member in verifier.members])[:-1]
     sides = [side for pair in zip(first, second, strict=True) for side in pair]
     there, asked = [], []
-    for member, own, mine, mean in zip(
-        verifier.scorer.members,
-        np.split(everything.astype(np.float64), ends, axis=1),
-        np.split(np.concatenate(sides).astype(np.float64), ends, axis=1),
-        np.split(population.lev_mean, ends),
+    scorer = verifier.scorer
+    for member, own, mine, part in zip(
+        scorer.members,
+        scorer.columns(everything.astype(np.float64))[:-1],
+        scorer.columns(np.concatenate(sides).astype(np.float64))[:-1],
+        scorer.parts(population),
         strict=True,
     ):
-        there.append(member.style(own, (mean, population.texts)))
-        asked.append(member.style(mine, (mean, population.texts)))
+        assert part is not None
+        there.append(member.style(own, part))
+        asked.append(member.style(mine, part))
     numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
     companions = Companions(there)
     heard = member_weights(companions.separation, verifier.scales.usual_separation)
     return companions.compare(asked, numbers) * heard[:, None]
+
+
+def factors_of(scores: Scores) -> npt.NDArray[np.float64]:
+    """(members, pairs): what each member says by itself."""
+    return np.array([member.log_bayes_factor for member in scores.members])
 
 
 def test_scores_are_those_of_the_members_styles_by_hand(
@@ -127,11 +133,10 @@ def test_scores_are_those_of_the_members_styles_by_hand(
     expected = by_hand(
         verifier, population, levs, [lev[None] for lev in first], [lev[None] for lev in second]
     )
-    np.testing.assert_allclose(found.members, expected, rtol=0, atol=1e-3)
-    assert found.members.shape == (3, 25)
+    np.testing.assert_allclose(factors_of(found), expected, rtol=0, atol=1e-3)
+    assert factors_of(found).shape == (3, 25)
     without = verifier.scorer.scores(first, second, replace(population, companions=None))
-    assert np.abs(found.members - without.members).max(axis=1).min() > 0.1
-    np.testing.assert_array_equal(found.context, without.context)
+    assert np.abs(factors_of(found) - factors_of(without)).max(axis=1).min() > 0.1
 
 
 def test_sets_of_several_texts_are_compared_as_sides(
@@ -140,12 +145,12 @@ def test_sets_of_several_texts_are_compared_as_sides(
     first, second = [levs[:3], levs[8:9], levs[20:22]], [levs[3:4], levs[9:12], levs[30:34]]
     found = verifier.scorer.scores(first, second, population)
     expected = by_hand(verifier, population, levs, first, second)
-    np.testing.assert_allclose(found.members, expected, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(factors_of(found), expected, rtol=0, atol=1e-3)
     scale = verifier.scales.companions
     assert scale is not None
     assert scale.calibration is not None
-    for at, factor in enumerate(scale.calibration(scale.fusion(found))):
-        alone = verifier.score([first[at]], [second[at]], population)[0]
+    for at, factor in enumerate(scale.calibration.unbounded(scale.fusion(found))):
+        alone = verifier.scorer([first[at]], [second[at]], population).unbounded[0]
         assert alone == pytest.approx(factor, abs=1e-3)
 
 
@@ -153,9 +158,10 @@ def test_a_score_with_companions_does_not_depend_on_the_order_of_the_pair(
     verifier: Verifier, levs: Levs, population: Population, pairs: npt.NDArray[np.int64]
 ) -> None:
     first, second = levs[pairs]
-    found = verifier.score(first, second, population)
+    found = verifier.scorer(first, second, population).raw
     assert np.ptp(found) > 0.1
-    np.testing.assert_allclose(verifier.score(second, first, population), found, atol=1e-3)
+    turned = verifier.scorer(second, first, population).raw
+    np.testing.assert_allclose(turned, found, atol=1e-3)
 
 
 @pytest.mark.parametrize("at_once", [1, 7])
@@ -178,7 +184,7 @@ def test_no_pairs_have_no_scores_with_companions(
 ) -> None:
     none = np.zeros((0, verifier.lev_size), np.float32)
     assert verifier.score(none, none, population).shape == (0,)
-    assert verifier.scorer.scores([], [], population).members.shape == (3, 0)
+    assert factors_of(verifier.scorer.scores([], [], population)).shape == (3, 0)
 
 
 def test_a_side_without_texts_is_refused_with_companions_as_without(
@@ -219,19 +225,26 @@ def test_levs_that_are_no_numbers_are_refused(
         verifier.scorer.with_companions(population, np.concatenate([levs, broken]))
 
 
-def test_a_population_knows_what_kinds_its_texts_are_like(
-    verifier: Verifier, population: Population
+def test_a_population_knows_whether_it_falls_into_two_groups(
+    verifier: Verifier, levs: Levs, population: Population
 ) -> None:
-    assert set(population.genres) <= set(verifier.genres)
-    assert sum(population.genres.values()) == pytest.approx(1)
+    assert population.groups == ()
+    styles = verifier.lead.styles
+    assert styles is not None
+    apart = levs.copy()
+    columns = verifier.scorer.columns(apart)[verifier.scorer.lead]  # a view
+    columns[:12] += 100 * (styles.centres[1] - styles.centres[0])
+    groups = verifier.population_of(apart).groups
+    assert [group.share for group in groups] == [0.7, 0.3]
+    assert groups[1].genre == styles.genres[1]
 
 
 def test_no_pairs_have_no_scores(verifier: Verifier, population: Population) -> None:
     for relevant in (None, replace(population, companions=None), population):
         for none in ([], np.zeros((0, verifier.lev_size), np.float32)):
             found = verifier.scorer.scores(none, none, relevant)
-            assert found.members.shape == (len(verifier.members), 0)
-            assert found.context.shape == (1, 0)
+            assert factors_of(found).shape == (len(verifier.members), 0)
+            assert len(found) == 0
 
 
 def test_sets_may_come_as_one_array(verifier: Verifier, levs: Levs, population: Population) -> None:
@@ -239,13 +252,13 @@ def test_sets_may_come_as_one_array(verifier: Verifier, levs: Levs, population: 
     for relevant in (None, population):
         found = verifier.scorer.scores(first, second, relevant)
         expected = verifier.scorer.scores(list(first), list(second), relevant)
-        np.testing.assert_allclose(found.members, expected.members, rtol=1e-9)
+        np.testing.assert_allclose(factors_of(found), factors_of(expected), rtol=1e-9)
 
 
 def test_the_usual_clearness_is_of_each_member() -> None:
     scales = Scales(usual_separation=(1.0, 2.0))
     with pytest.raises(ModelError, match="usual_separation is for 2 members; there are 1"):
-        scales.check("small", 1, 0)
+        scales.check("small", 1)
 
 
 # Scales
@@ -261,11 +274,11 @@ def test_the_scale_is_that_of_companions(
     assert scales.of(population) is scales.companions
     assert scales.of(replace(population, companions=None)) is scales.population
     scores = verifier.scorer.scores(first, second, population)
-    found = verifier.score(first, second, population)
-    raw = verifier.scorer(first, second, population).raw
-    np.testing.assert_allclose(raw, scales.companions.fusion(scores), atol=1e-3)
-    assert scales.companions.calibration is not None
-    np.testing.assert_allclose(found, scales.companions.calibration(raw), atol=1e-3)
+    found = verifier.scorer(first, second, population)
+    np.testing.assert_allclose(found.raw, scales.companions.fusion(scores), atol=1e-3)
+    calibration = scales.companions.calibration
+    assert calibration is not None
+    np.testing.assert_allclose(found.unbounded, calibration.unbounded(found.raw), atol=1e-3)
 
 
 def test_without_a_scale_of_their_own_scores_with_companions_are_not_calibrated(
@@ -279,7 +292,7 @@ def test_without_a_scale_of_their_own_scores_with_companions_are_not_calibrated(
         upper_bound=2.0,
         pairs=100,
     )
-    fusion = Fusion(method="logistic", weights=((0.0, 1.0, 2.0, 3.0),))
+    fusion = Fusion(weights=tuple(np.arange(35.0).tolist()))
     alone, other = Scale(fusion, calibration), Scale(calibration=calibration)
     found = Scales(alone, other).of(population)
     assert (found.fusion, found.calibration) == (Fusion(), None)  # these weights are for others
@@ -296,12 +309,13 @@ def test_a_network_by_itself_can_draw_on_companions(small_run: SmallRun) -> None
     assert network.population_of(levs, companions=True).companions is None  # not calibrated
     population = network.scorer.with_companions(network.population_of(levs), levs)
     found = network.scorer.scores(levs[:10], levs[10:20], population)
+    raw = network.scorer(levs[:10], levs[10:20], population).raw
+    levs = levs[:, :-1]  # without the number of tokens
     styles = (levs - levs.mean(axis=0, dtype=np.float64)).astype(np.float64)
     asked = np.stack([styles[:10], styles[10:20]], axis=1).reshape(20, -1)
     expected = Companions([styles]).compare([asked], np.arange(20))
-    np.testing.assert_allclose(found.members, expected, rtol=0, atol=2e-3)
-    raw = network.scorer(levs[:10], levs[10:20], population).raw
-    np.testing.assert_allclose(raw, ensemble_log_bayes_factor(list(found.members)), atol=1e-3)
+    np.testing.assert_allclose(factors_of(found), expected, rtol=0, atol=2e-3)
+    np.testing.assert_allclose(raw, ensemble_log_bayes_factor(list(factors_of(found))), atol=1e-3)
 
 
 def test_a_network_with_a_projection_can_draw_on_companions(small_run: SmallRun) -> None:
@@ -311,6 +325,6 @@ def test_a_network_with_a_projection_can_draw_on_companions(small_run: SmallRun)
     network.scorer = replace(network.scorer, members=(member,))
     levs = network.encode([row["text"] for row in made_up_rows(8, 4, "n")])
     population = network.population_of(levs)
-    assert network.scorer.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)
+    assert factors_of(network.scorer.scores(levs[:3], levs[3:6], population)).shape == (1, 3)
     population = network.scorer.with_companions(population, levs)
-    assert network.scorer.scores(levs[:3], levs[3:6], population).members.shape == (1, 3)
+    assert factors_of(network.scorer.scores(levs[:3], levs[3:6], population)).shape == (1, 3)

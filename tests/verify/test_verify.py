@@ -26,13 +26,19 @@ from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.models.member import make_members
 from adhominem.models.writing import write_ensemble
-from adhominem.scoring.decision import VerbalScale, ensemble_probability, probability_same_author
+from adhominem.scoring.decision import (
+    NONE,
+    VerbalScale,
+    ensemble_probability,
+    probability_same_author,
+)
 from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.exhibits import Exhibit, read_exhibits
 
 KEYS = {
     "schema",
     *("log_bayes_factor", "log10_bayes_factor", "verbal"),
+    *("lower_bound", "upper_bound", "conditions", "reach"),
     *("probability_same_author", "prior_same_author", "decision", "reason"),
     *("population", "likeness", "warnings", "model", "first", "second"),
     "model_sha256",
@@ -189,7 +195,7 @@ def test_a_scale_of_ones_own_gives_the_words(verifier: Verifier) -> None:
     assert "give a hint for" in verifier.verify(KNOWN[0], QUESTIONED, scale=own).verbal
 
 
-def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_several_texts_and_bounds(
+def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_its_bounds(
     small_run: SmallRun,
 ) -> None:
     def calibration(lower: float, upper: float) -> Calibration:
@@ -211,10 +217,41 @@ def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_several_texts
     )
     assert "uncalibrated" in codes(bare)
     one = wide.verify(KNOWN[0], QUESTIONED)
-    assert not {"uncalibrated", "calibrated_on_single_texts", "at_bound"} & {*codes(one)}
+    assert not {"uncalibrated", "at_bound"} & {*codes(one)}
     assert one.log_bayes_factor == pytest.approx(2 * bare.log_bayes_factor)
-    assert "calibrated_on_single_texts" in codes(wide.verify(KNOWN, QUESTIONED))
+    assert (bare.lower_bound, bare.upper_bound, bare.reach) == (None, None, "")
+    several = wide.verify(KNOWN, QUESTIONED)
+    assert (several.lower_bound, several.upper_bound) == pytest.approx(
+        np.array([-99, 99]) / np.log(10)
+    )
+    assert several.conditions == (
+        "4 texts against 1, about 150 words and marks a text on the side with the shorter ones, "
+        "no population"
+    )
+    assert several.reach == "at most extremely strong support for either proposition"
+    assert tight.verify(KNOWN, QUESTIONED).reach == f"{NONE} for either proposition"
     assert "at_bound" in codes(tight.verify(KNOWN[0], QUESTIONED))
+
+
+def test_a_comparison_without_a_population_tells_how_often_that_misled(mixed_folder: Path) -> None:
+    verifier = load(mixed_folder)
+    assert verifier.validation is not None
+    (caution,) = (
+        caution
+        for caution in verifier.verify(KNOWN[0], QUESTIONED).warnings
+        if caution.code == "no_population"
+    )
+    assert "% of the same-author cases gave evidence for different authors" in caution.message
+    others = verifier.population(KNOWN + [made_up(f"other {at}") for at in range(6)])
+    assert "no_population" not in codes(verifier.verify(KNOWN[0], QUESTIONED, population=others))
+
+
+def test_texts_beyond_the_calibrated_length_are_told(mixed_folder: Path) -> None:
+    verifier = load(mixed_folder)
+    most = np.exp(verifier.scales.alone.fusion.log_tokens[1])
+    long = made_up("long", int(2 * most))
+    assert "longer_than_calibrated" in codes(verifier.verify(long, QUESTIONED))
+    assert "longer_than_calibrated" not in codes(verifier.verify(KNOWN[0], QUESTIONED))
 
 
 def test_a_side_without_a_text_or_a_word_is_an_error(verifier: Verifier) -> None:
@@ -232,7 +269,7 @@ def test_a_side_without_a_text_or_a_word_is_an_error(verifier: Verifier) -> None
 def test_several_texts_are_weighed_by_the_two_covariance_model_with_sets(
     small_run: SmallRun, verifier: Verifier
 ) -> None:
-    known, questioned = verifier.encode(KNOWN), verifier.encode([QUESTIONED])
+    known, questioned = verifier.encode(KNOWN)[:, :-1], verifier.encode([QUESTIONED])[:, :-1]
     model = small_run.model.two_covariance()
     found = verifier.verify(KNOWN, QUESTIONED).log_bayes_factor
     assert found == pytest.approx(model.log_bayes_factor([known], [questioned])[0], abs=1e-5)
@@ -270,7 +307,7 @@ def test_copies_of_a_text_on_one_side_count_once_and_are_named(
         str(name): sha256(name.read_bytes()).hexdigest() for name in names
     }
     two_of_one = verifier.verify(given[0], [QUESTIONED, QUESTIONED])
-    assert "calibrated_on_single_texts" not in codes(two_of_one)
+    assert two_of_one.conditions.startswith("1 text against 1,")
     assert two_of_one.log_bayes_factor == verifier.verify(given[0], QUESTIONED).log_bayes_factor
     across = verifier.verify(given[0], given[2])  # no copy within a side
     assert "repeated_text" not in codes(across)
