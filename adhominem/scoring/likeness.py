@@ -100,8 +100,8 @@ class CosineLikeness:
 
     @property
     def step(self) -> float:
-        """A hundredth of the deviation of likenesses."""
-        return float(0.01 * self.model.independent**-0.5)
+        """A small part of the deviation of likenesses."""
+        return float(1e-4 * self.model.independent**-0.5)
 
     @cached_property
     def directions(self) -> tuple[FloatArray, FloatArray]:
@@ -131,7 +131,8 @@ class CosineLikeness:
         """The member's measures of this pair if the sides were so much more alike."""
         first, second = (side[0] for side in self.pair.of_side)
         scale, (one, other) = self._seen.scale[0], self._seen.lengths
-        added = by * np.sqrt(one[0] * other[0]) / (scale[first].sum() * scale[second].sum())
+        product = (self._seen.likeness[0] + by) * np.sqrt(one[0] * other[0])
+        added = (product - self._seen.product[0]) / (scale[first].sum() * scale[second].sum())
         across = np.outer(first, second)
         between = self.pair.between + added * (across | across.T)
         pair = replace(self.pair, between=between)
@@ -153,7 +154,7 @@ class FactorLikeness:
     @property
     def step(self) -> float:
         """In nats."""
-        return 0.01
+        return 1e-4
 
     def shares(self, side: int) -> FloatArray:
         """(texts,): an even share of each text, and by how much more its loss is than others'."""

@@ -158,11 +158,12 @@ class Scorer:
         result = []
         for number, (member, levs) in enumerate(zip(self.members, sides, strict=True)):
             likeness = member.likeness(*levs, parts[number], cohorts[number])
-            low, high = (
-                scale.fusion(scores.with_member(number, likeness.moved(by)))[0]
-                for by in (-likeness.step, likeness.step)
+            by = -likeness.step if likeness.excess > 0 else likeness.step  # a cosine ends at 1
+            moved, here = (
+                scale.fusion(scores.with_member(number, likeness.moved(change)))[0]
+                for change in (by, 0.0)
             )
-            result.append((likeness, float(slope * (high - low) / (2 * likeness.step))))
+            result.append((likeness, float(slope * (moved - here) / by)))
         return result
 
     def tables(self, levs: Levs, like: Sequence[Table] | None = None) -> list[Table]:

@@ -232,3 +232,15 @@ def test_the_log_bayes_factor_of_a_layer_is_its_likeness() -> None:
     assert isinstance(likeness, FactorLikeness)
     real = scorer().scores([SIDES[0]], [SIDES[1]]).members[2]
     assert likeness.excess == pytest.approx(real.log_bayes_factor[0])
+
+
+def test_a_text_compared_with_itself_is_worth_as_much_a_unit_as_any() -> None:
+    """A cosine cannot grow beyond 1."""
+    text = SIDES[0][:1]
+    likeness, worth = scorer("not calibrated").likenesses(text, text)[0]
+    assert isinstance(likeness, CosineLikeness)
+    assert likeness.excess + likeness.expected == pytest.approx(1)
+    factors = [likeness.moved(by).log_bayes_factor[0] for by in (-0.2, -0.1)]
+    member = Scorer(MEMBERS[:1], Scales()).likenesses(*(text[:, [*range(SIZE), -1]],) * 2)[0]
+    assert member[1] == pytest.approx((factors[1] - factors[0]) / 0.1)
+    assert worth > 0
