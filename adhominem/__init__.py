@@ -24,6 +24,7 @@ _NAMES = {
     "jobs.compare": "explain_files verify_files",
     "jobs.corpora": "encode pair_files prepare_files split_files",
     "jobs.evaluate": "baseline_files evaluate_files table",
+    "jobs.genres": "learn_genres",
     "jobs.map": "map_corpus",
     "jobs.predict": "predict",
     "jobs.prose": "learn_prose",

@@ -26,6 +26,7 @@ from adhominem.jobs.corpora import split_files as split_files
 from adhominem.jobs.evaluate import baseline_files as baseline_files
 from adhominem.jobs.evaluate import evaluate_files as evaluate_files
 from adhominem.jobs.evaluate import table as table
+from adhominem.jobs.genres import learn_genres as learn_genres
 from adhominem.jobs.map import map_corpus as map_corpus
 from adhominem.jobs.predict import predict as predict
 from adhominem.jobs.prose import learn_prose as learn_prose

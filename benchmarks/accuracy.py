@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ import adhominem
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.measures import measure
-from adhominem.jobs.calibrate import shortened
+from adhominem.jobs.simulate import first_words
 from adhominem.models.card import card_with
 from adhominem.models.folder import member_folders, model_folder
 from adhominem.scoring.decision import probability_same_author
@@ -74,14 +75,16 @@ def all_modes(verifier: Verifier, first: np.ndarray, second: np.ndarray) -> list
 def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
     """By system: by dev set, its measures; of each member by itself, and of the model."""
     verifier = adhominem.load(model)
-    systems = {verifier.name: (verifier, slice(None))}
+    everything = list(range(verifier.lev_size))
+    systems = {verifier.name: (verifier, everything)}
     folders = member_folders(model_folder(model))
     if len(folders) > 1:
         end = 0
         for folder in folders:
             member = adhominem.load(folder)
-            systems[folder.name] = (member, slice(end, end + member.lev_size))
-            end += member.lev_size
+            size = member.lev_size - 1  # the last column, that of the tokens, is for all
+            systems[folder.name] = (member, [*everything[end : end + size], everything[-1]])
+            end += size
     rows: dict[str, dict[str, Row]] = {}
     for set_name, pairs in dev.items():
         first, second = verifier.encode_pairs(pairs)
@@ -125,6 +128,15 @@ def accuracy_table(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
             yield f"| {system} | {title} | {shown} |"
 
 
+def shortened(pair: Pair, words: int) -> Pair:
+    """A pair that has only the first so many words of each text."""
+    first, second = (
+        replace(document, text=first_words(document.text, words))
+        for document in (pair.first, pair.second)
+    )
+    return replace(pair, first=first, second=second)
+
+
 def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[str]:
     yield f"| words | pairs | {' | '.join(f'AUC{mode} | Cllr{mode}' for mode in MODES)} |"
     yield "|---" * (2 + 2 * len(MODES)) + "|"
@@ -140,10 +152,10 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
             ]
             if len(long) < 30:
                 continue
-            some = [shortened(pair, words) for pair in long]
-            found = all_modes(verifier, *verifier.encode_pairs(some))
-            rows.append([of_factors(each, truth(some)) for each in found])
-            count += len(some)
+            cut = [shortened(pair, words) for pair in long]
+            factors = all_modes(verifier, *verifier.encode_pairs(cut))
+            rows.append([of_factors(of_mode, truth(cut)) for of_mode in factors])
+            count += len(cut)
         cells = []
         for at, mode in enumerate(MODES):
             cllr = float(np.mean([row[at]["cllr"] for row in rows]))
@@ -170,9 +182,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--card", action="store_true", help="write the tables into the model card")
     parser.add_argument("--no-baselines", action="store_true")
+    parser.add_argument("--sets", default="", help="names of dev sets, with commas; all of them")
     arguments = parser.parse_args()
     folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
-    dev = {folder.name: list(read_pairs(folder)) for folder in folders}
+    chosen = arguments.sets.split(",") if arguments.sets else [folder.name for folder in folders]
+    dev = {folder.name: list(read_pairs(folder)) for folder in folders if folder.name in chosen}
     rows: dict[str, dict[str, Row]] = {}
     if not arguments.no_baselines:
         rows |= baseline_rows(arguments.corpora, dev, arguments.pairs, arguments.jobs)

@@ -2,10 +2,10 @@
 
     python benchmarks/conditions.py [CORPORA] [--model general-en] [--cases 200] [--sets c50,email]
 
-CORPORA holds dev/NAME/. Each case is a disputed text against 1, 3 or 5 known texts of one author (or
-3 against 3), half of the cases by the same author. Its population is drawn anew for each case, from
-texts by authors who are not in it; half of it or all of it may be of another dev set, and so of
-another genre. Texts may be cut to their first words, or be made of several by one author. All
+CORPORA holds dev/NAME/. Each case is a disputed text against 1, 3 or 5 known texts of one author,
+or 3 against 3, half of the cases by the same author. Its population is drawn anew for each case,
+from texts by authors who are not in it; half of it or all of it may be of another dev set, and so
+of another genre. Texts may be cut to their first words, or be made of several by one author. All
 figures are means over the sets that have authors with texts enough:
 
     accuracy    of the sign of the Bayes factor

@@ -2,9 +2,9 @@
 
     python benchmarks/scoring.py [CORPORA] [--set c50] [--model general-en] [--pairs 512]
 
-The rival is the same model's way for sides of several texts, which moves each pair to its centre
-and brings it to unit length by itself. The floor is one reading of both LEVs of each pair, as
-32-bit numbers: the time of their sums. Without a population and with one; the best of three.
+The rival is the same scorer, called once for each pair. The floor is one reading of both LEVs of
+each pair, as 32-bit numbers: the time of their sums. Without a population and with one; the best of
+three.
 """
 
 from __future__ import annotations
@@ -38,12 +38,8 @@ def best_of_three(work: Callable[[], object]) -> float:
 def one_by_one(
     verifier: Verifier, first: Levs, second: Levs, population: Population | None
 ) -> None:
-    scorer = verifier.scorer
-    columns = (scorer.columns(levs.astype(np.float64)) for levs in (first, second))
-    for member, one, other, centre in zip(
-        scorer.members, *columns, scorer.centres(population), strict=True
-    ):
-        member.scores(list(one[:, None]), list(other[:, None]), centre)
+    for at in range(len(first)):
+        verifier.scorer.scores(first[at : at + 1], second[at : at + 1], population)
 
 
 def main() -> None:

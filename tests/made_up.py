@@ -10,7 +10,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from adhominem.explain.explanation import ExplainedText, Explanation, Passage, TokenAttention
+from adhominem.explain.explanation import (
+    Balance,
+    ExplainedText,
+    Explanation,
+    Passage,
+    TokenAttention,
+)
 from adhominem.explain.ngram_contributions import NgramContribution, Place
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness, Material, Side, Verification
@@ -109,6 +115,7 @@ def explanation(
         verification(**changes),
         texts,
         tuple(contribution(texts, *arguments) for arguments in ngrams),
+        BALANCE,
     )
 
 
@@ -124,7 +131,38 @@ def contribution(
     counts = [
         sum(texts[place.text].side == side for place in places) for side in ("first", "second")
     ]
-    return NgramContribution(ngram, channel, nats, counts[0], counts[1], places)
+    return ngram_contribution(ngram, channel, nats, counts, places)
+
+
+def ngram_contribution(
+    ngram: str, channel: str, nats: float, counts: list[int], places: tuple[Place, ...]
+) -> NgramContribution:
+    """In texts of 500 tokens."""
+    return NgramContribution(
+        ngram=ngram,
+        channel=channel,
+        contribution=nats,
+        first=counts[0],
+        second=counts[1],
+        first_rate=2 * counts[0],
+        second_rate=2 * counts[1],
+        usual_rate=0.5,
+        words=("mill", BAD) if channel == "characters" else (),
+        with_it=(BAD,) if channel == "tokens" else (),
+        places=places,
+    )
+
+
+BALANCE = Balance(
+    context=0.8,
+    likeness=1.23 * log(10) - 0.8,
+    log_bayes_factor=1.23 * log(10),
+    habits=0.7,
+    names=-0.1,
+    named=("Anne", BAD),
+    other_ngrams=0.3,
+    rest=1.23 * log(10) - 1.7,
+)
 
 
 @st.composite
@@ -168,8 +206,8 @@ def any_explanations(draw: st.DrawFn) -> Explanation:
             start, end = sorted(draw(st.integers(0, len(texts[at].text))) for _ in range(2))
             places.append(Place(at, start, end))
         ngrams.append(
-            NgramContribution(
-                draw(st.text()), "tokens", draw(st.floats(-3, 3)), 1, 2, tuple(places)
+            ngram_contribution(
+                draw(st.text()), "tokens", draw(st.floats(-3, 3)), [1, 2], tuple(places)
             )
         )
-    return Explanation(verification(), texts, tuple(ngrams))
+    return Explanation(verification(), texts, tuple(ngrams), BALANCE)

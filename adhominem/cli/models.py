@@ -181,18 +181,15 @@ def genres(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
     \b
         adhominem genres model sermons letters
     """
-    from adhominem.cli.terminal import print_result, print_table
+    from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.genres import learn_genres
 
     learnt = learn_genres(model, **options, **job)
     if as_json:
         print_result(learnt, job["skipped"])
         return
-    print_table(
-        f"{model} knows {len(learnt.genres)} genres now",
-        ["new", "texts"],
-        [[name, f"{texts:,}"] for name, texts in learnt.texts.items()],
-    )
+    print_table("Learnt", ["genre", "texts"], list(learnt.texts.items()))
+    say(f"{model} knows {len(learnt.genres)} genres now. Calibrate it again.")
 
 
 @click.command()

@@ -4,11 +4,14 @@ A text is shown in *passages*. A passage is what a window adds to those before i
 windows overlap by a few tokens, passages do not, so nothing is shown twice. All places are
 character positions in the text as the user gave it.
 
-Attention says where the network looked, not why the comparison came out as it did. For that, each
-passage is left out in turn: what the log Bayes factor loses is what the passage contributes.
-Passages depend on each other, so contributions do not sum to the whole. What is left is a shorter
-text, too, with less evidence in it, so that the mean contribution is not a sign of its own; what
-tells is which passages contribute more than others.
+Attention says where the network looked, not why the comparison came out as it did. For that, the
+log Bayes factor is taken apart (`Balance`): into the context, which is what sides as alike as those
+of one author would come to under these conditions, and what makes these two sides more or less
+alike than that. The latter is shared out twice: among all passages, and among n-grams.
+
+How much of it a passage has is seen by leaving it out: what the likeness of both sides loses, with
+all else held as it is. The losses of a text's passages are relative to each other, so each passage
+also has the share of its text that its length gives it. Then they add up.
 """
 
 from __future__ import annotations
@@ -20,7 +23,11 @@ from typing import Any
 import numpy as np
 
 from adhominem.arrays import Array32, FloatArray, IntArray
-from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams
+from adhominem.explain.ngram_contributions import (
+    NgramContribution,
+    NgramContributions,
+    explain_ngrams,
+)
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
@@ -44,7 +51,7 @@ class Passage:
 
     start: int
     end: int
-    contribution: float  # log Bayes factor with it, less that without it, in nats
+    contribution: float  # to the log Bayes factor, in nats
     attention: float | None  # share of the document's; None where no network looked
     tokens: tuple[TokenAttention, ...] = ()  # empty where no network looked, or it did not read it
 
@@ -60,12 +67,28 @@ class ExplainedText:
 
 
 @dataclass(frozen=True)
+class Balance:
+    """What a log Bayes factor is the sum of, in nats. All passages together are the likeness."""
+
+    context: float  # what sides as alike as one author's would come to under these conditions
+    likeness: float  # what it is worth how much more alike these sides are, or less
+    log_bayes_factor: float  # the sum of both; without the bounds that the model keeps to
+    # The likeness in parts, where there is an n-gram profile; else all of it is the rest.
+    habits: float  # the n-grams that are listed
+    names: float  # n-grams that are parts of names
+    named: tuple[str, ...]  # some of these names
+    other_ngrams: float
+    rest: float  # what is no n-gram of the texts: what networks see, and what both sides avoid
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A comparison, and what made it come out as it did."""
 
     verification: Verification
     texts: tuple[ExplainedText, ...]  # those of the first side, then those of the second
     ngrams: tuple[NgramContribution, ...]  # the strongest first, whatever their sign
+    balance: Balance
 
     @property
     def has_attention(self) -> bool:
@@ -113,7 +136,25 @@ def explain_comparison(
             on_progress(len(texts) / steps)
     ngrams = explain_ngrams(comparison)
     on_progress(1.0)
-    return Explanation(verification, tuple(texts), ngrams)
+    habits = () if ngrams is None else ngrams.habits
+    return Explanation(verification, tuple(texts), habits, _balance(comparison, ngrams))
+
+
+def _balance(comparison: Comparison, ngrams: NgramContributions | None) -> Balance:
+    whole = comparison.log_bayes_factor
+    likeness = sum(worth * part.excess for part, worth in comparison.likenesses)
+    ngrams = ngrams or NgramContributions((), 0.0, (), 0.0)
+    habits = sum(habit.contribution for habit in ngrams.habits)
+    return Balance(
+        context=whole - likeness,
+        likeness=likeness,
+        log_bayes_factor=whole,
+        habits=habits,
+        names=ngrams.names,
+        named=ngrams.named,
+        other_ngrams=ngrams.all - ngrams.names - habits,
+        rest=likeness - ngrams.all,
+    )
 
 
 def _explain_text(
@@ -122,7 +163,7 @@ def _explain_text(
     tokenized = text.tokens(comparison.lead)
     starts = comparison.passages(text)
     ends = np.append(starts[1:], len(tokenized.tokens))
-    contributions = _contributions(comparison, side, number, len(starts))
+    contributions = _contributions(comparison, side, number, ends - starts)
     attention = _attention(comparison, text, starts)
     passages = []
     for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
@@ -146,13 +187,21 @@ def _explain_text(
     return ExplainedText(name, text.document.id, text.document.text, tuple(passages))
 
 
-def _contributions(comparison: Comparison, side: int, number: int, passages: int) -> FloatArray:
-    """(passages,): the log Bayes factor, less that without each passage."""
-    if passages == 1:  # without it nothing is left of the text
-        return np.array([comparison.log_bayes_factor - comparison.without_text(side, number)])
-    times = 1 - np.eye(passages, dtype=np.int64)  # each left out once
-    levs = comparison.vary(comparison.sides[side][number], times)  # (passages, lev_size)
-    return comparison.log_bayes_factor - comparison.with_text(side, number, levs)
+def _contributions(comparison: Comparison, side: int, number: int, tokens: IntArray) -> FloatArray:
+    """(passages,): of a text whose passages have so many tokens."""
+    sizes = tokens / tokens.sum()  # (passages,): shares
+    times = 1 - np.eye(len(tokens), dtype=np.int64)  # each left out once
+    if len(tokens) == 1:
+        times = np.ones_like(times)  # without it nothing would be left of the text
+    varied = comparison.vary(comparison.sides[side][number], times)  # (passages, lev_size)
+    total = np.zeros(len(tokens))
+    for (likeness, worth), levs in zip(
+        comparison.likenesses, comparison.scorer.columns(varied)[:-1], strict=True
+    ):
+        lost = likeness.losses(side, number, levs)
+        share = likeness.shares(side)[number]
+        total += worth * (lost + sizes * (share - lost.sum()))
+    return total
 
 
 def _attention(

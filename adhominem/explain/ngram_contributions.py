@@ -1,36 +1,32 @@
 """Which n-grams contribute most to a log Bayes factor, and where they stand.
 
-An n-gram contributes by how far its frequency is from usual, in the texts of both sides. So its
-contribution is what the log Bayes factor loses when the n-gram becomes as frequent in all texts as
-it usually is in texts of their genre. What is usual is known to a profile, where an n-gram has a
-dimension of its own, and the centre of the genre a value there.
+Two sides are alike where both have more of an n-gram than is usual, or both less; they differ where
+one has more and the other has not. How alike they are is a sum over n-grams (`scoring.likeness`).
+What an n-gram contributes is its term in that sum, times what the likeness is worth. The context,
+such as how unusual both texts are in all, stays as it is.
 
-Without a population, whatever is unusual also makes the texts seem of an unknown genre, for which
-scores are lowered. So then most of the strongest contributions are negative, even where one person
-wrote both sides: that an n-gram contributes less than nothing does not say that the sides differ in
-it. Only n-grams that occur are looked at; what both sides avoid is not.
-
-Texts have thousands of n-grams; those that are worth it are found by the slope of the cosine, then
-each is made usual for good.
+What is usual is known to a profile, where an n-gram has a dimension of its own, and the centre of
+the genre a value there. Another n-gram member takes the n-gram to be as far from usual as the
+profile does. Only n-grams that occur are looked at; what both sides avoid is not.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.encoders.ngrams.counter import CHANNELS, END, MASK, START, Ngram
-from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.models.member import Member
-from adhominem.scoring.styles import unit
-from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.encoders.ngrams.counter import CHANNELS, Ngram
+from adhominem.explain.ngram_groups import Occurrences, are_names, group, name_tokens
+from adhominem.explain.ngram_texts import NgramMember, letters, ngram_members, shown, spans_of
+from adhominem.verify.comparison import Comparison
 
-_CANDIDATES = 150  # made usual one by one
+_CANDIDATES = 400  # that are put together where they stand in the same places
 _SHOWN = 30
-_AT_ONCE = 32  # made usual together
+_EXAMPLES = 3  # of words with an n-gram, or of names
 
 
 @dataclass(frozen=True)
@@ -44,233 +40,125 @@ class Place:
 
 @dataclass(frozen=True)
 class NgramContribution:
-    """An n-gram, and what it contributes."""
+    """An n-gram, and what it contributes together with others that stand in the same places."""
 
     ngram: str  # as it is shown to people
     channel: str  # characters, tokens, bigrams or shaped_bigrams
-    contribution: float  # log Bayes factor with it, less that without it, in nats
+    contribution: float  # to the log Bayes factor, in nats
     first: int  # how often it occurs in the texts of the first side
     second: int
+    first_rate: float  # the same for every 1,000 tokens
+    second_rate: float
+    usual_rate: float  # as which it would be neither frequent nor rare, by the model
+    words: tuple[str, ...]  # some that it is part of, where it is a part of words
+    with_it: tuple[str, ...]  # the other n-grams in the same places, the strongest first
     places: tuple[Place, ...]
 
 
-def explain_ngrams(comparison: Comparison) -> tuple[NgramContribution, ...]:
-    """The n-grams that contribute most, the strongest first; none without an n-gram profile."""
-    members = [
-        _NgramMember(comparison, number)
-        for number, member in enumerate(comparison.members)
-        if isinstance(member.encoder, NgramEncoder) and member.styles is not None
-    ]
+@dataclass(frozen=True)
+class NgramContributions:
+    """What the n-grams that occur contribute."""
+
+    habits: tuple[NgramContribution, ...]  # the strongest first, whatever their sign
+    names: float  # what parts of names contribute in all
+    named: tuple[str, ...]  # some of the names, the most frequent first
+    all: float  # what all of them contribute
+
+
+def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
+    """What n-grams contribute, and which most; None without an n-gram profile."""
+    members = list(ngram_members(comparison))
     profile = next((member for member in members if member.encoder.is_profile), None)
     if profile is None:
-        return ()
-    unusual = _Unusual(profile)
-    candidates = unusual.steepest(_CANDIDATES)
-    contributions = comparison.log_bayes_factor - _made_usual(
-        comparison, members, unusual, candidates
+        return None
+    columns = profile.columns[profile.encoder.has_own_dimension(profile.columns)]
+    if not len(columns):
+        return NgramContributions((), 0.0, (), 0.0)
+    ngrams = [profile.table.ngram(column) for column in columns.tolist()]
+    usual = profile.encoder.project_back(columns, profile.likeness.centre)  # (n-grams,)
+    contributions = _contributions(members, profile, ngrams, columns, usual)
+    is_pair = np.array([ngram.channel > 1 for ngram in ngrams])
+    occurrences = Occurrences.of(profile.texts, columns, is_pair)
+    name_like = name_tokens(profile.texts, profile.table.tokens)
+    named = are_names(occurrences, name_like)
+    left = np.flatnonzero(~named)
+    strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:_CANDIDATES]]
+    telling = np.array([(letters(ngrams[at]), ngrams[at].channel == 1) for at in strongest])
+    groups = group(occurrences, strongest[np.lexsort(-telling.T[::-1])])
+    groups.sort(key=lambda members: -abs(contributions[members].sum()))
+    tokens = (token for text in profile.texts for token in text.tokens)
+    names = Counter(token for token, is_name in zip(tokens, name_like, strict=True) if is_name)
+    return NgramContributions(
+        habits=tuple(
+            _habit(profile, columns, ngrams, usual, members, contributions)
+            for members in groups[:_SHOWN]
+        ),
+        names=float(contributions[named].sum()),
+        named=tuple(name for name, _ in names.most_common(_EXAMPLES)),
+        all=float(contributions.sum()),
     )
-    explained: list[NgramContribution] = []
-    seen: set[tuple[bool, tuple[tuple[int, ...], ...]]] = set()
-    for at in np.argsort(-np.abs(contributions), kind="stable"):
-        value, column = float(contributions[at]), int(unusual.columns[candidates[at]])
-        ngram = profile.table.ngram(column)
-        occurrences = [text.tokens_with(column) for text in profile.texts]
-        where = tuple(tuple(tokens.tolist()) for tokens in occurrences)
-        if (value > 0, where) in seen:  # "·the" and "the·" of one word: the stronger is enough
-            continue
-        seen.add((value > 0, where))
-        counts = [0, 0]
-        places: list[Place] = []
-        for text, tokens in zip(profile.texts, occurrences, strict=True):
-            counts[text.side] += len(tokens)
-            places += [Place(text.number, *span) for span in _spans(ngram, text, tokens)]
-        explained.append(
-            NgramContribution(
-                shown(ngram), CHANNELS[ngram.channel], value, counts[0], counts[1], tuple(places)
-            )
-        )
-        if len(explained) == _SHOWN:
-            break
-    return tuple(explained)
 
 
-def shown(ngram: Ngram) -> str:
-    """An n-gram as people can read it: a dot for the edge of a word, ... for any other word."""
-    if ngram.channel == 0:
-        return ngram.parts[0].replace(START, "·").replace(END, "·")
-    return " ".join(_shown_symbol(part) for part in ngram.parts)
-
-
-def _shown_symbol(symbol: str) -> str:
-    if symbol == MASK:
-        return "…"
-    if not symbol.startswith("~") or len(symbol) == 1:
-        return symbol
-    if symbol == "~#":
-        return "‹number›"
-    if not symbol[1].isalpha():
-        return f"‹{symbol[1:]}›"
-    case = {"C": "Aa", "U": "AA"}.get(symbol[1], "")
-    return f"‹{case}…{symbol[2:]}›"
-
-
-def _made_usual(
-    comparison: Comparison, members: list[_NgramMember], unusual: _Unusual, chosen: IntArray
+def _contributions(
+    members: Sequence[NgramMember],
+    profile: NgramMember,
+    ngrams: list[Ngram],
+    columns: IntArray,
+    usual: FloatArray,
 ) -> FloatArray:
-    """(chosen,): the log Bayes factor with each of these n-grams made usual in all texts."""
-    parts = [np.zeros(0)]
-    for at in range(0, len(chosen), _AT_ONCE):
-        batch = chosen[at : at + _AT_ONCE]
-        changed = [np.repeat(levs[None], len(batch), axis=0) for levs in comparison.levs]
-        for member in members:
-            columns = member.columns_of(unusual, batch)  # (chosen,)
-            known = np.flatnonzero(columns >= 0)
-            rows = member.encoder.rows(columns[known])  # (known, lev_size)
-            for text in member.texts:
-                excess = unusual.excess(text.number, batch[known])  # in levels
-                step = excess * text.unit_values[columns[known]]
-                varied = changed[text.side]
-                varied[known, text.place, member.dimensions] -= step[:, None] * rows
-        parts.append(comparison.of_pairs(list(changed[0]), list(changed[1])))
-    return np.concatenate(parts)
+    """(n-grams,): what each of the profile's n-grams contributes to the log Bayes factor."""
+    total = np.zeros(len(ngrams))
+    excess = [text.values[columns] - usual for text in profile.texts]  # (n-grams,) each
+    for member in members:
+        here = columns if member is profile else member.columns_of(ngrams)
+        known = here >= 0
+        back = [
+            member.encoder.project_back(here[known], direction)
+            for direction in member.likeness.directions
+        ]  # (known,) for each side
+        for text, of_profile, above in zip(member.texts, profile.texts, excess, strict=True):
+            # In units of what an n-gram has that occurs once: those differ between members.
+            units = np.maximum(of_profile.unit_values[columns[known]], 1e-12)
+            levels = above[known] / units * text.unit_values[here[known]]
+            weight = member.worth * member.likeness.weights[text.side][text.place]
+            total[known] += weight * levels * back[text.side]
+    return total
 
 
-@dataclass(frozen=True)
-class _Text:
-    """A text as an n-gram member sees it."""
-
-    number: int  # among the texts of both sides
-    side: int
-    place: int  # among the texts of its side
-    tokens: list[str]
-    spans: IntArray  # (tokens, 2)
-    values: FloatArray  # (columns,): what the LEV has of each n-gram
-    unit_values: FloatArray  # (columns,): what it would have of one that occurs once
-    columns: IntArray  # of all occurrences, sorted
-    places: IntArray  # the token of each
-
-    def tokens_with(self, column: int) -> IntArray:
-        """The tokens that an n-gram is in, or begins with; twice if it is in one twice."""
-        begin, end = np.searchsorted(self.columns, [column, column + 1])
-        return self.places[begin:end]
-
-
-class _NgramMember:
-    """An n-gram encoder among the members, and the texts of both sides."""
-
-    def __init__(self, comparison: Comparison, number: int) -> None:
-        self.comparison, self.number = comparison, number
-        self.member: Member = comparison.members[number]
-        assert isinstance(self.member.encoder, NgramEncoder)
-        self.encoder = self.member.encoder
-        self.table = self.encoder.counter.table
-        begin = sum(member.lev_size for member in comparison.members[:number])
-        self.dimensions = slice(begin, begin + self.member.lev_size)
-        self.texts: list[_Text] = []
-        for side, texts in enumerate(comparison.sides):
-            for place, text in enumerate(texts):
-                self.texts.append(self._text(side, place, text))
-
-    def _text(self, side: int, place: int, text: ComparedText) -> _Text:
-        tokenized = text.tokens(self.member)
-        values, unit_values = self.encoder.values(tokenized.tokens)
-        columns, places = self.encoder.counter.occurrences(tokenized.tokens)
-        order = np.argsort(columns, kind="stable")
-        return _Text(
-            len(self.texts),
-            side,
-            place,
-            tokenized.tokens,
-            tokenized.spans,
-            values,
-            unit_values,
-            columns[order],
-            places[order],
-        )
-
-    @cached_property
-    def _columns(self) -> dict[Ngram, int]:
-        """The n-grams of all texts, and the column of each."""
-        columns = np.unique(np.concatenate([text.columns for text in self.texts]))
-        return {self.table.ngram(column): column for column in columns.tolist()}
-
-    def columns_of(self, unusual: _Unusual, chosen: IntArray) -> IntArray:
-        """(chosen,): the columns of some of the profile's n-grams here, or -1."""
-        columns = unusual.columns[chosen]
-        if unusual.profile is self:
-            return columns
-        names = [unusual.profile.table.ngram(column) for column in columns.tolist()]
-        return np.array([self._columns.get(name, -1) for name in names], dtype=np.int64)
-
-
-class _Unusual:
-    """How far from usual each n-gram of a profile is in each text."""
-
-    def __init__(self, profile: _NgramMember) -> None:
-        self.profile = profile
-        styles = profile.member.styles
-        assert styles is not None
-        levs = [part[:, profile.dimensions].astype(np.float64) for part in profile.comparison.levs]
-        part = profile.comparison.part(profile.number)
-        mean, texts = (None, 0) if part is None else (part.mean, part.texts)
-        centre = styles.centre(np.concatenate(levs), mean, texts)
-        occurring = np.unique(np.concatenate([text.columns for text in profile.texts]))
-        self.columns = occurring[profile.encoder.has_own_dimension(occurring)]
-        usual = profile.encoder.project_back(self.columns, centre)  # (n-grams,)
-        self._excess = np.array(
-            [text.values[self.columns] - np.maximum(usual, 0) for text in profile.texts]
-        )  # (texts, n-grams)
-        self._rest = [part - centre for part in levs]
-        self._usual_length = styles.usual
-
-    def excess(self, text: int, chosen: IntArray) -> FloatArray:
-        """(chosen,): in levels: one more than the log of a frequency, less what is usual."""
-        unit_values = self.profile.texts[text].unit_values[self.columns[chosen]]
-        return np.asarray(self._excess[text, chosen] / np.maximum(unit_values, 1e-12))
-
-    def steepest(self, most: int) -> IntArray:
-        """The n-grams along which the cosine of both sides changes most, by their index."""
-        units = [unit(part, self._usual_length) for part in self._rest]
-        means = [part.mean(axis=0) for part in units]
-        slopes = np.zeros(len(self.columns))
-        for text in self.profile.texts:
-            unit_lev, other = units[text.side][text.place], means[1 - text.side]
-            rest = self._rest[text.side]
-            length = float(np.linalg.norm(rest[text.place]))
-            if length > self._usual_length:  # a shorter one is not brought to length 1
-                other = other - (unit_lev @ other) * unit_lev
-            along = other / (max(length, self._usual_length) * len(rest))  # (lev_size,)
-            back = self.profile.encoder.project_back(self.columns, along)
-            slopes += self._excess[text.number] * back
-        return np.argsort(-np.abs(slopes), kind="stable")[:most]
-
-
-def _spans(ngram: Ngram, text: _Text, tokens: IntArray) -> list[tuple[int, int]]:
-    """Where an n-gram stands, in characters."""
-    spans: list[tuple[int, int]] = []
-    for at in np.unique(tokens).tolist():
-        start, end = int(text.spans[at, 0]), int(text.spans[at, 1])
-        if ngram.channel == 0:
-            spans += _inside(ngram.parts[0], text.tokens[at], start, end)
-        elif ngram.channel == 1:
-            spans.append((start, end))
-        else:
-            spans.append((start, int(text.spans[at + 1, 1])))
-    return spans
-
-
-def _inside(gram: str, token: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where a character n-gram stands in a token with this span.
-
-    Where normalisation has changed the length of the token, it is the whole token.
-    """
-    marked = f"{START}{token}{END}"
-    if end - start != len(token) or gram not in marked:
-        return [(start, end)]
-    spans = []
-    at = marked.find(gram)
-    while at >= 0:
-        first, last = max(0, at - 1), min(len(token), at - 1 + len(gram))
-        spans.append((start + first, start + last))
-        at = marked.find(gram, at + 1)
-    return spans
+def _habit(
+    profile: NgramMember,
+    columns: IntArray,
+    ngrams: list[Ngram],
+    usual: FloatArray,
+    members: list[int],
+    contributions: FloatArray,
+) -> NgramContribution:
+    """Some n-grams in the same places, told by the first, which shows most of them."""
+    told, *others = members
+    ngram, column = ngrams[told], columns[told]
+    counts, sizes = [0, 0], [0, 0]
+    expected = 0.0
+    places: list[Place] = []
+    words: Counter[str] = Counter()
+    for number, text in enumerate(profile.texts):
+        at = text.tokens_with(int(column))
+        counts[text.side] += len(at)
+        sizes[text.side] += len(text.tokens)
+        expected += float(text.usual_counts(column[None], usual[told : told + 1])[0])
+        places += [Place(number, *span) for span in spans_of(ngram, text, at)]
+        words.update(text.tokens[token] for token in at.tolist())
+    most = [word for word, _ in words.most_common(_EXAMPLES)] if ngram.channel == 0 else []
+    also = (shown(ngrams[at]) for at in sorted(others, key=lambda at: -abs(contributions[at])))
+    return NgramContribution(
+        ngram=shown(ngram),
+        channel=CHANNELS[ngram.channel],
+        contribution=float(contributions[members].sum()),
+        first=counts[0],
+        second=counts[1],
+        first_rate=1_000 * counts[0] / sizes[0],
+        second_rate=1_000 * counts[1] / sizes[1],
+        usual_rate=1_000 * expected / sum(sizes),
+        words=tuple(most),
+        with_it=tuple(dict.fromkeys(name for name in also if name != shown(ngram))),
+        places=tuple(places),
+    )

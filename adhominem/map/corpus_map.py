@@ -171,8 +171,10 @@ def map_documents(
     joins = join_all(ranked, linkage)
     calibration = verifier.scales.of(population).calibration
     bounds = None
-    if calibration is not None:
-        bounds = (calibration.lower_bound / _LOG_10, calibration.upper_bound / _LOG_10)
+    if calibration is not None:  # those of each pair depend on the lengths of its texts
+        lowest = scored.lower_bound.min(initial=0.0)
+        highest = scored.upper_bound.max(initial=0.0)
+        bounds = (float(lowest) / _LOG_10, float(highest) / _LOG_10)
     with watch("drawing", None) as on_picture:
         pictures = projections(style_products(parts, population), seed, on_picture)
     cautions = [*remarks, *_remarks(mapped, documents, population is not None)]
@@ -221,7 +223,8 @@ def style_products(parts: Sequence[Levs], population: Population | None) -> Floa
         size = part.shape[1]
         mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
         origin = mean if population is None else population.lev_mean[at : at + size]
-        table = products(part - origin, part - origin)
+        along = products(part, origin[None])[:, 0]  # (documents,)
+        table = products(part, part) - along - along[:, None] + origin @ origin
         lengths = np.sqrt(np.maximum(np.diag(table), 1e-24))
         total += table / lengths / lengths[:, None] / len(parts)
         at += size

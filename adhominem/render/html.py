@@ -83,10 +83,11 @@ def explanation_fragment(explanation: Explanation) -> Markup:
     """The texts of both sides, with the switch between views, legends and the table of n-grams."""
     strongest = layout.strongest_passage(explanation)
     strongest_ngram = layout.strongest_of(ngram.contribution for ngram in explanation.ngrams)
-    levels = [
-        layout.contribution_level(ngram.contribution, strongest_ngram)
-        for ngram in explanation.ngrams
-    ]
+    levels = []
+    for ngram in explanation.ngrams:
+        level = layout.contribution_level(ngram.contribution, strongest_ngram)
+        # One that is in the list has a colour, however weak it is beside the strongest.
+        levels.append(level or summary.sign(ngram.contribution))
     sides: dict[str, list[tuple[ExplainedText, Markup]]] = {"first": [], "second": []}
     for index, text in enumerate(explanation.texts):
         marks = [
@@ -103,6 +104,7 @@ def explanation_fragment(explanation: Explanation) -> Markup:
         explanation=explanation,
         layout=layout,
         summary=summary,
+        balance=summary.balance(explanation),
         deepest=summary.contributed(strongest).lstrip("+"),
         ngrams=zip(explanation.ngrams, map(layout.contribution_class, levels), strict=True),
         sides=sides.values(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite, log
 
 from adhominem.explain.explanation import Explanation
+from adhominem.explain.ngram_contributions import NgramContribution
 from adhominem.scoring.decision import DIFFERENT, SAME
 from adhominem.verify.verification import Likeness, Material, Verification
 
@@ -14,9 +15,17 @@ NOT_A_VERDICT = (
 )
 EVEN = "about 1 times"  # what `times` says of a Bayes factor that is next to nothing
 NOT_WHY = "Attention shows where the network looked, not why it decided."
+PASSAGE_CONTRIBUTION = (
+    "A passage speaks for one author as far as it makes both sides more alike than texts by one "
+    "author usually are, and for different authors as far as it makes them less so."
+)
 NGRAM_CONTRIBUTION = (
-    "An n-gram contributes by how far its frequency is from usual on both sides: its contribution "
-    "is the log10 Bayes factor, less that with the n-gram as frequent as usual in all texts."
+    "An n-gram speaks for one author if both sides have more of it than is usual, or both have "
+    "less, and for different authors if they differ in it."
+)
+RATES = (
+    "How often an n-gram occurs on either side, in brackets for every 1,000 tokens, and the rate "
+    "at which the model would take it to be neither frequent nor rare in texts of this length."
 )
 NO_ATTENTION = "No network looked at these texts: there is no attention to show."
 
@@ -75,6 +84,64 @@ def contributed(nats: float) -> str:
     return signed(nats / log(10), 3)
 
 
+def rate(per_thousand: float) -> str:
+    """How often something occurs in 1,000 tokens."""
+    return "< 0.1" if 0 < per_thousand < 0.05 else f"{per_thousand:,.1f}"
+
+
+def described(ngram: NgramContribution) -> str:
+    """What an n-gram is, in plain words."""
+    said = CHANNELS.get(ngram.channel, ngram.channel)
+    if ngram.words:
+        said += f", as in {', '.join(ngram.words)}"
+    more = len(ngram.with_it)
+    return f"{said} (with {more} more in the same places)" if more else said
+
+
+def conditions(verification: Verification) -> str:
+    """Under which conditions two sides were compared."""
+    first, second = (
+        f"{len(side.documents):,} {'text' if len(side.documents) == 1 else 'texts'} of "
+        f"{side.tokens:,} tokens"
+        for side in (verification.first, verification.second)
+    )
+    population = verification.population
+    used = f"a population of {population.texts:,} texts" if population else "no population"
+    return f"{first} against {second}, {used}"
+
+
+def balance(explanation: Explanation) -> list[tuple[str, str, str]]:
+    """What a log10 Bayes factor is the sum of: the name of each part, its amount, and what it is.
+
+    The last row is the sum.
+    """
+    verification, parts = explanation.verification, explanation.balance
+    rows = [
+        (
+            "Starting point",
+            parts.context,
+            "what it would be if the two sides were as alike as texts by one author usually are: "
+            f"{conditions(verification)}",
+        )
+    ]
+    if explanation.ngrams:
+        rows.append(("Listed n-grams", parts.habits, "the strongest habits"))
+        named = f"such as {', '.join(parts.named)}: " if parts.named else ""
+        rows.append(("Names", parts.names, f"{named}not habits, but what the texts are about"))
+        rows.append(("Other n-grams", parts.other_ngrams, "each of them weaker than those listed"))
+        said = "what other parts of the model see, very rare n-grams, and what both sides avoid"
+        rows.append(("Everything else", parts.rest, said))
+    else:
+        rows.append(("Likeness", parts.likeness, "how much more or less alike they are than that"))
+    shown = [(name, contributed(amount), said) for name, amount, said in rows]
+    total, reported = (
+        contributed(parts.log_bayes_factor),
+        contributed(verification.log_bayes_factor),
+    )
+    bound = f"reported as {reported}, the most that the model's calibration supports"
+    return [*shown, ("Log10 Bayes factor", total, "" if total == reported else bound)]
+
+
 def probability(verification: Verification) -> str:
     """The probability of one author, together with the prior that it rests on."""
     value = verification.probability_same_author
@@ -111,11 +178,16 @@ def how_far(likeness: Likeness) -> str:
     return f"not farther from them than nearly all training texts ({share})"
 
 
+def sign(contribution: float) -> int:
+    """Of a contribution as it is shown: 1, 0 or -1."""
+    if not isfinite(contribution) or contributed(contribution) == "0.000":
+        return 0
+    return 1 if contribution > 0 else -1
+
+
 def speaks_for(contribution: float) -> str:
     """The proposition that a contribution supports, or `neither`."""
-    if not isfinite(contribution) or contributed(contribution) == "0.000":
-        return "neither"
-    return "one author" if contribution > 0 else "different authors"
+    return ("neither", "one author", "different authors")[sign(contribution)]
 
 
 def caption(explanation: Explanation) -> str:
@@ -130,6 +202,9 @@ def caption(explanation: Explanation) -> str:
             f"{NO_ATTENTION} Teal: the passage speaks for one author. Orange: for different "
             "authors."
         )
+    parts = explanation.balance
     return (
-        f"{said} The number beside a passage is what the log10 Bayes factor would lose without it."
+        f"{said} The number beside a passage is what it contributes to the log10 Bayes factor. All "
+        f"of them and {contributed(parts.context)} to start from, for the conditions, add up to "
+        f"{contributed(parts.log_bayes_factor)}."
     )

@@ -56,6 +56,7 @@ def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) ->
         shown += [*_Map(text, colours, width, strongest).lines(), ""]
     shown += wrap(_legend(explanation, colours), max(width, _NARROWEST))
     shown += _ngrams(explanation)
+    shown += _balance(explanation, max(width, _NARROWEST))
     shown += _result(explanation, max(width, _NARROWEST))
     return "\n".join(shown) + "\n"
 
@@ -153,11 +154,21 @@ def _ngrams(explanation: Explanation) -> list[str]:
         return []
     rows = [
         f"{summary.contributed(ngram.contribution):>7}  {_one_line(ngram.ngram)}  "
-        f"({summary.CHANNELS.get(ngram.channel, _one_line(ngram.channel))}; "
-        f"{ngram.first:,} : {ngram.second:,})"
+        f"({_one_line(summary.described(ngram))}; {ngram.first:,} : {ngram.second:,}; "
+        f"{summary.rate(ngram.first_rate)} : {summary.rate(ngram.second_rate)}, "
+        f"usual {summary.rate(ngram.usual_rate)})"
         for ngram in explanation.ngrams[:_NGRAMS]
     ]
-    return ["", "N-grams that contribute most (how often, first : second side):", *rows]
+    head = "N-grams that contribute most (how often, first : second side; for every 1,000 tokens):"
+    return ["", head, *rows]
+
+
+def _balance(explanation: Explanation, width: int) -> list[str]:
+    rows = []
+    for name, amount, said in summary.balance(explanation):
+        shown = f"{amount:>7}  {name}{f': {_one_line(said)}' if said else ''}"
+        rows += wrap(shown, width, subsequent_indent=" " * 9)
+    return ["", "What the log10 Bayes factor is the sum of:", *rows]
 
 
 def _result(explanation: Explanation, width: int) -> list[str]:

@@ -265,9 +265,9 @@ def _table(
 
 def _texts(explanation: Explanation) -> Iterator[platypus.Flowable]:
     yield _words(
-        "The number beside a passage is what it contributes: the log10 Bayes factor, less that "
-        "without the passage. On teal, and with a plus, it speaks for one author; on orange, and "
-        "with a minus, for different authors."
+        "The number beside a passage is what it contributes to the log10 Bayes factor. On teal, "
+        "and with a plus, it speaks for one author; on orange, and with a minus, for different "
+        "authors. " + summary.PASSAGE_CONTRIBUTION
     )
     yield _words(summary.NOT_WHY if explanation.has_attention else summary.NO_ATTENTION)
     yield legend(explanation.has_attention)
@@ -275,29 +275,37 @@ def _texts(explanation: Explanation) -> Iterator[platypus.Flowable]:
     for text in explanation.texts:
         yield _words(f"{text.name} ({text.side} side)", "text")
         yield from heat_map(text, strongest, _WIDE)
+    yield platypus.Spacer(0, 12)
+    yield from _table(
+        "What the log10 Bayes factor is the sum of. All passages together are the sum without the "
+        "starting point.",
+        ("part", "what it is", "amount"),
+        [(name, said, amount) for name, amount, said in summary.balance(explanation)],
+        2,
+        (0.2, 0.66, 0.14),
+    )
     yield from _ngrams(explanation)
 
 
 def _ngrams(explanation: Explanation) -> Iterator[platypus.Flowable]:
     if not explanation.ngrams:
         return
-    yield platypus.Spacer(0, 12)
     yield from _table(
-        "The n-grams (words, or parts of words, in a row) that contribute most, what they "
-        "contribute to the log10 Bayes factor, and how often they occur on either side. "
-        + summary.NGRAM_CONTRIBUTION,
-        ("n-gram", "what it is", "speaks for", "contribution", "first", "second"),
+        "The n-grams (words, or parts of words, in a row) that contribute most to the log10 Bayes "
+        f"factor. {summary.NGRAM_CONTRIBUTION} {summary.RATES}",
+        ("n-gram", "what it is", "speaks for", "contribution", "first", "second", "usual"),
         [
             (
                 ngram.ngram,
-                summary.CHANNELS.get(ngram.channel, ngram.channel),
+                summary.described(ngram),
                 summary.speaks_for(ngram.contribution),
                 summary.contributed(ngram.contribution),
-                f"{ngram.first:,}",
-                f"{ngram.second:,}",
+                f"{ngram.first:,} ({summary.rate(ngram.first_rate)})",
+                f"{ngram.second:,} ({summary.rate(ngram.second_rate)})",
+                summary.rate(ngram.usual_rate),
             )
             for ngram in explanation.ngrams
         ],
         3,
-        (0.19, 0.3, 0.19, 0.14, 0.08, 0.1),
+        (0.16, 0.25, 0.16, 0.13, 0.11, 0.11, 0.08),
     )

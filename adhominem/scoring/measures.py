@@ -65,22 +65,10 @@ def measure_styles(
     styles: Styles, model: IsotropicTwoCovariance, pairs: PairProducts, cohort: Cohort | None
 ) -> Measures:
     """The measures of pairs by their products."""
-    centres = _Centres.of(styles, pairs, cohort)
+    seen = Seen.of(styles, pairs, cohort)
+    centres, squares, scale = seen.centres, seen.squares, seen.scale
+    product, lengths = seen.product, seen.lengths
     sides, either = pairs.of_side, pairs.of_side[0] | pairs.of_side[1]
-    seen = (
-        pairs.between
-        - centres.along[:, :, None]
-        - centres.along[:, None, :]
-        + centres.square[:, None, None]
-    )  # (pairs, texts, texts): from the centre
-    least = max((_NEAREST * styles.usual) ** 2, _LEAST)
-    squares = np.maximum(np.einsum("ptt->pt", seen), least)
-    # A very long text is near the centre, since its noise averages out. It is not stretched to
-    # length 1: it would count for more than texts of the usual size can show.
-    scale = np.where(either, 1 / np.maximum(np.sqrt(squares), styles.usual), 0)  # (pairs, texts)
-    unit = seen * scale[:, :, None] * scale[:, None, :]
-    product = np.einsum("ps,pst,pt->p", sides[0], unit, sides[1])
-    lengths = [np.maximum(np.einsum("ps,pst,pt->p", s, unit, s), _LEAST) for s in sides]
     counts = [side.sum(axis=1).astype(np.float64) for side in sides]
     selves = squares * scale**2
     missing = [np.maximum(0, side * (1 - selves)).sum(axis=1) for side in sides]
@@ -90,9 +78,7 @@ def measure_styles(
         - model.evidence(counts[0], lengths[0], missing[0])
         - model.evidence(counts[1], lengths[1], missing[1])
     )  # fmt: skip
-    # Products without a text times itself need not fit together where a text is all but at the
-    # centre: what would be no cosine is the nearest one.
-    likeness = np.clip(product / np.sqrt(lengths[0] * lengths[1]), -1, 1)
+    likeness = seen.likeness
     usual = model.independent**-0.5
     standing = likeness / usual
     if cohort is not None:
@@ -113,8 +99,49 @@ def measure_styles(
     )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """Pairs as they are seen from their centres."""
+
+    centres: Centres
+    squares: FloatArray  # (pairs, texts): of each text's length
+    scale: FloatArray  # (pairs, texts): what a text is multiplied by before texts are added up
+    product: FloatArray  # (pairs,): of both sides, each the sum of its texts
+    lengths: tuple[FloatArray, FloatArray]  # (pairs,) each: the square of a side's
+
+    @classmethod
+    def of(cls, styles: Styles, pairs: PairProducts, cohort: Cohort | None) -> Seen:
+        """From the products of pairs."""
+        centres = Centres.of(styles, pairs, cohort)
+        first, second = pairs.of_side
+        seen = (
+            pairs.between
+            - centres.along[:, :, None]
+            - centres.along[:, None, :]
+            + centres.square[:, None, None]
+        )  # (pairs, texts, texts): from the centre
+        least = max((_NEAREST * styles.usual) ** 2, _LEAST)
+        squares = np.maximum(np.einsum("ptt->pt", seen), least)
+        # A very long text is near the centre, since its noise averages out. It is not stretched to
+        # length 1: it would count for more than texts of the usual size can show.
+        scale = np.where(first | second, 1 / np.maximum(np.sqrt(squares), styles.usual), 0)
+        unit = seen * scale[:, :, None] * scale[:, None, :]
+        product = np.einsum("ps,pst,pt->p", first, unit, second)
+        lengths = [np.maximum(np.einsum("ps,pst,pt->p", s, unit, s), _LEAST) for s in pairs.of_side]
+        return cls(centres, squares, scale, product, (lengths[0], lengths[1]))
+
+    @property
+    def likeness(self) -> FloatArray:
+        """(pairs,): the cosine of both sides.
+
+        Products without a text times itself need not fit together where a text is all but at the
+        centre: what would be no cosine is the nearest one.
+        """
+        return np.clip(self.product / np.sqrt(self.lengths[0] * self.lengths[1]), -1, 1)
+
+
 def _agreement(
-    lengths: list[FloatArray],
+    lengths: tuple[FloatArray, FloatArray],
     selves: FloatArray,
     sides: tuple[BoolArray, BoolArray],
     counts: list[FloatArray],
@@ -128,7 +155,7 @@ def _agreement(
 
 
 @dataclass(frozen=True)
-class _Centres:
+class Centres:
     """Where each pair is seen from: the guessed genre and the population, in shares."""
 
     guess: FloatArray  # (pairs, genres): shares
@@ -139,7 +166,7 @@ class _Centres:
     square: FloatArray  # (pairs,): of the centre
 
     @classmethod
-    def of(cls, styles: Styles, pairs: PairProducts, cohort: Cohort | None) -> _Centres:
+    def of(cls, styles: Styles, pairs: PairProducts, cohort: Cohort | None) -> Centres:
         either = pairs.of_side[0] | pairs.of_side[1]
         count = either.sum(axis=1)[:, None]
         middle = (pairs.to_genres * either[:, :, None]).sum(axis=1) / count  # (pairs, genres)

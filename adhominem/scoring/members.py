@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray, IntArray
+from adhominem.scoring.likeness import CosineLikeness, FactorLikeness, Likeness
 from adhominem.scoring.measures import Measures, measure_styles
 from adhominem.scoring.products import Cohort, PairProducts, Table, products
 from adhominem.scoring.styles import Styles, unit
@@ -81,6 +82,15 @@ class MemberScorer(Protocol):
     ) -> Measures:
         """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
 
+    def likeness(
+        self,
+        first: AnyFloats,
+        second: AnyFloats,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+    ) -> Likeness:
+        """Of one pair of sides (texts, lev_size), in parts."""
+
     def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
         """(documents, size): how texts depart from a population of their genre."""
 
@@ -124,10 +134,31 @@ class StyleScorer:
         model = self.styles.two_covariance
         if not isinstance(model, IsotropicTwoCovariance):
             return Measures.of_factors(self._by_full_model(first, second, population))
-        given = [np.atleast_2d(levs) for levs in first], [np.atleast_2d(levs) for levs in second]
-        mean, levs = (None, None) if population is None else (population.mean, population.levs)
-        pairs = PairProducts.of_levs(*given, self.styles.centres, mean, levs)
-        return measure_styles(self.styles, model, pairs, cohort)
+        return measure_styles(self.styles, model, self._products(first, second, population), cohort)
+
+    def likeness(
+        self,
+        first: AnyFloats,
+        second: AnyFloats,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+    ) -> Likeness:
+        """Of one pair of sides (texts, lev_size), seen from the centre of both."""
+        model, levs = self.styles.two_covariance, (first.astype(float), second.astype(float))
+        mean, texts = (None, 0) if population is None else (population.mean, population.texts)
+        if isinstance(model, IsotropicTwoCovariance):
+            pair = self._products([first], [second], population)
+            return CosineLikeness(self.styles, model, pair, cohort, mean, levs)
+        centre = self.styles.centre(np.concatenate(levs), mean, texts)
+
+        def factors(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
+            sides = [
+                [unit(levs - centre, self.styles.usual) for levs in side]
+                for side in (first, second)
+            ]
+            return model.log_bayes_factor(sides[0], sides[1])
+
+        return FactorLikeness(factors, levs)
 
     def all_pairs(
         self,
@@ -186,6 +217,13 @@ class StyleScorer:
     def without(self, genre: str, nearest: int) -> StyleScorer:
         """This scorer as if a genre, and so many of those most like it, were unknown."""
         return StyleScorer(self.styles.without(genre, nearest))
+
+    def _products(
+        self, first: Sides, second: Sides, population: PopulationPart | None
+    ) -> PairProducts:
+        given = [np.atleast_2d(levs) for levs in first], [np.atleast_2d(levs) for levs in second]
+        mean, levs = (None, None) if population is None else (population.mean, population.levs)
+        return PairProducts.of_levs(*given, self.styles.centres, mean, levs)
 
     def _by_full_model(
         self, first: Sides, second: Sides, population: PopulationPart | None
@@ -254,6 +292,20 @@ class LayerScorer:
     ) -> Measures:
         """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
         return _by_levs(self, table.levs, first, second, population)
+
+    def likeness(
+        self,
+        first: AnyFloats,
+        second: AnyFloats,
+        population: PopulationPart | None,
+        cohort: Cohort | None,
+    ) -> Likeness:
+        """Of one pair of sides (texts, lev_size)."""
+
+        def factors(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
+            return self.measures(first, second, population, cohort).log_bayes_factor
+
+        return FactorLikeness(factors, (first.astype(float), second.astype(float)))
 
     def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
         """(documents, size): how texts depart from a population."""

@@ -22,13 +22,13 @@ import numpy as np
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
 
-_COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
+COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
 
 
 def columns_in_parts(count: int) -> Iterator[slice]:
     """A few columns at a time: LEVs may have many thousand."""
-    for at in range(0, count, _COLUMNS_AT_ONCE):
-        yield slice(at, at + _COLUMNS_AT_ONCE)
+    for at in range(0, count, COLUMNS_AT_ONCE):
+        yield slice(at, at + COLUMNS_AT_ONCE)
 
 
 def products(first: AnyFloats, second: AnyFloats) -> FloatArray:
@@ -91,17 +91,24 @@ class PairProducts:
         points = genres if mean is None else np.concatenate([genres, mean[None]])
         kept = np.zeros((0, size)) if cohort is None else cohort
         between = np.zeros((pairs, longest, longest))
-        to_points = np.zeros((pairs, longest, len(points)))
-        to_cohort = np.zeros((pairs, longest, len(kept)))
+        of_rows = np.zeros((len(rows), len(points) + len(kept)))
+        part = np.zeros((pairs, longest, min(size, COLUMNS_AT_ONCE)))
         for columns in columns_in_parts(size):
-            part = np.zeros((pairs, longest, rows[:, columns].shape[1]))
-            part[in_first | in_second] = rows[:, columns]
+            seen = rows[:, columns].astype(np.float64)
+            part = part[:, :, : seen.shape[1]]
+            part[in_first | in_second] = seen
             between += part @ part.transpose(0, 2, 1)
-            to_points += part @ points[:, columns].T
-            to_cohort += part @ kept[:, columns].T.astype(np.float64)
-        to_mean = np.zeros((pairs, longest)) if mean is None else to_points[:, :, -1]
+            others = np.concatenate([points[:, columns], kept[:, columns]])
+            of_rows += seen @ others.T  # one product for all texts is faster than one for each pair
+        to_others = np.zeros((pairs, longest, of_rows.shape[1]))
+        to_others[in_first | in_second] = of_rows
+        to_mean = np.zeros((pairs, longest)) if mean is None else to_others[:, :, len(genres)]
         return cls(
-            (in_first, in_second), between, to_points[:, :, : len(genres)], to_mean, to_cohort
+            (in_first, in_second),
+            between,
+            to_others[:, :, : len(genres)],
+            to_mean,
+            to_others[:, :, len(points) :],
         )
 
     def mean(self, values: FloatArray, side: int) -> FloatArray:

@@ -78,6 +78,12 @@ class Scores:
             Conditions.joined([part.conditions for part in parts]),
         )
 
+    def with_member(self, number: int, measures: Measures) -> Scores:
+        """These with other measures of one member."""
+        members = list(self.members)
+        members[number] = measures
+        return replace(self, members=tuple(members))
+
     def weighted(self, weights: FloatArray) -> Scores:
         """These with each member's standing multiplied by its weight (members,)."""
         members = [
@@ -212,7 +218,7 @@ class Calibration:
             raise OptionError("a point of the calibration is not finite, or beyond all bounds")
         if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
             raise OptionError("the calibration is not monotone; expected rising scores and factors")
-        if self.method == "logistic" and not np.isfinite(self._slope):
+        if self.method == "logistic" and not np.isfinite(self.slope):
             raise OptionError("the slope of the calibration is not finite")
         ends = [(self.lower_bound, self.upper_bound)]
         for lower, upper in ends + [(cell.lower, cell.upper) for cell in self.bounds]:
@@ -234,15 +240,17 @@ class Calibration:
         values = np.asarray(scores, dtype=np.float64)
         if self.method == "logistic":
             start, origin = self.log_bayes_factors[0], self.scores[0]
-            return np.asarray(start + self._slope * (values - origin))
+            return np.asarray(start + self.slope * (values - origin))
         return np.interp(values, self.scores, self.log_bayes_factors)
 
     @property
-    def _slope(self) -> float:
-        """Of a logistic map; infinite where its two points are too near to each other."""
-        (x0, x1), (y0, y1) = self.scores, self.log_bayes_factors
+    def slope(self) -> float:
+        """From the first point to the last; infinite where they are too near to each other."""
+        if len(self.scores) == 1:
+            return 0.0
+        rise = np.float64(self.log_bayes_factors[-1] - self.log_bayes_factors[0])
         with np.errstate(over="ignore"):
-            return float(np.float64(y1 - y0) / (x1 - x0))
+            return float(rise / (self.scores[-1] - self.scores[0]))
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
+from adhominem.scoring.likeness import Likeness
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart, Sides
 from adhominem.scoring.population import Population, each_once, without_companions
@@ -141,6 +142,29 @@ class Scorer:
             for part in _in_parts(first, second)
         ]
         return Scores.joined(parts) if parts else self._nothing()
+
+    def likenesses(
+        self, first: Levs, second: Levs, population: Population | None = None
+    ) -> list[tuple[Likeness, float]]:
+        """Each member's likeness of one pair of sides (texts, lev_size), and what it is worth.
+
+        That is how many nats a unit of it adds to the log Bayes factor, if nothing else changes and
+        there are no bounds. A calibration of steps is taken as a line.
+        """
+        scale, scores = self.scales.of(population), self.scores([first], [second], population)
+        slope = 1.0 if scale.calibration is None else scale.calibration.slope
+        sides = zip(self.columns(first)[:-1], self.columns(second)[:-1], strict=True)
+        parts, cohorts = self.parts(population), self._cohorts(population)
+        result = []
+        for number, (member, levs) in enumerate(zip(self.members, sides, strict=True)):
+            likeness = member.likeness(*levs, parts[number], cohorts[number])
+            by = -likeness.step if likeness.excess > 0 else likeness.step  # a cosine ends at 1
+            moved, here = (
+                scale.fusion(scores.with_member(number, likeness.moved(change)))[0]
+                for change in (by, 0.0)
+            )
+            result.append((likeness, float(slope * (moved - here) / by)))
+        return result
 
     def tables(self, levs: Levs, like: Sequence[Table] | None = None) -> list[Table]:
         """Each member's products of LEVs (documents, lev_size), for `scores_among`.

@@ -24,6 +24,7 @@ _SHORT_TOKENS = 500  # of a text: below, a model that does not know better says 
 _COMMON_WORDS = 100  # the most frequent words of the training texts
 _FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
 _FEWEST_WORDS = 20  # that the share is taken of
+_OTHER_LENGTH = 2.0  # times as long, or as short: a population of another length
 _SHARED = 0.2  # of the shorter text that stands in the other, too
 _COPIED = 0.5  # the same, from which on it is a copy
 _FEW_TEXTS = 20  # of a population
@@ -75,6 +76,7 @@ def cautions_of(
     if population is not None:
         yield from _of_population(sides, population, strange_population)
         yield from _mixed(population, genre_names or {})
+        yield from _of_other_length(population, tokens)
     for at, (exhibits, texts, distances) in enumerate(zip(sides, tokens, atypicality, strict=True)):
         yield from _short(exhibits, texts, typicality)
         if departures is not None:
@@ -189,6 +191,22 @@ def _mixed(population: Population, genre_names: Mapping[str, str]) -> Iterator[C
         f"genres ({first}; {second}). Texts of another genre than those compared make the number "
         "less reliable: leave them out",
     )
+
+
+def _of_other_length(
+    population: Population, tokens: Sequence[Sequence[Sequence[str]]]
+) -> Iterator[Caution]:
+    """LEVs depend on length: texts of one length stand together among those of another."""
+    usual = exp(float(population.cohort[:, -1].mean()))
+    sides = [exp(fsum(log(len(text)) for text in side) / len(side)) for side in tokens]
+    if max(sides) < usual / _OTHER_LENGTH or min(sides) > usual * _OTHER_LENGTH:
+        is_longer = "longer" if usual > max(sides) else "shorter"
+        yield Caution(
+            "length_of_population",
+            f"the texts of the population are much {is_longer} (about {usual:,.0f} words and marks "
+            "each) than those compared, which makes these look more alike than they are: give texts "
+            "of about the same length, or cut the longer ones",
+        )
 
 
 def _small(population: Population) -> Iterator[Caution]:

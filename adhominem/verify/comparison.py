@@ -1,20 +1,21 @@
 """Two sides that are compared: each text read, hashed, tokenized and encoded once.
 
-All that is said of a comparison is said of this: what it comes to, and what it would come to if a
-text were another, or were not there.
+All that is said of a comparison is said of this: what it comes to, how alike each member finds both
+sides, and what it would come to if texts were others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.models.member import Member
-from adhominem.scoring.members import PopulationPart
+from adhominem.scoring.likeness import Likeness
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors, Scorer
 from adhominem.text.exhibits import Exhibit
@@ -87,9 +88,10 @@ class Comparison:
         """The population, unless it is of another genre: then it was not used."""
         return None if self.scored.strange[0] else self.population
 
-    def part(self, member: int) -> PopulationPart | None:
-        """A member's part of the population, if there is one and it was used."""
-        return self.scorer.parts(self.used)[member]
+    @cached_property
+    def likenesses(self) -> list[tuple[Likeness, float]]:
+        """How alike each member finds both sides, and what that is worth: see `Scorer`."""
+        return self.scorer.likenesses(*self.levs, self.used)
 
     def passages(self, text: ComparedText) -> IntArray:
         """(passages,): the tokens at which the passages of a text begin, as the lead has them.
@@ -117,25 +119,6 @@ class Comparison:
         tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
         parts.append(np.log(tokens)[:, None].astype(np.float32))
         return np.concatenate(parts, axis=1)
-
-    def with_text(self, side: int, number: int, levs: Levs) -> FloatArray:
-        """(variants,): with each of these LEVs (variants, lev_size) in place of one text's."""
-        same_side, other = self.levs[side], self.levs[1 - side]
-        sets = []
-        for lev in levs:
-            changed = same_side.copy()
-            changed[number] = lev
-            sets.append(changed)
-        rest = [other] * len(sets)
-        return self.of_pairs(sets, rest) if side == 0 else self.of_pairs(rest, sets)
-
-    def without_text(self, side: int, number: int) -> float:
-        """Without one text; 0 if it is all that its side has: then nothing is known."""
-        left = np.delete(self.levs[side], number, axis=0)
-        if not len(left):
-            return 0.0
-        sides = (left, self.levs[1]) if side == 0 else (self.levs[0], left)
-        return float(self.of_pairs([sides[0]], [sides[1]])[0])
 
     def of_pairs(self, first: Sequence[Levs], second: Sequence[Levs]) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""

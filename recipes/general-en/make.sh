@@ -49,8 +49,10 @@ done
 adhominem prose "$work/general-en" "$@"
 
 adhominem genres "$work/general-en" "$work"/kinds/train/*
+cases=60
 for model in "$work/general-en" "$work"/general-en/*/; do
     adhominem calibrate "$model" "$work"/split/dev/* "$corpora/train-extra/wright-ocr.jsonl.xz" \
-        "$work"/kinds/dev/* --cases 60
+        "$work"/kinds/dev/* --cases "$cases"
+    cases=20  # of members by themselves, fewer
 done
 python "$here/../../benchmarks/accuracy.py" "$corpora" --model "$work/general-en" --card

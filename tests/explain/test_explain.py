@@ -22,6 +22,7 @@ from adhominem.scoring.scale import Scale, Scales
 from adhominem.text.vocabulary import spread_starts
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]
+OTHERS = [row["text"] for row in rich_rows("letters", 6, 1, "-others-")]
 ODD = (
     "“It’s—oh…” he said;\u00a0‘twas the  \t 1914–18 war. *Very* _odd_ cafe\u0301!! "
     "A re\u00adpeat ''of'' it . . . and \u200bthe end ;-) — U.S. e.g. www.x.org/a… ^_^ "
@@ -44,37 +45,30 @@ def verifiers(
 NAMES = ["network", "ngrams", "profile", "mixed"]
 
 
-def unbounded(verifier: Verifier, raw: float) -> float:
-    calibration = verifier.calibration
-    return raw if calibration is None else float(calibration.unbounded(raw))
-
-
 def slow_contributions(
-    verifier: Verifier, texts: list[list[Document]], side: int, number: int
+    verifier: Verifier,
+    texts: list[list[Document]],
+    side: int,
+    number: int,
+    population: Population | None = None,
 ) -> list[float]:
-    """Encode each variant by itself, score, subtract."""
-    levs = [verifier.encode(text) for text in texts]
-    whole = unbounded(verifier, verifier.scorer([levs[0]], [levs[1]]).raw[0])
-    comparison = verifier.compare(texts[0], texts[1])
+    """Each passage's share of its text by its length, and what leaving it out loses beyond that."""
+    comparison = verifier.compare(texts[0], texts[1], population)
     text = comparison.sides[side][number]
-    passages = len(comparison.passages(text))
-    result = []
-    for passage in range(passages):
-        changed = [lev.copy() for lev in levs]
-        if passages > 1:
-            times = np.ones((1, passages), np.int64)
-            times[0, passage] = 0
-            changed[side][number] = comparison.vary(text, times)[0]
-        else:
-            changed[side] = np.delete(changed[side], number, axis=0)
-        nothing = not len(changed[side])
-        without = (
-            0.0
-            if nothing
-            else unbounded(verifier, verifier.scorer(*([side] for side in changed)).raw[0])
-        )
-        result.append(whole - without)
-    return result
+    starts = [*comparison.passages(text).tolist(), len(text.tokens(comparison.lead).tokens)]
+    lengths = np.diff(starts) / starts[-1]
+    result = np.zeros(len(lengths))
+    for (likeness, worth), place in zip(comparison.likenesses, range(9), strict=False):
+        lost = []
+        for passage in range(len(lengths)):
+            times = np.ones((1, len(lengths)), np.int64)
+            if len(lengths) > 1:
+                times[0, passage] = 0
+            lev = comparison.scorer.columns(comparison.vary(text, times))[place]
+            lost.append(float(likeness.losses(side, number, lev)[0]))
+        share = likeness.shares(side)[number] - sum(lost)
+        result += worth * (np.array(lost) + lengths * share)
+    return result.tolist()
 
 
 def contributions(text: ExplainedText) -> list[float]:
@@ -270,7 +264,7 @@ def test_a_network_with_tokens_of_its_own_is_not_shown_on_those_of_another(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_contribution_is_what_the_log_bayes_factor_loses_without_the_passage(
+def test_a_contribution_is_what_the_likeness_loses_and_a_share_by_length(
     name: str, verifiers: dict[str, Verifier]
 ) -> None:
     verifier = verifiers[name]
@@ -280,7 +274,7 @@ def test_a_contribution_is_what_the_log_bayes_factor_loses_without_the_passage(
     ]
     result = explain_texts(verifier, *texts)
     places = [(0, 0), (0, 1), (0, 2), (1, 0)]
-    assert len(result.texts[2].passages) == 1  # without it, the other texts of its side are left
+    assert len(result.texts[2].passages) == 1
     for text, (side, number) in zip(result.texts, places, strict=True):
         slow = slow_contributions(verifier, texts, side, number)
         # 32-bit products round by how many rows they have, and by the processor.
@@ -288,14 +282,48 @@ def test_a_contribution_is_what_the_log_bayes_factor_loses_without_the_passage(
         assert any(abs(value) > 1e-4 for value in slow)
 
 
-def test_of_a_side_with_a_single_passage_everything_is_its_contribution(
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("known", [False, True])
+def test_all_passages_and_the_context_add_up_to_the_log_bayes_factor(
+    name: str, known: bool, verifiers: dict[str, Verifier]
+) -> None:
+    verifier = verifiers[name]
+    population = verifier.population(OTHERS) if known else None
+    for sides in ((TEXTS[0], TEXTS[1]), ([TEXTS[0], ODD, "Well , no"], TEXTS[1:3])):
+        result = explain_texts(verifier, *sides, population=population)
+        whole = verifier.scorer(*([verifier.encode(side)] for side in map(as_list, sides)),
+                                population).unbounded[0]  # fmt: skip
+        by_side = {
+            side: sum(sum(contributions(text)) for text in result.texts if text.side == side)
+            for side in ("first", "second")
+        }
+        assert by_side["first"] == pytest.approx(by_side["second"], abs=1e-6)  # each has half
+        total = sum(by_side.values())
+        assert total == pytest.approx(result.balance.likeness, abs=1e-6)
+        assert total + result.balance.context == pytest.approx(whole, abs=1e-6)
+
+
+def as_list(side: str | list[str]) -> list[str]:
+    return [side] if isinstance(side, str) else side
+
+
+def test_a_passage_that_is_like_the_other_side_speaks_for_one_author(
     verifiers: dict[str, Verifier],
 ) -> None:
-    verifier = verifiers["mixed"]
-    result = explain_texts(verifier, "Well , no", TEXTS[0])
-    levs = verifier.encode(["Well , no", TEXTS[0]])
-    whole = unbounded(verifier, verifier.scorer([levs[:1]], [levs[1:]]).raw[0])
-    assert contributions(result.texts[0]) == pytest.approx([whole])
+    """A text of two halves, one of which is of the other side's own words."""
+    verifier = verifiers["profile"]
+    half = " ".join(TEXTS[1].split()[:100])
+    other = " ".join(["Router firmware settings , quickly reboot 1984 GPU ."] * 12)
+    result = explain_texts(verifier, f"{half} {other}", TEXTS[1])
+    values = [
+        sum(
+            passage.contribution
+            for passage in result.texts[0].passages
+            if (passage.start < len(half)) == early
+        )
+        for early in (True, False)
+    ]
+    assert values[0] > 0 > values[1]
 
 
 def test_contributions_have_no_bounds(mixed_folder: Path, verifiers: dict[str, Verifier]) -> None:
@@ -317,7 +345,7 @@ def test_a_topic_is_heard_when_a_passage_is_left_out(verifiers: dict[str, Verifi
     texts = [[Document(text=TEXTS[0], topic="ships and cats")], [Document(text=TEXTS[1])]]
     result = explain_texts(verifier, *texts)
     slow = slow_contributions(verifier, texts, 0, 0)
-    assert contributions(result.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+    assert contributions(result.texts[0]) == pytest.approx(slow, abs=1e-6)
     without = explain_texts(verifier, TEXTS[0], TEXTS[1])
     assert contributions(without.texts[0]) != pytest.approx(slow, rel=1e-4)
 
@@ -352,23 +380,11 @@ def test_turning_the_sides_round_turns_the_explanation_round(
 
 def test_a_population_changes_what_passages_contribute(verifiers: dict[str, Verifier]) -> None:
     verifier = verifiers["mixed"]
-    others = [row["text"] for row in rich_rows("letters", 6, 1, "-others-")]
-    population = verifier.population(others)
+    population = verifier.population(OTHERS)
     result = explain_texts(verifier, TEXTS[0], TEXTS[1], population=population)
-    calibration = verifier.scales.of(population).calibration
-    assert calibration is not None
-
-    def score(levs: np.ndarray, population: Population) -> float:
-        raw = verifier.scorer([levs], [verifier.encode([TEXTS[1]])], population).raw[0]
-        assert calibration is not None
-        return float(calibration.unbounded(raw))
-
-    whole = score(verifier.encode([TEXTS[0]]), population)
-    comparison = verifier.compare(TEXTS[0], TEXTS[1])
-    times = 1 - np.eye(len(result.texts[0].passages), dtype=np.int64)
-    levs = comparison.vary(comparison.first[0], times)
-    slow = [whole - score(lev[None], population) for lev in levs]
-    assert contributions(result.texts[0]) == pytest.approx(slow, rel=1e-6, abs=1e-6)
+    texts = [[Document(text=text)] for text in TEXTS[:2]]
+    slow = slow_contributions(verifier, texts, 0, 0, population)
+    assert contributions(result.texts[0]) == pytest.approx(slow, abs=1e-5)
     without = explain_texts(verifier, TEXTS[0], TEXTS[1])
     assert contributions(without.texts[0]) != pytest.approx(slow, rel=1e-3)
 

@@ -2,53 +2,66 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from conftest import rich_rows
+from conftest import NgramRun, rich_rows
 
-from adhominem import Document, Population, Verifier, load
+from adhominem import Document, Verifier, load
 from adhominem.encoders.ngrams.counter import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.explain import ngram_contributions as module
-from adhominem.explain.explanation import explain_texts
-from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams, shown
-from adhominem.models.member import Member
-from adhominem.scoring.styles import unit
+from adhominem.explain.explanation import Explanation, explain_texts
+from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams
+from adhominem.explain.ngram_groups import Occurrences, group, name_tokens
+from adhominem.explain.ngram_texts import NgramText, inside, ngram_members, shown
+from adhominem.models.folder import read_models
+from adhominem.models.member import Member, make_members
+from adhominem.scoring.likeness import CosineLikeness
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.comparison import Comparison
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]
+OTHERS = [row["text"] for row in rich_rows("letters", 6, 1, "-others-")]
 FloatArray = npt.NDArray[np.float64]
 Side = list[str]
+NAMES = ["profile", "mixed", "both"]
 
 
 @pytest.fixture(scope="module")
-def profile(profile_folder: Path) -> Verifier:
-    return load(profile_folder)
+def verifiers(profile_folder: Path, mixed_folder: Path, ngram_run: NgramRun) -> dict[str, Verifier]:
+    """A profile alone, not calibrated; with others; with a projection that has cosines, too."""
+    assert ngram_run.model.styles is not None
+    model = IsotropicTwoCovariance(ngram_run.config.lev_size, 0.3, 9.0)
+    projection = replace(
+        ngram_run.model, styles=replace(ngram_run.model.styles, two_covariance=model)
+    )
+    return {
+        "profile": load(profile_folder),
+        "mixed": load(mixed_folder),
+        "both": Verifier(make_members([projection, *read_models(profile_folder)])),
+    }
 
 
-@pytest.fixture(scope="module")
-def mixed(mixed_folder: Path) -> Verifier:
-    return load(mixed_folder)
+@pytest.fixture
+def profile(verifiers: dict[str, Verifier]) -> Verifier:
+    return verifiers["profile"]
 
 
 @pytest.fixture
 def everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All n-grams are tried and shown."""
+    """All n-grams are shown, each by itself."""
     monkeypatch.setattr(module, "_CANDIDATES", 10**6)
     monkeypatch.setattr(module, "_SHOWN", 10**6)
-
-
-def sides_of(
-    verifier: Verifier, first: Side, second: Side, population: Population | None = None
-) -> Comparison:
-    return verifier.compare(first, second, population)
+    monkeypatch.setattr(module, "group", lambda occurrences, ngrams: ngrams[:, None].tolist())
+    monkeypatch.setattr(
+        module, "are_names", lambda found, names: np.zeros(len(found.is_pair), bool)
+    )
 
 
 def encoder_of(member: Member) -> NgramEncoder:
@@ -56,74 +69,57 @@ def encoder_of(member: Member) -> NgramEncoder:
     return member.encoder
 
 
-def unbounded(verifier: Verifier, raw: float, population: Population | None) -> float:
-    calibration = verifier.scales.of(population).calibration
-    return raw if calibration is None else float(calibration.unbounded(raw))
+def habits(comparison: Comparison) -> tuple[NgramContribution, ...]:
+    result = explain_ngrams(comparison)
+    assert result is not None
+    return result.habits
 
 
-def slow_contributions(
-    verifier: Verifier, first: Side, second: Side, population: Population | None = None
-) -> dict[Ngram, float]:
-    """Of each n-gram that occurs and has its own dimension: made usual by itself, in all texts.
+def slow_contributions(comparison: Comparison) -> dict[Ngram, float]:
+    """The n-gram's term of each cosine, times what that is worth.
 
-    In the profile its dimension gets the value of the centre, or 0 if that is negative. In any
-    other n-gram member its level (one more than the log of its count) changes as much.
+    In the profile it is that of its dimension. In another member the n-gram's row is taken as often
+    as in the profile, in units of one occurrence.
     """
-    begins = np.cumsum([0, *(member.lev_size for member in verifier.members)])
-    number = next(
-        at
-        for at, member in enumerate(verifier.members)
-        if isinstance(member.encoder, NgramEncoder) and member.encoder.is_profile
+    terms: dict[Ngram, float] = {}
+    levels: dict[tuple[Ngram, int], float] = {}
+    order = sorted(
+        zip(comparison.members, comparison.likenesses, strict=True),
+        key=lambda pair: not getattr(pair[0].encoder, "is_profile", False),
     )
-    lead = verifier.members[number]
-    encoder, styles = encoder_of(lead), lead.styles
-    assert styles is not None
-    dimensions = slice(begins[number], begins[number + 1])
-    levs = [verifier.encode(side).astype(np.float64) for side in (first, second)]
-    centre = styles.centre(
-        np.concatenate([side[:, dimensions] for side in levs]),
-        verifier.scorer.centres(population)[number],
-    )
-    tokens = [[lead.tokenizer.tokens(text) for text in side] for side in (first, second)]
-    counts = sum(encoder.counter.count(text) for side in tokens for text in side)
-    columns = np.flatnonzero(counts)
-    columns = columns[encoder.has_own_dimension(columns)]
-    levels: dict[tuple[int, int], FloatArray] = {}  # of each text: how far from usual
-    for side, of_side in enumerate(tokens):
-        for place, text in enumerate(of_side):
-            values, units = encoder.values(text)
-            usual = np.maximum(encoder.project_back(columns, centre), 0)
-            levels[side, place] = (values[columns] - usual) / units[columns]
-    others = []  # the other n-gram members, and the columns of what occurs by name
-    for at, member in enumerate(verifier.members):
-        if at != number and isinstance(member.encoder, NgramEncoder):
-            table = member.encoder.counter.table
-            here = sum(member.encoder.counter.count(text) for side in tokens for text in side)
-            names = {table.ngram(int(column)): int(column) for column in np.flatnonzero(here)}
-            others.append((at, member.encoder, names))
-    whole = unbounded(verifier, verifier.scorer(*_sets(levs), population).raw[0], population)
-    lost = {}
-    for index, column in enumerate(columns.tolist()):
-        ngram = encoder.counter.table.ngram(column)
-        changed = [side.copy() for side in levs]
-        row = encoder.rows(np.array([column]))[0]
-        for (side, place), level in levels.items():
-            usual = max(0.0, float(row @ centre))
-            part = changed[side][place, dimensions]
-            changed[side][place, dimensions] = np.where(row != 0, row * usual, part)
-            for at, other, names in others:
-                if ngram in names:
-                    _, units = other.values(tokens[side][place])
-                    step = level[index] * units[names[ngram]]
-                    its = slice(begins[at], begins[at + 1])
-                    changed[side][place, its] -= step * other.rows(np.array([names[ngram]]))[0]
-        raw = verifier.scorer(*_sets(changed), population).raw[0]
-        lost[ngram] = whole - unbounded(verifier, raw, population)
-    return lost
-
-
-def _sets(levs: list[FloatArray]) -> list[list[npt.NDArray[np.float32]]]:
-    return [[side.astype(np.float32)] for side in levs]
+    for member, (likeness, worth) in order:
+        if not (isinstance(member.encoder, NgramEncoder) and isinstance(likeness, CosineLikeness)):
+            continue
+        encoder, table = member.encoder, member.encoder.counter.table
+        sides = [
+            weights @ (levs - likeness.centre)
+            for weights, levs in zip(likeness.weights, likeness.levs, strict=True)
+        ]
+        texts = [text.tokens(member).tokens for text in comparison.texts]
+        weights = np.concatenate(likeness.weights)
+        counts = sum(encoder.counter.count(text) for text in texts)
+        columns = np.flatnonzero(counts)
+        if encoder.is_profile:
+            columns = columns[encoder.has_own_dimension(columns)]
+        for column in columns.tolist():
+            ngram, row = table.ngram(column), encoder.rows(np.array([column]))[0].astype(float)
+            if encoder.is_profile:
+                terms[ngram] = 0.0
+            elif ngram not in terms:
+                continue
+            parts = [np.zeros(len(row)), np.zeros(len(row))]
+            for number, text in enumerate(texts):
+                values, units = encoder.values(text)
+                if encoder.is_profile:
+                    excess = values[column] - row @ likeness.centre
+                    levels[ngram, number] = excess / units[column]
+                side = int(number >= len(comparison.first))
+                parts[side] += weights[number] * levels[ngram, number] * units[column] * row
+            # Half of what the sum loses without the part, and half of what it gains by it alone.
+            u, v = sides
+            for one, this, other in ((parts[0], u, v), (parts[1], v, u)):
+                terms[ngram] += worth * 0.5 * one @ (other - likeness.expected * this)
+    return terms
 
 
 def by_name(slow: dict[Ngram, float]) -> dict[tuple[str, str], list[float]]:
@@ -137,163 +133,289 @@ def by_name(slow: dict[Ngram, float]) -> dict[tuple[str, str], list[float]]:
 # How much
 
 
-@pytest.mark.parametrize("name", ["profile", "mixed"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("known", [False, True])
-def test_a_contribution_is_what_is_lost_when_the_ngram_becomes_usual_in_all_texts(
-    name: str, known: bool, profile: Verifier, mixed: Verifier, everything: None
+def test_a_contribution_is_the_term_of_the_ngram_in_what_makes_the_sides_alike(
+    name: str, known: bool, verifiers: dict[str, Verifier], everything: None
 ) -> None:
-    verifier = {"profile": profile, "mixed": mixed}[name]
-    first, second = [TEXTS[0], TEXTS[1][:150]], [TEXTS[2][:300]]
-    others = [row["text"] for row in rich_rows("letters", 6, 1, "-others-")]
-    population = verifier.population(others) if known else None
-    result = explain_ngrams(sides_of(verifier, first, second, population))
-    slow = by_name(slow_contributions(verifier, first, second, population))
-    assert len(result) > 100
+    verifier = verifiers[name]
+    population = verifier.population(OTHERS) if known else None
+    comparison = verifier.compare([TEXTS[0], TEXTS[1][:150]], [TEXTS[2][:300]], population)
+    result = habits(comparison)
+    slow = by_name(slow_contributions(comparison))
+    assert len(result) == sum(map(len, slow.values())) > 100
     for ngram in result:
         near = min(slow[ngram.channel, ngram.ngram], key=lambda v: abs(v - ngram.contribution))
-        assert ngram.contribution == pytest.approx(near, rel=1e-3, abs=2e-5)
-    strongest = max(abs(value) for values in slow.values() for value in values)
-    assert abs(result[0].contribution) == pytest.approx(strongest, rel=1e-3)
+        assert ngram.contribution == pytest.approx(near, rel=1e-6, abs=1e-9)
+
+
+def test_in_a_profile_it_is_the_product_of_both_departures_less_their_squares(
+    profile: Verifier, everything: None
+) -> None:
+    comparison = profile.compare(TEXTS[0], TEXTS[2])
+    ((likeness, worth),) = comparison.likenesses
+    assert isinstance(likeness, CosineLikeness)
+    u, v = (
+        weights @ (levs - likeness.centre)
+        for weights, levs in zip(likeness.weights, likeness.levs, strict=True)
+    )
+    terms = worth * (u * v - likeness.expected / 2 * (u**2 + v**2))
+    for ngram in habits(comparison):
+        assert np.abs(terms - ngram.contribution).min() < 1e-7
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("known", [False, True])
+def test_the_balance_is_that_of_the_log_bayes_factor(
+    name: str, known: bool, verifiers: dict[str, Verifier]
+) -> None:
+    verifier = verifiers[name]
+    population = verifier.population(OTHERS) if known else None
+    result = explain_texts(verifier, TEXTS[:2], TEXTS[2], population=population)
+    parts, comparison = result.balance, verifier.compare(TEXTS[:2], TEXTS[2], population)
+    assert parts.log_bayes_factor == pytest.approx(comparison.log_bayes_factor)
+    assert parts.context + parts.likeness == pytest.approx(parts.log_bayes_factor)
+    ngrams = parts.habits + parts.names + parts.other_ngrams
+    assert ngrams + parts.rest == pytest.approx(parts.likeness)
+    assert parts.habits == pytest.approx(sum(ngram.contribution for ngram in result.ngrams))
+    assert ngrams == pytest.approx(sum(slow_contributions(comparison).values()), abs=1e-6)
+    passages = [passage.contribution for text in result.texts for passage in text.passages]
+    assert sum(passages) == pytest.approx(parts.likeness)
 
 
 def test_the_strongest_come_first_and_not_too_many(profile: Verifier) -> None:
-    result = explain_ngrams(sides_of(profile, TEXTS[:1], TEXTS[1:2]))
+    result = habits(profile.compare(TEXTS[0], TEXTS[1]))
     strengths = [abs(ngram.contribution) for ngram in result]
     assert strengths == sorted(strengths, reverse=True)
     assert len(result) == 30
     assert {ngram.contribution > 0 for ngram in result} == {True, False}
 
 
-def test_the_slope_finds_those_that_are_worth_a_try(
-    profile: Verifier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for other in TEXTS[1:4]:
-        sides = sides_of(profile, TEXTS[:1], [other])
-        result = explain_ngrams(sides)
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "_CANDIDATES", 10**6)
-            everything = explain_ngrams(sides)
-        for quick, thorough in zip(result[:10], everything[:10], strict=True):
-            assert quick.contribution == pytest.approx(thorough.contribution, rel=1e-9)
-
-
-@pytest.mark.parametrize("usual", [0.5, 2.0])
-def test_the_steepest_are_those_along_which_the_cosine_changes_most(
-    usual: float, profile: Verifier
-) -> None:
-    """By taking a small step along each; texts shorter than usual are not stretched."""
-    sides = sides_of(profile, TEXTS[:2], TEXTS[2:5])
-    styles = profile.members[0].styles
-    assert styles is not None
-    levs = [part.astype(np.float64) for part in sides.levs]
-    centre = styles.centre(np.concatenate(levs), None)
-    lengths = np.linalg.norm(np.concatenate(levs) - centre, axis=1)
-    unusual = module._Unusual(module._NgramMember(sides, 0))
-    unusual._usual_length = usual * float(np.median(lengths))
-    if usual < 1:
-        assert (lengths > unusual._usual_length).all()
-
-    def cosine(parts: list[FloatArray]) -> float:
-        units = [unit(part - centre, unusual._usual_length) for part in parts]
-        return float(np.mean([one @ other for one in units[0] for other in units[1]]))
-
-    encoder = encoder_of(profile.members[0])
-    changes = []
-    for column in unusual.columns.tolist():
-        row = encoder.rows(np.array([column]))[0].astype(np.float64)
-        steps = []
-        for step in (1e-4, -1e-4):
-            parts = [part.copy() for part in levs]
-            for text in unusual.profile.texts:
-                excess = text.values[column] - max(0.0, float(row @ centre))
-                parts[text.side][text.place] += step * excess * row
-            steps.append(cosine(parts))
-        changes.append(abs(steps[0] - steps[1]))
-    result = unusual.steepest(40)
-    expected = np.sort(changes)[::-1][:40]
-    np.testing.assert_allclose(np.array(changes)[result], expected, rtol=1e-3)
-
-
-@pytest.mark.parametrize("at_once", [1, 7, 10**6])
-def test_how_many_are_tried_together_does_not_matter(
-    at_once: int, mixed: Verifier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sides = sides_of(mixed, TEXTS[:2], TEXTS[2:3])
-    expected = explain_ngrams(sides)
-    monkeypatch.setattr(module, "_AT_ONCE", at_once)
-    result = explain_ngrams(sides)
-    assert [ngram.ngram for ngram in result] == [ngram.ngram for ngram in expected]
-    assert [ngram.contribution for ngram in result] == pytest.approx(
-        [ngram.contribution for ngram in expected], abs=1e-9
-    )
-
-
-def test_the_levs_of_the_sides_are_left_as_they_are(mixed: Verifier) -> None:
-    sides = sides_of(mixed, TEXTS[:2], TEXTS[2:3])
-    before = [levs.copy() for levs in sides.levs]
-    explain_ngrams(sides)
-    for levs, kept in zip(sides.levs, before, strict=True):
+def test_the_levs_of_the_sides_are_left_as_they_are(verifiers: dict[str, Verifier]) -> None:
+    comparison = verifiers["both"].compare(TEXTS[:2], TEXTS[2])
+    before = [levs.copy() for levs in comparison.levs]
+    explain_ngrams(comparison)
+    for levs, kept in zip(comparison.levs, before, strict=True):
         np.testing.assert_array_equal(levs, kept)
 
 
-def few_words(mixed: Verifier) -> list[str]:
-    """Two words with a bigram that the profile knows, and the other n-gram member does not."""
-    small, large = (encoder_of(mixed.members[at]).counter for at in (0, 2))
+@pytest.mark.parametrize("name", NAMES)
+def test_a_text_of_a_few_words_makes_no_contribution_absurd(
+    name: str, verifiers: dict[str, Verifier]
+) -> None:
+    for short in ("Dear", "§ §", "! ,", "of the"):
+        result = explain_texts(verifiers[name], short, TEXTS[0])
+        values = [ngram.contribution for ngram in result.ngrams]
+        assert np.isfinite(values).all()
+        assert max(map(abs, values)) < 20 * max(1.0, abs(result.balance.likeness))
+
+
+# Habits
+
+
+def with_habit(text: str, habit: str, times: int = 12) -> str:
+    words = text.split()
+    for at in range(times, 0, -1):
+        words.insert(at * len(words) // (times + 1), habit)
+    return " ".join(words)
+
+
+def listed(result: Explanation, habit: str) -> NgramContribution:
+    (ngram,) = [ngram for ngram in result.ngrams if ngram.ngram == habit]
+    return ngram
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("habit", ["!", "quickly"])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_habit_of_both_speaks_for_one_author_and_that_of_one_alone_against(
+    name: str,
+    habit: str,
+    known: bool,
+    verifiers: dict[str, Verifier],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither mark nor word is in the texts before; the word is one of another genre."""
+    monkeypatch.setattr(module, "_SHOWN", 100)  # of so small a model, any word may be among them
+    verifier = verifiers[name]
+    population = verifier.population(OTHERS) if known else None
+    first, second = (text.replace("!", ".") for text in (TEXTS[0], TEXTS[2]))
+    both, one, other = (
+        explain_texts(verifier, *texts, population=population)
+        for texts in (
+            (with_habit(first, habit), with_habit(second, habit)),
+            (with_habit(first, habit), second),
+            (first, with_habit(second, habit)),
+        )
+    )
+    shared = listed(both, habit)
+    assert shared.contribution > 0
+    assert (shared.first, shared.second) == (12, 12)
+    assert shared.first_rate > shared.usual_rate
+    assert listed(one, habit).contribution < 0
+    assert listed(other, habit).contribution < 0
+    assert listed(one, habit).second == listed(other, habit).first == 0
+    if habit == "quickly":  # a mark of many sentences is too frequent to do much to the number
+        assert both.balance.likeness > max(one.balance.likeness, other.balance.likeness)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_the_sides_does_not_matter(name: str, verifiers: dict[str, Verifier]) -> None:
+    there = explain_texts(verifiers[name], TEXTS[:2], TEXTS[2])
+    back = explain_texts(verifiers[name], TEXTS[2], TEXTS[:2])
+    assert there.balance.context == pytest.approx(back.balance.context)
+    assert there.balance.likeness == pytest.approx(back.balance.likeness)
+    turned = {ngram.ngram: ngram for ngram in back.ngrams}
+    for ngram in there.ngrams[:15]:
+        again = turned[ngram.ngram]
+        assert again.contribution == pytest.approx(ngram.contribution)
+        assert (again.first, again.second) == (ngram.second, ngram.first)
+        assert (again.first_rate, again.second_rate) == (ngram.second_rate, ngram.first_rate)
+        assert again.usual_rate == pytest.approx(ngram.usual_rate)
+
+
+# Rates
+
+
+def test_rates_are_counts_for_every_thousand_tokens(
+    verifiers: dict[str, Verifier], everything: None
+) -> None:
+    verifier = verifiers["mixed"]
+    result = habits(verifier.compare(TEXTS[:2], TEXTS[2]))
+    sizes = [
+        sum(len(verifier.members[2].tokenizer.tokens(text)) for text in side)
+        for side in (TEXTS[:2], TEXTS[2:3])
+    ]
+    for ngram in result:
+        assert ngram.first_rate == pytest.approx(1_000 * ngram.first / sizes[0])
+        assert ngram.second_rate == pytest.approx(1_000 * ngram.second / sizes[1])
+
+
+def test_an_ngram_at_its_usual_rate_departs_by_nothing(profile: Verifier) -> None:
+    """As many as are usual have the value of the centre."""
+    comparison = profile.compare(TEXTS[0], TEXTS[2])
+    (member,) = ngram_members(comparison)
+    encoder, text = member.encoder, member.texts[0]
+    columns = member.columns[encoder.has_own_dimension(member.columns)]
+    usual = encoder.project_back(columns, member.likeness.centre)
+    counts = text.usual_counts(columns, usual)
+    often = counts >= 1
+    assert often.sum() > 10
+    values = (1 + np.log(counts[often])) * text.unit_values[columns[often]]
+    np.testing.assert_allclose(values, usual[often], rtol=1e-6)
+    np.testing.assert_allclose(
+        counts[~often] * text.unit_values[columns[~often]], usual[~often], atol=1e-9
+    )
+
+
+# What belongs together
+
+
+def read(*texts: str) -> list[NgramText]:
+    nothing = np.zeros(0)
     result = []
-    for channel in (2, 3):
-        for one, other in pairwise(Tokenizer().tokens(" ".join(TEXTS))):
-            known = [
-                counter.count([one, other])[counter.table.channels[channel]].any()
-                for counter in (small, large)
-            ]
-            if known == [False, True]:
-                result.append(f"{one} {other}")
-                break
-    assert len(result) == 2
+    for text in texts:
+        tokens = Tokenizer().tokenize(text)
+        result.append(
+            NgramText(0, 0, text, tokens.tokens, tokens.spans, 1, nothing, nothing,
+                      np.zeros(0, np.int64), np.zeros(0, np.int64))
+        )  # fmt: skip
     return result
 
 
-def test_a_text_of_a_few_words_makes_no_contribution_absurd(
-    mixed: Verifier, everything: None
-) -> None:
-    ordinary = explain_ngrams(sides_of(mixed, [TEXTS[1]], [TEXTS[0]]))
-    for short in [*few_words(mixed), "Dear", "§ §", "! ,"]:
-        result = explain_ngrams(sides_of(mixed, [short], [TEXTS[0]]))
-        values = np.array([ngram.contribution for ngram in result])
-        assert np.isfinite(values).all()
-        assert 0 < np.abs(values).max() < 20 * abs(ordinary[0].contribution)
+def occurrences(places: dict[int, list[int]], pairs: set[int]) -> Occurrences:
+    """Of n-grams by number, each with the tokens that it begins in."""
+    ngrams = [ngram for ngram, tokens in places.items() for _ in tokens]
+    tokens = [token for of_ngram in places.values() for token in of_ngram]
+    is_pair = np.array([ngram in pairs for ngram in range(len(places))])
+    return Occurrences(50, np.array(ngrams), np.array(tokens), is_pair)
 
 
-def test_of_ngrams_at_the_very_same_places_the_stronger_is_shown(
+def test_ngrams_are_together_with_the_rarest_before_them_that_is_wherever_they_are() -> None:
+    places = {
+        0: [3, 9, 20, 30],  # a word
+        1: [3, 9, 20, 30],  # a part of it
+        2: [2, 19],  # with another word before it
+        3: [3, 9, 20, 30, 31, 40],  # a part of other words, too
+        4: [3, 9],  # with another word after it
+        5: [9],
+        6: [1],  # before 2, with which it shares a word
+    }
+    found = occurrences(places, {2, 4, 6})
+    assert group(found, np.arange(7)) == [[0, 1, 2, 4, 5], [3], [6]]
+    assert group(found, np.array([4, 0, 5, 2])) == [[4, 5], [0, 2]]
+    assert group(found, np.array([2, 6])) == [[2], [6]]
+
+
+def test_nearly_all_places_are_enough() -> None:
+    places = {0: list(range(10)), 1: [*range(8), 20, 21], 2: [*range(7), 20, 21, 22]}
+    assert group(occurrences(places, set()), np.array([0, 1, 2])) == [[0, 1], [2]]
+
+
+def test_parts_of_a_habit_are_one_line_with_the_whole_word(profile: Verifier) -> None:
+    habit = "quickly"  # of another genre
+    first, second = (with_habit(text, habit) for text in (TEXTS[0], TEXTS[2]))
+    result = explain_texts(profile, first, second)
+    ngram = listed(result, habit)
+    assert ngram.channel == "tokens"
+    assert {"·q", "k"} <= set(ngram.with_it)
+    assert ngram.ngram not in ngram.with_it
+    assert len(set(ngram.with_it)) == len(ngram.with_it)
+    places = [frozenset(ngram.places) for ngram in result.ngrams]
+    assert len(set(places)) == len(places)
+
+
+def test_together_they_contribute_what_they_do_alone(
     profile: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sides = sides_of(profile, TEXTS[:1], TEXTS[1:2])
-    monkeypatch.setattr(module, "_CANDIDATES", 10**6)
-    monkeypatch.setattr(module, "_SHOWN", 10**6)
-    result = explain_ngrams(sides)
-    encoder, tokenizer = encoder_of(profile.members[0]), profile.members[0].tokenizer
-    where: dict[tuple[str, str], list[tuple[tuple[int, ...], ...]]] = {}
-    texts = [encoder.counter.occurrences(tokenizer.tokens(text)) for text in TEXTS[:2]]
-    for column in range(sum(encoder.counter.table.sizes)):
-        ngram = encoder.counter.table.ngram(column)
-        tokens = tuple(tuple(places[columns == column].tolist()) for columns, places in texts)
-        where.setdefault((CHANNELS[ngram.channel], shown(ngram)), []).append(tokens)
-    alike = Counter(
-        (ngram.contribution > 0, where[ngram.channel, ngram.ngram][0])
-        for ngram in result
-        if len(where[ngram.channel, ngram.ngram]) == 1
-    )
-    assert max(alike.values()) == 1
-    slow = slow_contributions(profile, TEXTS[:1], TEXTS[1:2])
-    assert len(result) < len(slow)
-    best: dict[tuple[bool, object], float] = {}
-    for ngram, value in slow.items():
-        key = (value > 0, where[CHANNELS[ngram.channel], shown(ngram)][0])
-        best[key] = max(best.get(key, 0), abs(value))
-    for ngram in result:
-        key = (ngram.contribution > 0, where[ngram.channel, ngram.ngram][0])
-        if len(where[ngram.channel, ngram.ngram]) == 1:
-            assert abs(ngram.contribution) == pytest.approx(best[key], rel=1e-3, abs=2e-5)
+    comparison = profile.compare(TEXTS[0], TEXTS[2])
+    slow = by_name(slow_contributions(comparison))
+    for ngram in habits(comparison):
+        names = {name for _, name in slow}
+        assert set(ngram.with_it) < names
+        if not ngram.with_it:
+            values = slow[ngram.channel, ngram.ngram]
+            if len(values) == 1 and len([name for name in slow if name[1] == ngram.ngram]) == 1:
+                assert ngram.contribution == pytest.approx(values[0], abs=1e-9)
+
+
+# Names
+
+
+FREQUENT = ("the", "but", "very", "Will", "will", "we", "it", "she")
+
+
+def named(*texts: str, frequent: tuple[str, ...] = FREQUENT) -> Side:
+    marks = name_tokens(read(*texts), frequent)
+    tokens = [token for text in read(*texts) for token in text.tokens]
+    return [token for token, is_name in zip(tokens, marks, strict=True) if is_name]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We saw Elizabeth there.", ["Elizabeth"]),
+        ("Elizabeth left.", ["Elizabeth"]),  # a rare word
+        ("But we left. Very well.", []),  # frequent words, which begin sentences
+        ("We saw Will there. Will saw us.", ["Will"]),  # frequent; where it begins no sentence
+        ("I said I'm here, and I'll stay.", []),
+        ("The Moon and the moon.", []),  # also in small letters
+        ("It is VERY odd, and NASA knows.", ["NASA"]),
+        ('She said, "Well, no." and (Oh) so\nVery', ["Well", "Oh"]),  # rare ones
+        ("Mr. Darcy's aunt", ["Mr.", "Darcy's"]),
+    ],
+)
+def test_names_are_capitalised_within_sentences_or_rare(text: str, expected: Side) -> None:
+    assert named(text) == expected
+
+
+def test_parts_of_names_are_no_habits_and_told_together(profile: Verifier) -> None:
+    first, second = (with_habit(text, "Quickly") for text in (TEXTS[0], TEXTS[2]))
+    result = explain_texts(profile, first, second)
+    assert "Quickly" in result.balance.named
+    assert result.balance.names > 0
+    for ngram in result.ngrams:
+        assert ngram.ngram not in ("Quickly", "·Qui", "Quic", "uick")
 
 
 # Where
@@ -311,14 +433,13 @@ def holds(ngram: NgramContribution, written: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", ["profile", "mixed"])
+@pytest.mark.parametrize("name", NAMES)
 def test_places_hold_the_ngram_and_are_as_many_as_the_counts_say(
-    name: str, profile: Verifier, mixed: Verifier, everything: None
+    name: str, verifiers: dict[str, Verifier], everything: None
 ) -> None:
-    verifier = {"profile": profile, "mixed": mixed}[name]
     first, second = TEXTS[:2], TEXTS[2:3]
     texts = [*first, *second]
-    for ngram in explain_ngrams(sides_of(verifier, first, second)):
+    for ngram in habits(verifiers[name].compare(first, second)):
         assert ngram.first + ngram.second == len(ngram.places) > 0
         assert ngram.first == sum(place.text < 2 for place in ngram.places)
         assert len(set(ngram.places)) == len(ngram.places)
@@ -339,7 +460,7 @@ def test_counts_are_those_of_the_tables(profile: Verifier, everything: None) -> 
         ngram = table.ngram(column)
         key = (CHANNELS[ngram.channel], shown(ngram))
         expected.setdefault(key, set()).add((int(counts[0][column]), int(counts[1][column])))
-    result = explain_ngrams(sides_of(profile, first, second))
+    result = habits(profile.compare(first, second))
     assert all(
         (ngram.first, ngram.second) in expected[ngram.channel, ngram.ngram] for ngram in result
     )
@@ -348,7 +469,7 @@ def test_counts_are_those_of_the_tables(profile: Verifier, everything: None) -> 
 def test_places_are_those_in_the_text_as_it_was_given(profile: Verifier, everything: None) -> None:
     """Curly quotes, dashes and soft hyphens change what the model sees, not where it stood."""
     odd = "the mother’s letter — kind\u00adly the “mother’s” and the mother's of it "
-    result = explain_ngrams(sides_of(profile, [4 * odd], [TEXTS[0]]))
+    result = habits(profile.compare(4 * odd, TEXTS[0]))
     whole = [ngram for ngram in result if ngram.channel == "tokens"]
     seen = {(4 * odd)[p.start : p.end] for ngram in whole for p in ngram.places if p.text == 0}
     assert {"the", "mother’s", "mother's", "kind\u00adly"} & seen >= {"the"}
@@ -403,16 +524,17 @@ def test_an_ngram_is_shown_so_that_people_can_read_it(ngram: Ngram, expected: st
 def test_a_character_ngram_stands_where_it_is_spelled(
     gram: str, token: str, span: tuple[int, int], expected: list[tuple[int, int]]
 ) -> None:
-    assert module._inside(gram, token, *span) == expected
+    assert inside(gram, token, *span) == expected
 
 
 # Without
 
 
 def test_a_profile_that_knows_nothing_of_the_texts_has_nothing_to_say(profile: Verifier) -> None:
-    assert explain_ngrams(sides_of(profile, ["§ §"], ["§"])) == ()
+    assert habits(profile.compare("§ §", "§")) == ()
 
 
-def test_the_explanation_has_them(mixed: Verifier) -> None:
+def test_the_explanation_has_them(verifiers: dict[str, Verifier]) -> None:
+    mixed = verifiers["mixed"]
     result = explain_texts(mixed, [Document(text=TEXTS[0])], TEXTS[1])
-    assert result.ngrams == explain_ngrams(sides_of(mixed, TEXTS[:1], TEXTS[1:2]))
+    assert result.ngrams == habits(mixed.compare(TEXTS[0], TEXTS[1]))

@@ -15,13 +15,16 @@ from conftest import NgramRun, SmallRun, rich_rows, write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem import Population, find_sources, load, make_ensemble, read_pairs, write_pair_set
+from adhominem import Population, find_sources, load, make_ensemble, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError, OptionError
 from adhominem.models import folder as shipped
+from adhominem.models.calibration import read_validation
 from adhominem.models.folder import member_folders, model_folder
 from adhominem.models.member import read_styles
 from adhominem.models.writing import trained_on
+from adhominem.scoring.measures import Measures
+from adhominem.scoring.scale import Scores, weights_for
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.fit_styles import whole_authors
 from adhominem.verify.verifier import Verifier
@@ -122,8 +125,8 @@ def test_members_of_the_same_name_are_numbered_and_ensembles_taken_apart(
     assert load(folder).member_names == ["member-1", "member-2", "member-3"]
     levs = load(folder).encode(TEXTS)
     two = load(both).encode(TEXTS)
-    np.testing.assert_array_equal(levs[:, : two.shape[1]], two)
-    np.testing.assert_array_equal(levs[:, two.shape[1] :], load(ngram_run.folder).encode(TEXTS))
+    one = load(ngram_run.folder).encode(TEXTS)  # all have the logarithm of the tokens last
+    np.testing.assert_array_equal(levs, np.concatenate([two[:, :-1], one], axis=1))
 
 
 def test_a_member_may_be_a_shipped_model_by_its_name(
@@ -197,21 +200,16 @@ def test_some_documents_of_a_kind_are_those_of_whole_authors(
 # How it is heard
 
 
-def by_hand(folder: Path, first: str, second: str, population: list[str] | None) -> np.ndarray:
-    """(members + contexts,): what each member says of two texts, and the first one's context."""
-    scores, context = [], np.zeros(0)
+def by_hand(folder: Path, first: str, second: str, population: list[str] | None) -> list[Measures]:
+    """What each member says of two texts by itself."""
+    said = []
     for member in member_folders(folder):
         alone = load(member)
-        styles = read_styles(member, alone.lev_size)
-        assert styles is not None
-        sides = [[alone.encode([text]).astype(np.float64)] for text in (first, second)]
-        centre = None
-        if population is not None:
-            centre = alone.encode(population).astype(np.float64).mean(axis=0), len(population)
-        scores.append(styles.log_bayes_factor(*sides, centre)[0])
-        if not len(context):
-            context = styles.context(*sides, centre)[:, 0]
-    return np.array([*scores, *context])
+        levs = [alone.encode([text]) for text in (first, second)]
+        relevant = None if population is None else Population.of(alone.encode(population))
+        (measures,) = alone.scorer.scores(*levs, relevant).members
+        said.append(measures)
+    return said
 
 
 def test_before_it_is_calibrated_the_mean_of_probabilities_decides(both: Path) -> None:
@@ -219,55 +217,59 @@ def test_before_it_is_calibrated_the_mean_of_probabilities_decides(both: Path) -
     levs = verifier.encode(TEXTS)
     factors = verifier.score(levs[0::2], levs[1::2])
     for at in range(6):
-        members = by_hand(both, TEXTS[2 * at], TEXTS[2 * at + 1], None)[:2]
-        probability = np.mean(1 / (1 + np.exp(-members)))
+        members = by_hand(both, TEXTS[2 * at], TEXTS[2 * at + 1], None)
+        said = np.array([float(member.log_bayes_factor[0]) for member in members])
+        probability = np.mean(1 / (1 + np.exp(-said)))
         assert factors[at] == pytest.approx(np.log(probability / (1 - probability)), abs=1e-3)
     assert np.ptp(factors) > 0.1
 
 
-@pytest.mark.parametrize("fusion", ["logistic", "mean"])
 @pytest.mark.parametrize("with_population", [False, True])
 def test_once_calibrated_fitted_weights_and_then_the_map_decide(
-    both: Path, pairs: Path, tmp_path: Path, fusion: str, with_population: bool
+    calibrated: Path, with_population: bool
 ) -> None:
-    folder = Path(copytree(both, tmp_path / "both"))
-    run("calibrate", folder, pairs, "--fusion", fusion)
-    verifier = load(folder)
+    verifier = load(calibrated)
     population = Population.of(verifier.encode(TEXTS)) if with_population else None
     scale = verifier.scales.of(population)
     assert scale.calibration is not None
-    weights = np.array(scale.fusion.weights)  # a constant, two members, a context
-    assert weights.shape == ((1, 4) if fusion == "logistic" else (2, 4))
-    assert 0 <= weights[:, 1:3].min() < weights[:, 1:3].max()
+    assert len(scale.fusion.weights) == weights_for(2)
     levs = verifier.encode(TEXTS)
-    factors = verifier.score(levs[0::2], levs[1::2], population)
+    factors = verifier.scorer(levs[0::2], levs[1::2], population)
+    conditions = verifier.scorer.conditions(levs[0::2], levs[1::2], population)
     for at in range(6):
         texts = TEXTS if with_population else None
-        known = by_hand(folder, TEXTS[2 * at], TEXTS[2 * at + 1], texts)
-        probability = np.mean(1 / (1 + np.exp(-weights @ [1, *known])))
-        raw = np.log(probability / (1 - probability))
-        assert factors[at] == pytest.approx(float(scale.calibration(np.array([raw]))[0]), abs=1e-3)
-    assert np.ptp(factors) > 0.01
+        members = tuple(by_hand(calibrated, TEXTS[2 * at], TEXTS[2 * at + 1], texts))
+        raw = scale.fusion(Scores(members, conditions[at : at + 1]))
+        assert factors.raw[at] == pytest.approx(float(raw[0]), abs=1e-3)
+        free = float(scale.calibration.unbounded(raw)[0])
+        lower, upper = scale.calibration.limits(conditions)[:, at]
+        assert factors.log_bayes_factor[at] == pytest.approx(min(max(free, lower), upper), abs=1e-3)
+    assert np.ptp(factors.log_bayes_factor) > 0.01
 
 
-def test_the_calibration_says_what_it_was_fitted_to(calibrated: Path, pairs: Path) -> None:
+def test_the_calibration_says_what_it_was_fitted_to(calibrated: Path) -> None:
     data = json.loads((calibrated / "calibration.json").read_text("utf-8"))
-    truth = [pair.same_author for pair in read_pairs(pairs)]
-    for mode in ("alone", "population"):
+    validation = read_validation(calibrated)
+    assert validation is not None
+    for mode, chosen in (
+        ("alone", validation.population == 0),
+        ("population", validation.population > 0),
+    ):
+        cases = validation[chosen]
         assert data[mode]["sets"] == ["letters"]
-        assert data[mode]["same_author"] == sum(map(bool, truth))
-        assert data[mode]["calibration"]["pairs"] == len(truth)
+        assert data[mode]["same_author"] == cases.same_author.sum()
+        assert data[mode]["calibration"]["pairs"] == len(cases)
         assert set(data[mode]["before"]) == set(data[mode]["after"])
     assert data["alone"]["fusion"]["weights"] != data["population"]["fusion"]["weights"]
 
 
-def test_two_pair_sets_of_one_name_are_refused_and_none_is_dropped(
+def test_two_sets_of_one_name_are_refused_and_none_is_dropped(
     both: Path, pairs: Path, tmp_path: Path
 ) -> None:
     other = copytree(pairs, tmp_path / pairs.name)
     done = CliRunner().invoke(main, ["calibrate", str(both), str(pairs), f"{other}/."])
     assert done.exit_code != 0
-    assert "two pair sets are named 'letters'" in done.output
+    assert "two sets are named 'letters'" in done.output
     assert not (both / "calibration.json").exists()
 
 

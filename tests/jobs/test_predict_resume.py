@@ -173,11 +173,9 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
             before={},
             after={},
         )
-        none = np.zeros(0, bool)
-        pairs_of_it = Validation(
-            (), none.astype("f4"), none, none.astype("i4"), none.astype("i4"), none, none
-        )
-        write_calibration(mine, report, None, None, (), "1.0", pairs_of_it)
+        none, numbers = np.zeros(0, bool), np.zeros(0, np.int32)
+        cases = Validation((), none.astype("f4"), none, numbers, numbers, numbers, numbers, none)
+        write_calibration(mine, report, None, None, (), (), "1.0", cases)
     elif other == "no settings":
         (tmp_path / "answers.jsonl.settings.json").unlink()
     else:

@@ -17,7 +17,7 @@ from adhominem import Verifier, load, read_documents, read_study, validate
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.study import StudyCase, ValidationStudy
-from adhominem.jobs.calibrate import first_words
+from adhominem.jobs.simulate import first_words
 from adhominem.verify.cautions import UNCALIBRATED
 
 ROWS = made_up_rows(6, 5, "v")

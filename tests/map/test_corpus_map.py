@@ -28,7 +28,7 @@ from adhominem.map.corpus_map import (
     style_products,
 )
 from adhominem.map.page import map_page, markers
-from adhominem.scoring.scale import Scale, Scales
+from adhominem.scoring.scale import Bounds, Scale, Scales
 from adhominem.verify.cautions import UNCALIBRATED
 
 NASTY = '</script><b>"&\u2028'
@@ -72,7 +72,7 @@ def drawn(ngrams: Verifier) -> CorpusMap:
 def test_all_pairs_get_the_score_of_the_verifier(
     kind: str, with_population: bool, small_run: SmallRun, ngrams: Verifier
 ) -> None:
-    """The shipped model is an ensemble of isotropic models, calibrated with contexts."""
+    """The shipped model is an ensemble of isotropic models, calibrated under all conditions."""
     verifier = {
         "network": lambda: load(small_run.folder),
         "ngrams": lambda: ngrams,
@@ -125,6 +125,33 @@ def test_at_a_bound_the_score_behind_it_decides(ngrams: Verifier) -> None:
     assert result.bounds == pytest.approx((-1e-9 / np.log(10), 1e-9 / np.log(10)))
 
 
+def test_the_bounds_that_are_told_are_the_widest_of_all_pairs(ngrams: Verifier) -> None:
+    cell = Bounds(
+        texts=1,
+        tokens=1_500,
+        population=0,
+        lower=-4.0,
+        upper=3.0,
+        same_author=1,
+        different_authors=1,
+    )
+    wide = Calibration(
+        method="logistic",
+        scores=(-1.0, 1.0),
+        log_bayes_factors=(-1.0, 1.0),
+        lower_bound=-2.0,
+        upper_bound=1.0,
+        pairs=2,
+        bounds=(cell,),
+    )
+    bounded = copy(ngrams)
+    bounded.scales = Scales(Scale(calibration=wide))
+    short, long = ([replace(text, text=text.text * n) for text in LETTERS[:3]] for n in (1, 20))
+    for texts, limits in ((short, (-2, 1)), (long, (-4, 3)), (short + long, (-4, 3))):
+        drawn = drawn_of(bounded, texts)
+        assert drawn.bounds == pytest.approx([limit / np.log(10) for limit in limits])
+
+
 def test_nearest_are_the_highest_bayes_factors_and_never_oneself(drawn: CorpusMap) -> None:
     for at, nearest in enumerate(drawn.nearest):
         row = drawn.log10_bayes_factors[at]
@@ -158,11 +185,11 @@ def test_agreement_counts_pairs_of_named_authors(drawn: CorpusMap) -> None:
 def test_points_are_of_centred_levs_of_unit_length() -> None:
     rng = np.random.default_rng(0)
     parts = [rng.normal(size=(9, 5)).astype(np.float32), rng.normal(size=(9, 3)).astype(np.float32)]
-    population = Population(20, rng.normal(size=8))
+    population = Population.of(rng.normal(size=(20, 9)))  # and the logarithm of its tokens
     for origin, given in ((np.concatenate(parts, 1).mean(0), None), (None, population)):
         centre = population.lev_mean if origin is None else origin
         rows = []
-        for part, middle in zip(parts, np.split(centre, [5]), strict=True):
+        for part, middle in zip(parts, np.split(centre[:8], [5]), strict=True):
             moved = part - middle
             rows.append(moved / np.linalg.norm(moved, axis=1, keepdims=True) / np.sqrt(2))
         expected = np.concatenate(rows, axis=1)

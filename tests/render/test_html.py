@@ -7,6 +7,7 @@ import hashlib
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from math import log
 
 from hypothesis import given
 from made_up import (
@@ -110,8 +111,8 @@ def test_the_tags_of_a_text_are_shown_and_never_become_tags() -> None:
     assert page.maps == [f"{BAD} & {BAD}", '"><img src=x onerror=alert(1)>']
     assert [tag for tag, _ in page.tags].count("script") == 1
     assert not page.all("img")
-    # twice in the text; in the title, the head, a warning, and a name twice
-    assert page.text.count(BAD) == 7
+    # twice in the text; in the title, the head, a warning, and a name twice; as a word and a name
+    assert page.text.count(BAD) == 9
 
 
 def test_what_lies_between_passages_is_not_coloured() -> None:
@@ -182,10 +183,29 @@ def test_every_place_begins_once() -> None:
     assert len([button for button in page.all("button") if button.get("class") == "gram"]) == 3
 
 
-def test_the_table_has_channels_in_plain_words_contributions_and_counts() -> None:
+def test_the_table_has_channels_in_plain_words_contributions_counts_and_rates() -> None:
     text = Page(explanation_fragment(explanation())).text
-    assert "a word or markone author+0.17414" in text
-    assert "two words in a rowdifferent authors−0.13012" in text
+    more = " (with 1 more in the same places)"
+    assert f"a word or mark{more}one author+0.1741 (2.0)4 (8.0)0.5" in text
+    assert "two words in a rowdifferent authors−0.1301 (2.0)2 (4.0)0.5" in text
+    assert f"letters within a word, as in mill, {BAD}one author" in text
+
+
+def test_the_sum_is_told_line_by_line_with_the_conditions() -> None:
+    text = Page(explanation_fragment(explanation())).text
+    assert "Starting point+0.347" in text
+    assert "1 text of 30 tokens against 1 text of 60 tokens, no population" in text
+    assert "Listed n-grams+0.304" in text
+    assert f"Names−0.043such as Anne, {BAD}" in text
+    assert "Other n-grams+0.130" in text
+    assert "Everything else+0.492" in text
+    assert "Log10 Bayes factor+1.230" in text
+    assert "reported as" not in text
+    bounded = Page(explanation_fragment(explanation(log_bayes_factor=log(10)))).text
+    assert "Log10 Bayes factor+1.230reported as +1.000" in bounded
+    without = Page(explanation_fragment(explanation(ngrams=()))).text
+    assert "Likeness+0.883" in without
+    assert "Names" not in without
 
 
 def test_there_are_four_views_and_the_first_is_chosen() -> None:
@@ -208,7 +228,7 @@ def test_without_a_network_there_is_no_attention_and_a_sentence_says_so() -> Non
     assert not re.search(
         r"\b[wt]\d\b", " ".join(span.get("class") or "" for span in page.all("span"))
     )
-    assert not page.all("table")
+    assert len(page.all("table")) == 1  # the sum
 
 
 def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> None:

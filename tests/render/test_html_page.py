@@ -93,11 +93,11 @@ def test_the_views_are_switched_by_the_keyboard(watched: Watched) -> None:
     assert view(page) == "ngrams"
     assert background(page, passage) == none
     assert background(page, mark) == "rgb(63, 170, 157)"
-    assert page.locator("table").is_visible()
+    assert page.locator(".ngrams table").is_visible()
     page.keyboard.press("ArrowRight")
     assert view(page) == "plain"
     assert {background(page, selector) for selector in (token, passage, mark)} == {none}
-    assert not page.locator("table").is_visible()
+    assert not page.locator(".ngrams table").is_visible()
 
 
 def test_the_signs_of_contributions_differ_in_more_than_colour(watched: Watched) -> None:
@@ -182,7 +182,7 @@ def test_without_scripts_attention_is_shown_and_the_switch_works(
         "Passage 1"
     )
     page.locator("input[value=ngrams]").check()
-    assert page.locator("table").is_visible()
+    assert page.locator(".ngrams table").is_visible()
     context.close()
 
 
@@ -227,7 +227,7 @@ def test_it_prints_the_chosen_view_and_the_table_without_the_switch(
     page = watched.page
     page.emulate_media(media="print")
     assert page.locator("fieldset").is_hidden()
-    assert page.locator("table").is_visible()
+    assert page.locator(".ngrams table").is_visible()
     assert page.locator(".how.attention").is_visible()
     assert (
         page.eval_on_selector(".heat", "each => getComputedStyle(each).printColorAdjust") == "exact"

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import any_explanations, explained, explanation, verification
+from made_up import BALANCE, any_explanations, explained, explanation, verification
 from rich.cells import cell_len
 
 from adhominem.explain.explanation import Explanation, Passage, TokenAttention
@@ -60,18 +60,21 @@ def test_a_text_cannot_colour_itself_nor_clear_the_screen() -> None:
 def test_tokens_have_the_colour_of_their_level() -> None:
     tokens = (TokenAttention(0, 3, 0.1), TokenAttention(4, 7, 0.9))
     text = replace(explained("first", "x", "low top"), passages=(Passage(0, 7, 0.2, 1.0, tokens),))
-    shown = terminal_heat_map(Explanation(verification(), (text,), ()), "truecolor", 80)
+    made = Explanation(verification(), (text,), (), BALANCE)
+    shown = terminal_heat_map(made, "truecolor", 80)
     red, green, blue = bytes.fromhex(TOKEN_COLOURS[3][1:])  # twice an even share, nearly
     assert f";48;2;{red};{green};{blue}mtop" in shown
     assert "+0.087" in shown
-    assert ";48;5;224mtop" in terminal_heat_map(Explanation(verification(), (text,), ()), "256", 80)
+    assert ";48;5;224mtop" in terminal_heat_map(made, "256", 80)
 
 
 def test_without_colours_bars_and_brackets_say_it() -> None:
     tokens = tuple(TokenAttention(at, at + 1, 0.9 if at == 4 else 0.1 / 9) for at in range(10))
     passages = (Passage(0, 10, 0.2, 0.9, tokens), Passage(11, 13, -0.2, 0.1))
     text = replace(explained("first", "x", "abcdefghij kl"), passages=passages)
-    shown = terminal_heat_map(Explanation(verification(), (text,), ()), "none", 80).split("\n")
+    shown = terminal_heat_map(Explanation(verification(), (text,), (), BALANCE), "none", 80).split(
+        "\n"
+    )
     assert shown[2:4] == ["▃▃ +0.087 abcd[[e]]fghij", "   −0.087 kl"]
 
 
@@ -79,7 +82,10 @@ def test_it_says_what_is_shown_and_what_attention_is_not() -> None:
     for colours in get_args(Colours):
         shown = " ".join(terminal_heat_map(explanation(), colours, 70).split())
         assert "Attention shows where the network looked, not why it decided." in shown
-        assert "+0.174 the (a word or mark; 1 : 4)" in shown
+        more = "(a word or mark (with 1 more in the same places); 1 : 4; 2.0 : 8.0, usual 0.5)"
+        assert f"+0.174 the {more}" in shown
+        assert "+0.347 Starting point: what it would be if" in shown
+        assert "+1.230 Log10 Bayes factor" in shown
     shown = " ".join(terminal_heat_map(explanation(attention=False), "none", 70).split())
     assert "No network looked at these texts" in shown
     assert "[[" not in shown

@@ -78,39 +78,17 @@ def test_at_a_bound_the_number_behind_it_is_told(mixed: Verifier, mixed_folder: 
     assert abs(comparison.log_bayes_factor) > 1e-3
 
 
-@pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("known", [True, False])
-def test_each_variant_takes_the_place_of_one_text(
-    side: int, known: bool, mixed: Verifier, population: Population
+def test_other_texts_are_scored_as_these_are(
+    known: bool, mixed: Verifier, population: Population
 ) -> None:
     chosen = population if known else None
     comparison = compared(mixed, chosen)
-    variants = mixed.encode(TEXTS[5:])
-    found = comparison.with_text(side, 1, variants)
-    for value, lev in zip(found, variants, strict=True):
-        both = [levs.copy() for levs in comparison.levs]
-        both[side][1] = lev
-        assert value == pytest.approx(slow_score(mixed, *both, chosen), rel=1e-9)
-    own = comparison.with_text(side, 0, comparison.levs[side][:1])
-    assert own[0] == pytest.approx(comparison.log_bayes_factor, rel=1e-12)
-    np.testing.assert_array_equal(comparison.levs[side], compared(mixed).levs[side])  # left alone
-    assert comparison.with_text(side, 0, variants[:0]).shape == (0,)
-
-
-@pytest.mark.parametrize("side", [0, 1])
-def test_without_a_text_the_others_of_its_side_are_left(side: int, mixed: Verifier) -> None:
-    comparison = compared(mixed)
-    for number in range(len(comparison.levs[side])):
-        both = list(comparison.levs)
-        both[side] = np.array([lev for at, lev in enumerate(both[side]) if at != number])
-        expected = slow_score(mixed, both[0], both[1])
-        assert comparison.without_text(side, number) == pytest.approx(expected, rel=1e-9)
-
-
-def test_without_its_only_text_nothing_is_known(mixed: Verifier) -> None:
-    comparison = mixed.compare(TEXTS[0], TEXTS[1:3])
-    assert comparison.without_text(0, 0) == 0
-    assert comparison.without_text(1, 0) != 0
+    variants = [mixed.encode(TEXTS[at : at + 2]) for at in (0, 3, 5)]
+    values = comparison.of_pairs(variants, [comparison.levs[1]] * 3)
+    for value, levs in zip(values, variants, strict=True):
+        assert value == pytest.approx(slow_score(mixed, levs, comparison.levs[1], chosen), rel=1e-9)
+    assert comparison.of_pairs([], []).shape == (0,)
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 1_000])
@@ -119,10 +97,27 @@ def test_how_many_are_scored_together_does_not_matter(
 ) -> None:
     comparison = compared(mixed)
     rng = np.random.default_rng(0)
-    variants = comparison.levs[0][0] * rng.uniform(0.5, 1.5, (150, 1)).astype(np.float32)
-    expected = comparison.with_text(0, 2, variants)
+    variants = comparison.levs[0][:1] * rng.uniform(0.5, 1.5, (150, 1, 1)).astype(np.float32)
+    others = [comparison.levs[1]] * len(variants)
+    expected = comparison.of_pairs(list(variants), others)
     monkeypatch.setattr(module, "_AT_ONCE", at_once)
-    np.testing.assert_allclose(comparison.with_text(0, 2, variants), expected, rtol=1e-9)
+    np.testing.assert_allclose(comparison.of_pairs(list(variants), others), expected, rtol=1e-9)
+
+
+def test_the_likenesses_are_those_with_the_population_if_it_was_used(
+    mixed: Verifier, population: Population
+) -> None:
+    comparison = compared(mixed, population)
+    strange = replace(comparison.scored, strange=np.array([True]))
+    for used, result in (
+        (population, comparison),
+        (None, compared(mixed)),
+        (None, replace(comparison, scored=strange)),
+    ):
+        expected = mixed.scorer.likenesses(*comparison.levs, used)
+        for (one, worth), (other, again) in zip(result.likenesses, expected, strict=True):
+            assert one.excess == pytest.approx(other.excess)
+            assert worth == pytest.approx(again)
 
 
 def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> None:
@@ -132,22 +127,7 @@ def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> 
     assert comparison.log_bayes_factor == pytest.approx(
         verifier.score(*([side] for side in comparison.levs))[0], rel=1e-12
     )
-    assert comparison.part(0) is None
     assert comparison.used is None
-
-
-def test_each_member_has_its_part_of_the_population(
-    mixed: Verifier, population: Population
-) -> None:
-    comparison = compared(mixed, population)
-    assert comparison.used is population
-    means = []
-    for number in range(len(mixed.members)):
-        part = comparison.part(number)
-        assert part is not None
-        means.append(part.mean)
-        assert part.texts == population.texts
-    np.testing.assert_array_equal(np.concatenate(means), population.lev_mean[:-1])
 
 
 def test_a_population_of_another_genre_is_not_used(mixed: Verifier, population: Population) -> None:
@@ -155,7 +135,6 @@ def test_a_population_of_another_genre_is_not_used(mixed: Verifier, population: 
     strange = replace(comparison.scored, strange=np.array([True]))
     comparison = replace(comparison, scored=strange)
     assert comparison.used is None
-    assert comparison.part(0) is None
     assert population_sensitivity(comparison) is None
 
 

@@ -121,11 +121,11 @@ class NgramTable:
         """Columns of each channel."""
         return tuple(len(getattr(self, channel)) for channel in CHANNELS)
 
-    @property
-    def channels(self) -> list[slice]:
+    @cached_property
+    def channels(self) -> tuple[slice, ...]:
         """The columns of each channel."""
         ends = np.cumsum([0, *self.sizes]).tolist()
-        return [slice(begin, end) for begin, end in pairwise(ends)]
+        return tuple(slice(begin, end) for begin, end in pairwise(ends))
 
     def ngram(self, column: int) -> Ngram:
         """The n-gram of a column."""

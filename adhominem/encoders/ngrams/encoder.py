@@ -44,7 +44,7 @@ class NgramEncoder:
         """(documents, lev_size): the LEVs of tokenized documents; topics are not used."""
         levs = np.zeros((len(documents), self.lev_size), dtype=np.float32)
         for at, tokens in enumerate(documents):
-            parts = self._parts(len(tokens))
+            parts = self.parts(len(tokens))
             for begin, end in parts:
                 columns, values = self.weigh(tokens[begin:end])
                 levs[at] += self._levs(columns, values[None])[0] / len(parts)
@@ -60,7 +60,7 @@ class NgramEncoder:
         levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
         parts = np.zeros((len(times), 1), dtype=np.float32)  # that have anything left
         ends = np.append(starts[1:], len(tokens))
-        for begin, end in self._parts(len(tokens)):
+        for begin, end in self.parts(len(tokens)):
             occurring, places = self.counter.occurrences(tokens[begin:end])
             columns, column = np.unique(occurring, return_inverse=True)
             passage = np.searchsorted(starts, places + begin, side="right") - 1
@@ -92,7 +92,7 @@ class NgramEncoder:
 
         The LEV is the sum of the n-grams' rows, each times its value.
         """
-        parts = self._parts(len(tokens))
+        parts = self.parts(len(tokens))
         values, units = np.zeros(len(self._weights)), np.zeros(len(self._weights))
         for begin, end in parts:
             counts = self.counter.count(tokens[begin:end])
@@ -126,7 +126,7 @@ class NgramEncoder:
             return np.asarray(rows @ lev * self._scale[columns])
         return np.asarray(self._sign[columns] * lev[self._dimension[columns]])
 
-    def _parts(self, length: int) -> list[tuple[int, int]]:
+    def parts(self, length: int) -> list[tuple[int, int]]:
         """Where the parts begin and end that a document of so many tokens is read in."""
         parts = max(1, -(-length // self._longest))
         return list(pairwise(np.linspace(0, length, parts + 1).astype(int).tolist()))

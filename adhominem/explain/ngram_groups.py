@@ -1,0 +1,138 @@
+"""What n-grams are about: which of them say the same, and which are parts of names.
+
+Where "hils" and "… whilst" stand is always "whilst": that is one habit. And "Eliz" is none at all:
+who is written about is not how somebody writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adhominem.arrays import BoolArray, FloatArray, IntArray
+from adhominem.explain.ngram_texts import NgramText
+
+_SAME = 0.8  # share of the places of an n-gram that are those of another
+_NAMED = 0.8  # share of the places of an n-gram that are in names
+_ENDS = frozenset(".!?…:")  # of a sentence
+_OPENING = frozenset("\"'“”‘’«»([{*_")  # after which a word may be the first of its sentence
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Where some n-grams stand: the tokens of all texts are numbered in a row."""
+
+    tokens: int
+    ngram: IntArray  # (occurrences,): by its number, in rising order
+    token: IntArray  # (occurrences,): the one that it is in, or begins with
+    is_pair: BoolArray  # (n-grams,): whether it takes two tokens
+
+    @classmethod
+    def of(cls, texts: Sequence[NgramText], columns: IntArray, is_pair: BoolArray) -> Occurrences:
+        """Of the n-grams with these columns, in rising order; each once in a token."""
+        starts = np.cumsum([0, *(len(text.tokens) for text in texts)])
+        both = []
+        for text, start in zip(texts, starts[:-1], strict=True):
+            at = np.minimum(np.searchsorted(columns, text.columns), len(columns) - 1)
+            known = columns[at] == text.columns
+            both.append(np.stack([at[known], start + text.places[known]]))
+        ngram, token = np.unique(np.concatenate(both, axis=1), axis=1)
+        return cls(int(starts[-1]), ngram, token, is_pair)
+
+    def counts(self) -> IntArray:
+        """(n-grams,): in how many places each stands."""
+        return np.bincount(self.ngram, minlength=len(self.is_pair))
+
+    def share_in(self, marked: BoolArray) -> FloatArray:
+        """(n-grams,): the share of its places where a token is marked; `marked` is (tokens,)."""
+        second = np.append(marked[1:], False)
+        here = marked[self.token] | (self.is_pair[self.ngram] & second[self.token])
+        inside = np.bincount(self.ngram, here, minlength=len(self.is_pair))
+        return np.asarray(inside / np.maximum(self.counts(), 1))
+
+    def first(self, ngram: int) -> int:
+        """The tokens that an n-gram begins in, as the bits of a number."""
+        begin, end = np.searchsorted(self.ngram, [ngram, ngram + 1])
+        bits = np.zeros(self.tokens, dtype=bool)
+        bits[self.token[begin:end]] = True
+        return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+@dataclass(frozen=True)
+class _Group:
+    """N-grams that stand where the first of them does."""
+
+    ngrams: list[int]
+    first: int  # the tokens that it begins in, as the bits of a number
+    is_pair: bool
+
+    def holds(self, first: int, is_pair: bool) -> bool:
+        """Whether nearly all places of an n-gram, which begins there, are places of the group.
+
+        Two pairs of words must begin in the same place.
+        """
+        places = self.first
+        if self.is_pair and not is_pair:
+            places |= self.first << 1
+        elif is_pair and not self.is_pair:
+            places |= self.first >> 1
+        return (first & places).bit_count() >= _SAME * first.bit_count()
+
+
+def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
+    """N-grams by their numbers, those together that stand where the first of them does.
+
+    Each is with the rarest of those before it that stand wherever it does, or begins a new group.
+    """
+    groups: list[_Group] = []
+    for ngram in ngrams.tolist():
+        first, is_pair = occurrences.first(ngram), bool(occurrences.is_pair[ngram])
+        holding = [group for group in groups if group.holds(first, is_pair)]
+        if holding:
+            min(holding, key=lambda group: group.first.bit_count()).ngrams.append(ngram)
+        else:
+            groups.append(_Group([ngram], first, is_pair))
+    return [group.ngrams for group in groups]
+
+
+def are_names(occurrences: Occurrences, names: BoolArray) -> BoolArray:
+    """(n-grams,): whether nearly all their places are in names, of which `names` (tokens,) says."""
+    return np.asarray(occurrences.share_in(names) >= _NAMED)
+
+
+def name_tokens(texts: Sequence[NgramText], frequent: Sequence[str]) -> BoolArray:
+    """(tokens,): whether each token of the texts seems to be a name, or of a name.
+
+    That is a capitalised word within a sentence, or one anywhere that is not among the `frequent`
+    types. A word that these texts also have in small letters is no name, nor is a frequent one in
+    capitals.
+    """
+    known, types = set(frequent), {token for text in texts for token in text.tokens}
+
+    def seems_name(token: str) -> bool:
+        small = token.lower()
+        if not token[:1].isupper() or token == "I" or token.startswith("I'") or small in types:
+            return False
+        return not (token.isupper() and small in known)
+
+    names = {token for token in types if seems_name(token)}
+    rare = {token for token in names if token not in known and token.lower() not in known}
+    return np.array(
+        [
+            token in rare or (token in names and not first)
+            for text in texts
+            for token, first in zip(text.tokens, _begin_sentences(text), strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def _begin_sentences(text: NgramText) -> Iterator[bool]:
+    """Whether each token may be the first of a sentence, of a line, or of what somebody says."""
+    before, end = ".", 0
+    for token, (start, stop) in zip(text.tokens, text.spans.tolist(), strict=True):
+        sign = not any(map(str.isalnum, before)) and before[-1] in _ENDS | _OPENING
+        yield sign or "\n" in text.text[end:start]
+        before, end = token, stop
