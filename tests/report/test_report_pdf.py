@@ -98,7 +98,8 @@ def test_the_strongest_passage_has_the_deepest_colour(tmp_path: Path) -> None:
         ),
     )
     pdf = written(report(explanation=made), tmp_path)
-    drawn = pdf.pages[-1].get_contents().get_data().decode("latin-1")
+    pages = [page.get_contents().get_data().decode("latin-1") for page in pdf.pages]
+    drawn = "".join(pages)
     teal = [part / 255 for part in bytes.fromhex(SAME_COLOURS[-1][1:])]
     fills = [
         [float(part) for part in result] for result in re.findall(r"(\S+) (\S+) (\S+) rg\b", drawn)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from adhominem import Tokenizer, Vocabulary
+from adhominem.arrays import FloatArray
 from adhominem.models.calibration import MisleadingRates
 from adhominem.scoring.population import Population
 from adhominem.scoring.styles import Group, Typicality
@@ -208,12 +209,17 @@ def made_up_words(rng: random.Random) -> str:
 
 
 def population_of(texts: Sequence[str]) -> Population:
-    return Population.of(np.arange(2.0 * len(texts)).reshape(-1, 2), texts)
+    return Population.of(levs_of(len(texts)), texts)
+
+
+def levs_of(texts: int) -> FloatArray:
+    """(texts, 2): of texts that are about as long as those compared here."""
+    return np.stack([np.arange(texts, dtype=np.float64), np.full(texts, np.log(200))], axis=1)
 
 
 def test_a_sound_population_needs_no_caution() -> None:
     assert found(GARDEN, VOYAGE, population=population_of(others(20))) == []
-    unknown = Population.of(np.arange(40.0).reshape(20, 2))  # its texts are not at hand
+    unknown = Population.of(levs_of(20))  # its texts are not at hand
     assert found(GARDEN, VOYAGE, population=unknown) == []
 
 
