@@ -214,7 +214,7 @@ def test_files_can_be_chosen_too_and_several_texts_pasted(page: Any, tmp_path: P
     names = page.locator(".material dd div").all_inner_texts()
     shown = [name.partition(",")[0] for name in names]
     assert shown[:4] == ["first-1", "railway.txt", "second-1", "second-2"]
-    expect(page.locator(".beware")).to_contain_text("calibrated with one text a side")
+    expect(page.locator(".beware")).to_contain_text("share a good part of their words")
 
 
 def test_a_population_changes_what_the_texts_are_compared_with(page: Any, tmp_path: Path) -> None:
