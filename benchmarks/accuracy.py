@@ -128,15 +128,6 @@ def accuracy_table(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
             yield f"| {system} | {title} | {shown} |"
 
 
-def shortened(pair: Pair, words: int) -> Pair:
-    """A pair that has only the first so many words of each text."""
-    first, second = (
-        replace(document, text=first_words(document.text, words))
-        for document in (pair.first, pair.second)
-    )
-    return replace(pair, first=first, second=second)
-
-
 def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[str]:
     yield f"| words | pairs | {' | '.join(f'AUC{mode} | Cllr{mode}' for mode in MODES)} |"
     yield "|---" * (2 + 2 * len(MODES)) + "|"

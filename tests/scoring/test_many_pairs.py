@@ -67,7 +67,7 @@ def test_all_pairs_get_what_each_pair_gets(
     lev_size: int, texts: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(members, "_PAIRS_AT_ONCE", 5)
-    monkeypatch.setattr(products, "_COLUMNS_AT_ONCE", 4)
+    monkeypatch.setattr(products, "COLUMNS_AT_ONCE", 4)
     styles, levs = styles_of(lev_size, 0)
     isotropic = isinstance(styles.two_covariance, IsotropicTwoCovariance)
     assert isotropic == (lev_size > 100)

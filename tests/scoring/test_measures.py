@@ -210,7 +210,7 @@ def test_how_many_columns_and_pairs_are_taken_at_once_does_not_matter(
     cohort = None if part is None else SCORER.cohort(part)
     expected = SCORER.all_pairs(levs, part, cohort, lambda count: None)
     monkeypatch.setattr(members_module, "_PAIRS_AT_ONCE", 6)
-    monkeypatch.setattr(products_module, "_COLUMNS_AT_ONCE", 3)
+    monkeypatch.setattr(products_module, "COLUMNS_AT_ONCE", 3)
     told: list[int] = []
     assert_same(SCORER.all_pairs(levs, part, cohort, told.append), expected)
     assert sum(told) == len(expected) == 28

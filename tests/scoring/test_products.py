@@ -26,7 +26,7 @@ def cohort_of(levs: np.ndarray) -> Cohort:
 def test_products_are_those_of_rows_however_many_columns_there_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_COLUMNS_AT_ONCE", 3)
+    monkeypatch.setattr(module, "COLUMNS_AT_ONCE", 3)
     rng = np.random.default_rng(0)
     one, other = rng.normal(size=(4, 7)).astype(np.float32), rng.normal(size=(2, 7))
     slow = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in other] for x in one]
