@@ -161,6 +161,14 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
         yield f"The shortest texts with a mean Cllr below {HONEST} {title}: {shortest}."
 
 
+def shortened(pair: Pair, words: int) -> Pair:
+    """A pair that has only the first so many words of each text."""
+    first, second = (
+        replace(text, text=first_words(text.text, words)) for text in (pair.first, pair.second)
+    )
+    return replace(pair, first=first, second=second)
+
+
 def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
 
