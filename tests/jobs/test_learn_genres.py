@@ -64,7 +64,8 @@ def test_texts_of_a_genre_that_was_learnt_are_guessed_to_be_of_it(
     texts = [json.loads(line)["text"] for line in others.read_text("utf-8").splitlines()]
     assert verifier.lead.styles is not None
     levs = verifier.scorer.lead_columns(verifier.encode(texts))
-    assert verifier.lead.styles.shares(levs)["sermons"] > 0.8
+    guesses = [int(verifier.lead.styles.guess(lev[None]).argmax()) for lev in levs]
+    assert guesses.count(2) > 0.8 * len(texts)
 
 
 def test_a_genre_of_the_same_name_is_replaced(model: Path, tmp_path: Path) -> None:
