@@ -57,6 +57,7 @@ class Scorer:
     members: tuple[MemberScorer, ...]
     scales: Scales
     lead: int = 0  # the member whose genres and typicality are told
+    name: str = ""  # of the model, for errors
 
     @property
     def lev_size(self) -> int:
@@ -325,7 +326,7 @@ class Scorer:
         for member in measures:
             values = np.array([member.log_bayes_factor, member.standing])
             if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
-                raise out_of_range("the model gives scores")
+                raise out_of_range(f"the model {self.name} gives scores")
         return Scores(tuple(measures), conditions)
 
     def _nothing(self) -> Scores:

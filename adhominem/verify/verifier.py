@@ -81,7 +81,7 @@ class Verifier:
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
         self.lead = self.members[lead]
         scorers = tuple(member.scorer for member in self.members)
-        self.scorer = Scorer(scorers, scales or Scales(), lead)
+        self.scorer = Scorer(scorers, scales or Scales(), lead, name)
 
     @property
     def scales(self) -> Scales:
