@@ -326,7 +326,7 @@ class Scorer:
         for member in measures:
             values = np.array([member.log_bayes_factor, member.standing])
             if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
-                raise out_of_range(f"the model {self.name} gives scores")
+                raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
         return Scores(tuple(measures), conditions)
 
     def _nothing(self) -> Scores:
