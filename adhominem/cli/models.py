@@ -154,9 +154,7 @@ def calibrate(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> No
         ],
     )
     for mode, report in reports.modes.items():
-        ends = [(bounds.lower, bounds.upper) for bounds in report.calibration.bounds]
-        ends.append((report.calibration.lower_bound, report.calibration.upper_bound))
-        low, high = min(ends)[0], max(end for _, end in ends)
+        low, high = report.calibration.widest
         say(
             f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "
             f"{high / log(10):.2f} will be reported, under many conditions less."

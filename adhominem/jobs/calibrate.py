@@ -19,7 +19,7 @@ from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.known_texts import Texts, read_sets
-from adhominem.jobs.simulate import Cases, Condition, Material, conditions, side_words
+from adhominem.jobs.simulate import Cases, CaseTexts, Condition, conditions, side_words
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import is_shipped, member_folders, model_folder
@@ -82,7 +82,7 @@ def calibrate_model(
             f"copy it first (cp -r {folder} my-model) and calibrate the copy"
         )
     _check_authors(folder, {one.author for documents in texts.values() for one in documents})
-    material = [Material(name, documents, lengths) for name, documents in texts.items()]
+    material = [CaseTexts(name, documents, lengths) for name, documents in texts.items()]
     count = sum(len(of_set.documents) for of_set in material)
     with locked(folder), watch("encoding", count) as on_documents:
         return _calibrate(folder, material, method, cases, on_documents)
@@ -90,7 +90,7 @@ def calibrate_model(
 
 def _calibrate(
     folder: Path,
-    material: Sequence[Material],
+    material: Sequence[CaseTexts],
     method: str,
     cases: int,
     on_documents: Callable[[int], None],
@@ -170,7 +170,7 @@ class _Scored:
     def __init__(
         self,
         verifier: Verifier,
-        material: Material,
+        material: CaseTexts,
         levs: Levs,
         names: tuple[str, ...],
         numbers: dict[object, int],

@@ -67,7 +67,7 @@ class Cases:
         return len(self.same_author)
 
 
-class Material:
+class CaseTexts:
     """The texts of one genre with their authors: whole, cut, and joined to long ones."""
 
     def __init__(

@@ -9,7 +9,7 @@ All pairs of a corpus come in the order of `np.triu_indices(documents, 1)`: (0, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -35,12 +35,30 @@ class PopulationPart:
     mean: FloatArray  # (size,)
     mean_square: float  # of the texts' squared lengths
     levs: AnyFloats  # (cohort, size)
+    memory: list[tuple[FloatArray, Cohort]] = field(
+        default_factory=list, repr=False, compare=False
+    )  # the cohort that was asked for last, and of which centres
 
     @classmethod
     def of(cls, levs: AnyFloats) -> PopulationPart:
         """From the LEVs (texts, size) of all its texts."""
         squares = np.einsum("ij,ij->i", levs, levs, dtype=np.float64)
         return cls(len(levs), levs.mean(axis=0, dtype=np.float64), float(squares.mean()), levs)
+
+    def cohort(self, centres: FloatArray) -> Cohort:
+        """The products of its texts with each other and with the centres of genres."""
+        if not self.memory or self.memory[0][0] is not centres:
+            n, mean = self.texts, self.mean
+            cohort = Cohort(
+                texts=n,
+                square=float(n * (mean @ mean) - self.mean_square) / (n - 1),
+                squares=np.einsum("ij,ij->i", self.levs, self.levs, dtype=np.float64),
+                to_mean=products(self.levs, mean[None])[:, 0],
+                to_genres=products(self.levs, centres),
+                mean_to_genres=centres @ mean,
+            )
+            self.memory[:] = [(centres, cohort)]
+        return self.memory[0][1]
 
 
 class MemberScorer(Protocol):
@@ -50,15 +68,11 @@ class MemberScorer(Protocol):
     def lev_size(self) -> int:
         """The size of the LEVs that it takes."""
 
-    def cohort(self, population: PopulationPart) -> Cohort | None:
-        """What it needs to know of a population, to be kept with it."""
-
     def measures(
         self,
         first: Sides,
         second: Sides,
         population: PopulationPart | None,
-        cohort: Cohort | None,
     ) -> Measures:
         """Of pairs of sides."""
 
@@ -66,7 +80,6 @@ class MemberScorer(Protocol):
         self,
         levs: AnyFloats,
         population: PopulationPart | None,
-        cohort: Cohort | None,
         on_pairs: OnPairs,
     ) -> Measures:
         """Of all pairs of LEVs (documents, lev_size)."""
@@ -87,15 +100,14 @@ class MemberScorer(Protocol):
         first: AnyFloats,
         second: AnyFloats,
         population: PopulationPart | None,
-        cohort: Cohort | None,
     ) -> Likeness:
         """Of one pair of sides (texts, lev_size), in parts."""
 
     def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
         """(documents, size): how texts depart from a population of their genre."""
 
-    def without(self, genre: str, nearest: int) -> MemberScorer:
-        """This scorer as if a genre, and so many of those most like it, were unknown."""
+    def without(self, genre: str) -> MemberScorer:
+        """This scorer as if a genre were unknown."""
 
 
 @dataclass(frozen=True)
@@ -109,45 +121,31 @@ class StyleScorer:
         """The size of the LEVs that it takes."""
         return int(self.styles.centres.shape[1])
 
-    def cohort(self, population: PopulationPart) -> Cohort | None:
-        """The products of the population's texts; of a model with full covariances, nothing."""
-        if not isinstance(self.styles.two_covariance, IsotropicTwoCovariance):
-            return None
-        n, mean, centres = population.texts, population.mean, self.styles.centres
-        return Cohort(
-            texts=n,
-            square=float(n * (mean @ mean) - population.mean_square) / (n - 1),
-            squares=np.einsum("ij,ij->i", population.levs, population.levs, dtype=np.float64),
-            to_mean=products(population.levs, mean[None])[:, 0],
-            to_genres=products(population.levs, centres),
-            mean_to_genres=centres @ mean,
-        )
-
     def measures(
         self,
         first: Sides,
         second: Sides,
         population: PopulationPart | None,
-        cohort: Cohort | None,
     ) -> Measures:
         """Of pairs of sides; the full model knows its own log Bayes factors alone."""
         model = self.styles.two_covariance
         if not isinstance(model, IsotropicTwoCovariance):
             return Measures.of_factors(self._by_full_model(first, second, population))
-        return measure_styles(self.styles, model, self._products(first, second, population), cohort)
+        pairs = self._products(first, second, population)
+        return measure_styles(self.styles, model, pairs, self._cohort(population))
 
     def likeness(
         self,
         first: AnyFloats,
         second: AnyFloats,
         population: PopulationPart | None,
-        cohort: Cohort | None,
     ) -> Likeness:
         """Of one pair of sides (texts, lev_size), seen from the centre of both."""
         model, levs = self.styles.two_covariance, (first.astype(float), second.astype(float))
         mean, texts = (None, 0) if population is None else (population.mean, population.texts)
         if isinstance(model, IsotropicTwoCovariance):
             pair = self._products([first], [second], population)
+            cohort = self._cohort(population)
             return CosineLikeness(self.styles, model, pair, cohort, mean, levs)
         centre = self.styles.centre(np.concatenate(levs), mean, texts)
 
@@ -164,14 +162,13 @@ class StyleScorer:
         self,
         levs: AnyFloats,
         population: PopulationPart | None,
-        cohort: Cohort | None,
         on_pairs: OnPairs,
     ) -> Measures:
         """Of all pairs, from one table of products."""
         model, parts = self.styles.two_covariance, [_NOTHING]
         if not isinstance(model, IsotropicTwoCovariance):
             for first, second in _pairs_in_parts(len(levs), _PAIRS_AT_ONCE):
-                parts.append(self.measures(levs[first], levs[second], population, cohort))
+                parts.append(self.measures(levs[first], levs[second], population))
                 on_pairs(len(first))
             return Measures.joined(parts)
         table = Table.of(levs, self.styles.centres)
@@ -179,6 +176,7 @@ class StyleScorer:
         if population is not None:
             to_mean = products(levs, population.mean[None])[:, 0]
             to_cohort = products(levs, population.levs)
+        cohort = self._cohort(population)
         at_once = max(1, _PAIRS_AT_ONCE // (1 + to_cohort.shape[1] // 16))
         for first, second in _pairs_in_parts(len(levs), at_once):
             texts = np.stack([first, second], axis=1)  # (pairs, 2)
@@ -214,9 +212,12 @@ class StyleScorer:
         """(documents, size): how texts depart from a population of their genre."""
         return self.styles.style(levs, population.mean, population.texts)
 
-    def without(self, genre: str, nearest: int) -> StyleScorer:
-        """This scorer as if a genre, and so many of those most like it, were unknown."""
-        return StyleScorer(self.styles.without(genre, nearest))
+    def without(self, genre: str) -> StyleScorer:
+        """This scorer as if a genre were unknown."""
+        return StyleScorer(self.styles.without(genre))
+
+    def _cohort(self, population: PopulationPart | None) -> Cohort | None:
+        return None if population is None else population.cohort(self.styles.centres)
 
     def _products(
         self, first: Sides, second: Sides, population: PopulationPart | None
@@ -247,15 +248,11 @@ class LayerScorer:
     project: Callable[[FloatArray], FloatArray]  # what the layer sees of LEVs
     lev_size: int
 
-    def cohort(self, population: PopulationPart) -> None:
-        """Nothing: the mean is enough."""
-
     def measures(
         self,
         first: Sides,
         second: Sides,
         population: PopulationPart | None,
-        cohort: Cohort | None,
     ) -> Measures:
         """The log Bayes factors of pairs of sides."""
         moved = [
@@ -270,7 +267,6 @@ class LayerScorer:
         self,
         levs: AnyFloats,
         population: PopulationPart | None,
-        cohort: Cohort | None,
         on_pairs: OnPairs,
     ) -> Measures:
         """The log Bayes factors of all pairs."""
@@ -298,12 +294,11 @@ class LayerScorer:
         first: AnyFloats,
         second: AnyFloats,
         population: PopulationPart | None,
-        cohort: Cohort | None,
     ) -> Likeness:
         """Of one pair of sides (texts, lev_size)."""
 
         def factors(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
-            return self.measures(first, second, population, cohort).log_bayes_factor
+            return self.measures(first, second, population).log_bayes_factor
 
         return FactorLikeness(factors, (first.astype(float), second.astype(float)))
 
@@ -311,7 +306,7 @@ class LayerScorer:
         """(documents, size): how texts depart from a population."""
         return self.moved(levs, population) - self.layer.author_mean
 
-    def without(self, genre: str, nearest: int) -> LayerScorer:
+    def without(self, genre: str) -> LayerScorer:
         """This scorer itself: it knows no genres."""
         return self
 
@@ -332,7 +327,7 @@ def _by_levs(
 ) -> Measures:
     part = None if population is None else PopulationPart.of(levs[population])
     sides = [[levs[texts] for texts in side] for side in (first, second)]
-    return scorer.measures(sides[0], sides[1], part, None)
+    return scorer.measures(sides[0], sides[1], part)
 
 
 _NOTHING = Measures.of_factors(np.zeros(0))

@@ -51,7 +51,7 @@ class Population:
     prints: tuple[Fingerprint, ...] = ()  # of the same: to find copies
     companions: Companions | None = None  # if it is the texts themselves that are compared
     groups: tuple[Group, ...] = ()  # two, if it falls apart into these: see `Styles.groups`
-    memory: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`
+    memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`
 
     @classmethod
     def of(cls, levs: AnyFloats, texts: Sequence[str | Document] = ()) -> Population:

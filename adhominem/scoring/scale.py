@@ -225,6 +225,12 @@ class Calibration:
             if not lower <= upper:
                 raise OptionError(f"the bounds are {lower} and {upper}; expected lower <= upper")
 
+    @property
+    def widest(self) -> tuple[float, float]:
+        """The least and the greatest log Bayes factor under any conditions."""
+        lower = min([self.lower_bound, *(cell.lower for cell in self.bounds)])
+        return lower, max([self.upper_bound, *(cell.upper for cell in self.bounds)])
+
     def limits(self, conditions: Conditions) -> FloatArray:
         """(2, pairs): the bounds of each pair, by its conditions."""
         limits = np.repeat([[self.lower_bound], [self.upper_bound]], len(conditions), axis=1)

@@ -23,7 +23,7 @@ from adhominem.scoring.likeness import Likeness
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart, Sides
 from adhominem.scoring.population import Population, each_once, without_companions
-from adhominem.scoring.products import Cohort, Table
+from adhominem.scoring.products import Table
 from adhominem.scoring.scale import Conditions, Scale, Scales, Scores
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
@@ -111,12 +111,11 @@ class Scorer:
         `on_pairs` hears of each pair once for each member.
         """
         population = without_companions(population)
-        parts, cohorts = self.parts(population), self._cohorts(population)
         *members, log_tokens = self.columns(levs)
         measures = tuple(
-            member.all_pairs(part, relevant, cohort, on_pairs)
-            for member, part, relevant, cohort in zip(
-                self.members, members, parts, cohorts, strict=True
+            member.all_pairs(columns, part, on_pairs)
+            for member, columns, part in zip(
+                self.members, members, self.parts(population), strict=True
             )
         )
         first, second = np.triu_indices(len(levs), 1)
@@ -155,10 +154,11 @@ class Scorer:
         scale, scores = self.scales.of(population), self.scores([first], [second], population)
         slope = 1.0 if scale.calibration is None else scale.calibration.slope
         sides = zip(self.columns(first)[:-1], self.columns(second)[:-1], strict=True)
-        parts, cohorts = self.parts(population), self._cohorts(population)
         result = []
-        for number, (member, levs) in enumerate(zip(self.members, sides, strict=True)):
-            likeness = member.likeness(*levs, parts[number], cohorts[number])
+        for number, (member, levs, part) in enumerate(
+            zip(self.members, sides, self.parts(population), strict=True)
+        ):
+            likeness = member.likeness(*levs, part)
             by = -likeness.step if likeness.excess > 0 else likeness.step  # a cosine ends at 1
             moved, here = (
                 scale.fusion(scores.with_member(number, likeness.moved(change)))[0]
@@ -206,11 +206,9 @@ class Scorer:
         )
         return Scores(members, conditions)
 
-    def without(self, genre: str, nearest: int = 0) -> Scorer:
-        """This scorer as if a genre, and so many of those most like it, were unknown."""
-        return replace(
-            self, members=tuple(member.without(genre, nearest) for member in self.members)
-        )
+    def without(self, genre: str) -> Scorer:
+        """This scorer as if a genre were unknown."""
+        return replace(self, members=tuple(member.without(genre) for member in self.members))
 
     def with_companions(self, population: Population, levs: Levs) -> Population:
         """A population, and what its texts (documents, lev_size) tell of each other, if they can.
@@ -229,11 +227,14 @@ class Scorer:
         return replace(population, companions=Companions(styles))
 
     def parts(self, population: Population | None) -> list[PopulationPart | None]:
-        """Each member's part of a population."""
+        """Each member's part of a population; made once, and kept with it."""
         if population is None:
             return [None] * len(self.members)
         if len(population.lev_mean) != self.lev_size:
             raise OptionError("the population was encoded by another model")
+        sizes = tuple(member.lev_size for member in self.members)
+        if sizes in population.memory:
+            return list(population.memory[sizes])
         columns = zip(
             self.columns(population.lev_mean[None]),
             self.columns(population.lev_mean_square[None]),
@@ -244,6 +245,7 @@ class Scorer:
             PopulationPart(population.texts, mean[0], float(square.sum()), levs)
             for mean, square, levs in columns
         ]
+        population.memory[sizes] = parts[:-1]  # the last is that of the tokens
         return parts[:-1]
 
     def columns(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
@@ -268,20 +270,6 @@ class Scorer:
         log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
         size = 0 if population is None else population.texts
         return Conditions(texts, log_tokens, np.full(len(first), float(size)))
-
-    def _cohorts(self, population: Population | None) -> list[Cohort | None]:
-        """What each member knows of a population; computed once, and kept with it."""
-        cohorts: list[Cohort | None] = []
-        for member, part in zip(self.members, self.parts(population), strict=True):
-            if population is None or part is None:
-                cohorts.append(None)
-                continue
-            by_whom, cohort = population.memory.get(id(member), (None, None))
-            if by_whom is not member:  # an id may be taken again
-                cohort = member.cohort(part)
-                population.memory[id(member)] = (member, cohort)
-            cohorts.append(cohort)
-        return cohorts
 
     def _with_population(
         self, scores: Scores, alone: Callable[[IntArray], Scores]
@@ -314,13 +302,9 @@ class Scorer:
             members = tuple(Measures.of_factors(row) for row in compared)
             return Scores(members, conditions)
         measures = [
-            member.measures(*sides, part, cohort)
-            for member, sides, part, cohort in zip(
-                self.members,
-                self._sides(first, second),
-                self.parts(population),
-                self._cohorts(population),
-                strict=True,
+            member.measures(*sides, part)
+            for member, sides, part in zip(
+                self.members, self._sides(first, second), self.parts(population), strict=True
             )
         ]
         for member in measures:

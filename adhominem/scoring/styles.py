@@ -82,19 +82,13 @@ class Styles:
         rows = np.concatenate([self.centres[kept], np.array(list(centres.values()))])
         return replace(self, genres=genres, centres=rows)
 
-    def without(self, genre: str, nearest: int = 0) -> Styles:
-        """These styles as if this genre, and so many of those most like it, were unknown.
-
-        The last genre stays.
-        """
-        if genre not in self.genres:
+    def without(self, genre: str) -> Styles:
+        """These styles as if this genre were unknown; the last genre stays."""
+        if genre not in self.genres or len(self.genres) == 1:
             return self
-        centre = self.centres[self.genres.index(genre)]
-        far = np.argsort(-np.square(self.centres - centre).sum(axis=1), kind="stable")
-        kept = np.sort(far[: max(1, len(far) - 1 - nearest)])
-        return replace(
-            self, genres=tuple(self.genres[at] for at in kept), centres=self.centres[kept]
-        )
+        kept = [at for at, name in enumerate(self.genres) if name != genre]
+        genres = tuple(self.genres[at] for at in kept)
+        return replace(self, genres=genres, centres=self.centres[kept])
 
     def guess(self, levs: FloatArray) -> FloatArray:
         """(genres,): how much each genre takes part in the centre of these LEVs.

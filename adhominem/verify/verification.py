@@ -75,7 +75,7 @@ def in_words(conditions: Conditions) -> str:
     population = int(conditions.population[0])
     return (
         f"{first:,} text{'' if first == 1 else 's'} against {second:,}, about {tokens:,.0f} words "
-        f"and marks a text on the side with the shorter ones, "
+        f"and marks in the shorter texts, "
         f"{f'a population of {population:,} texts' if population else 'no population'}"
     )
 

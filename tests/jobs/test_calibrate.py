@@ -22,7 +22,7 @@ from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.jobs import calibrate as module
 from adhominem.jobs.calibrate import calibrate_model
-from adhominem.jobs.simulate import Material, conditions
+from adhominem.jobs.simulate import CaseTexts, conditions
 from adhominem.models.calibration import Validation, read_validation
 from adhominem.models.folder import model_folder
 from adhominem.models.writing import trained_on
@@ -80,7 +80,7 @@ def test_scores_with_companions_have_a_scale_of_their_own(model: Path) -> None:
     report = calibrate_model(model, {"texts": TEXTS}).companions
     after = load(model, threads=1)
     assert report is not None
-    material = Material("texts", TEXTS, module.LENGTHS)
+    material = CaseTexts("texts", TEXTS, module.LENGTHS)
     levs = before.encode(material.documents[: material.whole])
     all_texts = after.population_of(levs, companions=True)
     assert all_texts.companions is not None
@@ -341,7 +341,7 @@ def test_the_card_tells_of_the_calibration_once(model: Path, pairs: Path) -> Non
         card = (model / "README.md").read_text("utf-8")
         assert "not calibrated" not in card
         assert card.count("## Calibration") == card.count("## Limits") == 1
-        assert "(letters)" in card
+        assert card.count("The sets are letters.") == 1
 
 
 def test_the_card_tells_how_good_the_numbers_are_under_each_condition(model: Path) -> None:

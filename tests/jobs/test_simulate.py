@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from adhominem.jobs import simulate as module
 from adhominem.jobs.simulate import (
     Cases,
+    CaseTexts,
     Condition,
-    Material,
     conditions,
     first_words,
     side_words,
@@ -38,10 +38,10 @@ def documents(authors: int, texts: int, works: int = 0) -> list[Document]:
     ]
 
 
-MATERIAL = Material("letters", documents(30, 8), LENGTHS)
+MATERIAL = CaseTexts("letters", documents(30, 8), LENGTHS)
 
 
-def all_cases(material: Material, seed: int = 0) -> list[Cases]:
+def all_cases(material: CaseTexts, seed: int = 0) -> list[Cases]:
     drawn = [material.cases(condition, 30, seed) for condition in conditions()]
     return [cases for cases in drawn if cases is not None]
 
@@ -49,7 +49,7 @@ def all_cases(material: Material, seed: int = 0) -> list[Cases]:
 CASES = all_cases(MATERIAL)
 
 
-def source(material: Material, number: int) -> frozenset[str]:
+def source(material: CaseTexts, number: int) -> frozenset[str]:
     """The whole texts that a text is made of, by their first words."""
     parts = material.documents[number].text.split("\n\n")
     return frozenset(part.split()[0] for part in parts)
@@ -100,7 +100,7 @@ def test_the_authors_of_a_case_are_never_in_its_population(cases: Cases) -> None
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_two_texts_of_one_work_are_never_on_both_sides(seed: int) -> None:
-    material = Material("letters", documents(20, 8, works=6), LENGTHS, seed)
+    material = CaseTexts("letters", documents(20, 8, works=6), LENGTHS, seed)
     works = {
         document.text.split()[0]: document.work for document in material.documents[: material.whole]
     }
@@ -201,7 +201,7 @@ def test_authors_with_several_texts_come_first_and_none_has_more_than_eight(
         for author in range(12)
         for at in (0, 1)
     ]
-    material = Material("letters", rows, LENGTHS)
+    material = CaseTexts("letters", rows, LENGTHS)
     names = [document.author for document in material.documents[: material.whole]]
     assert names.count("many") == 8
     assert sum(name.startswith("two") for name in names) == 24
@@ -210,11 +210,11 @@ def test_authors_with_several_texts_come_first_and_none_has_more_than_eight(
 
 def test_a_text_that_is_there_twice_counts_once() -> None:
     rows = documents(10, 3)
-    assert Material("letters", rows + rows, LENGTHS).whole == 30
+    assert CaseTexts("letters", rows + rows, LENGTHS).whole == 30
 
 
 def test_cases_are_repeatable_by_seed() -> None:
-    again = Material("letters", documents(30, 8), LENGTHS)
+    again = CaseTexts("letters", documents(30, 8), LENGTHS)
     assert [document.text for document in again.documents] == [
         document.text for document in MATERIAL.documents
     ]
@@ -233,21 +233,21 @@ def test_cases_are_repeatable_by_seed() -> None:
 
 
 def test_conditions_that_texts_are_too_few_for_are_left_out() -> None:
-    pairs_alone = Material("letters", documents(20, 2), LENGTHS)
+    pairs_alone = CaseTexts("letters", documents(20, 2), LENGTHS)
     drawn = {cases.condition for cases in all_cases(pairs_alone)}
     assert {condition.known for condition in drawn} == {1}
     assert Condition() in drawn
     assert not any(condition.cut == "joined" for condition in drawn)
-    few = Material("letters", documents(4, 2), LENGTHS)
+    few = CaseTexts("letters", documents(4, 2), LENGTHS)
     assert not [
         cases for cases in all_cases(few) if cases.condition.population
     ]  # 4 texts by others
-    single = Material("letters", documents(20, 1), LENGTHS)
+    single = CaseTexts("letters", documents(20, 1), LENGTHS)
     assert all_cases(single) == []
 
 
 def test_where_texts_are_fewer_all_populations_are_as_small_whoever_wrote_the_texts() -> None:
-    material = Material("letters", documents(12, 3), LENGTHS)
+    material = CaseTexts("letters", documents(12, 3), LENGTHS)
     drawn = material.cases(Condition(1, 1, 100), 30, 0)
     assert drawn is not None
     assert {len(chosen) for chosen in drawn.populations} == {30}  # but for those of two authors

@@ -54,7 +54,7 @@ def test_styles_that_were_written_score_as_before(size: int, scale: float, tmp_p
     sides = [levs[at : at + 2] for at in range(0, 20, 2)], [levs[at : at + 1] for at in range(10)]
     for population in (None, PopulationPart.of(levs[20:])):
         expected, made = (
-            scorer.measures(*sides, population, population and scorer.cohort(population))
+            scorer.measures(*sides, population)
             for scorer in (StyleScorer(styles), StyleScorer(again))
         )
         assert np.ptp(expected.log_bayes_factor) > 1

@@ -11,7 +11,7 @@ from slow_two_covariance import seeds
 
 from adhominem.errors import OptionError
 from adhominem.scoring import products as module
-from adhominem.scoring.members import PopulationPart, StyleScorer
+from adhominem.scoring.members import PopulationPart
 from adhominem.scoring.products import Cohort, PairProducts, Table, make_cohort, products
 
 SIZE = 6
@@ -58,7 +58,7 @@ def test_a_cohort_is_known_from_means_too_and_may_be_a_part_of_the_population(
     levs = np.random.default_rng(seed).normal(size=(texts, SIZE)) + 1
     whole, part = cohort_of(levs), PopulationPart.of(levs)
     few = PopulationPart(part.texts, part.mean, part.mean_square, levs[:kept])
-    made = StyleScorer(STYLES).cohort(few)
+    made = few.cohort(STYLES.centres)
     assert made is not None
     assert made.texts == texts
     assert made.square == pytest.approx(whole.square, rel=1e-8, abs=1e-8)

@@ -43,7 +43,7 @@ def measured(
     scorer: StyleScorer = SCORER,
 ) -> Measures:
     part = None if population is None else PopulationPart.of(population)
-    return scorer.measures(first, second, part, None if part is None else scorer.cohort(part))
+    return scorer.measures(first, second, part)
 
 
 def sides_of(rng: np.random.Generator, *sizes_of_sides: int) -> list[FloatArray]:
@@ -74,7 +74,7 @@ def test_a_cohort_that_is_a_part_of_the_population_stands_for_all_of_it(seed: in
     whole = PopulationPart.of(population)
     part = PopulationPart(whole.texts, whole.mean, whole.mean_square, population[::2])
     first, second = sides_of(rng, 2, 1)
-    made = SCORER.measures([first], [second], part, SCORER.cohort(part))
+    made = SCORER.measures([first], [second], part)
     expected = measured([first], [second], population)
     for name in set(NAMES) - {"standing"}:  # which has the mean and the deviation of fewer texts
         np.testing.assert_allclose(getattr(made, name), getattr(expected, name), rtol=1e-9)
@@ -176,8 +176,7 @@ def test_all_pairs_and_pairs_by_number_get_what_given_pairs_get(
     first, second = np.triu_indices(texts, 1)
     expected = measured(list(levs[first]), list(levs[second]), population)
     part = None if population is None else PopulationPart.of(population)
-    cohort = None if part is None else SCORER.cohort(part)
-    assert_same(SCORER.all_pairs(levs, part, cohort, lambda count: None), expected)
+    assert_same(SCORER.all_pairs(levs, part, lambda count: None), expected)
     everything = levs if population is None else np.concatenate([levs, population])
     table = SCORER.table(everything, None)
     chosen = None if population is None else np.arange(texts, len(everything))
@@ -207,12 +206,11 @@ def test_how_many_columns_and_pairs_are_taken_at_once_does_not_matter(
     rng = np.random.default_rng(2)
     levs, population = np.concatenate(sides_of(rng, *[1] * 8)), population_of(rng, texts)
     part = None if population is None else PopulationPart.of(population)
-    cohort = None if part is None else SCORER.cohort(part)
-    expected = SCORER.all_pairs(levs, part, cohort, lambda count: None)
+    expected = SCORER.all_pairs(levs, part, lambda count: None)
     monkeypatch.setattr(members_module, "_PAIRS_AT_ONCE", 6)
     monkeypatch.setattr(products_module, "COLUMNS_AT_ONCE", 3)
     told: list[int] = []
-    assert_same(SCORER.all_pairs(levs, part, cohort, told.append), expected)
+    assert_same(SCORER.all_pairs(levs, part, told.append), expected)
     assert sum(told) == len(expected) == 28
     assert max(told) == (6 if texts is None else 3)  # fewer beside a cohort
 

@@ -227,8 +227,7 @@ def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_its_bounds(
         np.array([-99, 99]) / np.log(10)
     )
     assert several.conditions == (
-        "4 texts against 1, about 150 words and marks a text on the side with the shorter ones, "
-        "no population"
+        "4 texts against 1, about 150 words and marks in the shorter texts, no population"
     )
     assert several.reach == "at most extremely strong support for either proposition"
     assert tight.verify(KNOWN, QUESTIONED).reach == f"{NONE} for either proposition"
