@@ -2,7 +2,7 @@
 
 A set of texts of one genre is taken apart into cases: one or several questioned texts against known
 ones, whole, cut to their first words or joined to long ones, with a population of texts by others,
-large, small or none.
+large, small or none, as long as they are, longer or shorter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Condition:
     known: int = 1
     questioned: int = 1
     population: int = 0
-    cut: str = ""  # "questioned" or "all" texts; "joined": the known one is made of several
+    cut: str = ""  # the "questioned" texts, the "sides", the "population", "all" of them
+    joined: bool = False  # the known text is made of several
 
 
 def conditions() -> tuple[Condition, ...]:
@@ -49,7 +50,10 @@ def conditions() -> tuple[Condition, ...]:
         for n in (0, 20, 50)
         for cut in ("questioned", "all")
     ]
-    return (*several, Condition(1, 1, 0, "joined"), Condition(1, 1, 50, "joined"))
+    several += [
+        Condition(k, 1, n, cut) for k in (1, 5) for n in (20, 50) for cut in ("sides", "population")
+    ]
+    return (*several, *(Condition(population=n, joined=True) for n in (0, 50)))
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ class CaseTexts:
             # As many for all: cases by one author leave more, and a size must not tell the truth.
             size = min([condition.population, *map(len, others)])
             populations = [texts[:size] for texts in others]
-            if condition.cut == "all":
+            if condition.cut in ("population", "all"):
                 populations = [self._cut[texts] for texts in populations]
         same = np.array([case.same_author for case, _ in made], dtype=bool)
         if min(same.sum(), (~same).sum()) < _FEWEST_CASES:
@@ -169,7 +173,7 @@ class CaseTexts:
             if len(more) < condition.questioned - 1:
                 return None
             questioned += more
-        if condition.cut == "joined":
+        if condition.joined:
             suspect = self.documents[known[0]].author
             long = [
                 at
@@ -179,9 +183,9 @@ class CaseTexts:
             if not long:
                 return None
             known = long[:1]
-        if condition.cut in ("questioned", "all"):
+        if condition.cut in ("questioned", "sides", "all"):
             questioned = self._cut[questioned].tolist()
-        if condition.cut == "all":
+        if condition.cut in ("sides", "all"):
             known = self._cut[known].tolist()
         return case, (known, questioned)
 

@@ -71,10 +71,12 @@ class CosineLikeness:
         """(size,): where both sides are seen from."""
         centres = self._seen.centres
         guess = np.asarray(centres.guess[0] @ self.styles.centres)
-        if self.population_mean is None:
+        if self.population_mean is None or self.cohort is None or centres.others is None:
             return guess
-        share = centres.guess_share
-        return np.asarray(share * guess + (1 - share) * self.population_mean)
+        share, left = float(centres.guess_share[0]), float(centres.others.texts[0])
+        inside = centres.others.inside[0] @ np.concatenate(self.levs)  # (size,): left out
+        mean = (self.cohort.texts * self.population_mean - inside) / left
+        return np.asarray(share * guess + (1 - share) * mean)
 
     @cached_property
     def weights(self) -> tuple[FloatArray, FloatArray]:

@@ -6,6 +6,8 @@ standing    the likeness in deviations of what each side has with texts by other
 agreement   how alike the texts of one side are among themselves, in usual deviations: what is
             to be expected of one more text by their author; 0 where each side has one text
 remoteness  how far both sides are from the centre: the logarithm of their squared distances
+kinship     how alike the two sides are in what genres differ in: seen from the right centre they
+            are not, whoever wrote them, so this tells of a genre that was guessed badly
 certainty   the share of the nearest genre in the guess of the genre
 strangeness by how much the texts are nearer to the guessed genre than to the population, as a
             logarithm: above 0 the population may well be of another genre
@@ -18,7 +20,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray
-from adhominem.scoring.products import Cohort, PairProducts
+from adhominem.scoring.products import Cohort, Others, PairProducts
 from adhominem.scoring.styles import Styles, guess_share
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
@@ -35,6 +37,7 @@ class Measures:
     standing: FloatArray
     agreement: FloatArray
     remoteness: FloatArray
+    kinship: FloatArray
     certainty: FloatArray
     strangeness: FloatArray
 
@@ -42,7 +45,7 @@ class Measures:
     def of_factors(cls, log_bayes_factor: FloatArray) -> Measures:
         """Of a member that knows nothing else."""
         nothing = np.zeros(len(log_bayes_factor))
-        return cls(log_bayes_factor, log_bayes_factor, nothing, nothing, nothing, nothing)
+        return cls(log_bayes_factor, log_bayes_factor, *[nothing] * 5)
 
     @classmethod
     def joined(cls, parts: list[Measures]) -> Measures:
@@ -81,12 +84,12 @@ def measure_styles(
     likeness = seen.likeness
     usual = model.independent**-0.5
     standing = likeness / usual
-    if cohort is not None:
+    if cohort is not None and centres.others is not None:
         standing = np.zeros(len(likeness))
         for side, length in zip(sides, lengths, strict=True):
             scaled = np.where(side, scale, 0)
             mean, deviation = centres.with_others(styles, pairs, cohort, scaled, length)
-            n = cohort.texts
+            n = centres.others.texts
             shrunk = np.sqrt((n * deviation**2 + _USUAL_TEXTS * usual**2) / (n + _USUAL_TEXTS))
             standing += 0.5 * (likeness - mean) / shrunk
     return Measures(
@@ -94,8 +97,9 @@ def measure_styles(
         standing=standing,
         agreement=_agreement(lengths, selves, sides, counts) / usual,
         remoteness=np.log(pairs.mean(squares, 0) * pairs.mean(squares, 1)),
+        kinship=centres.kinship(styles, pairs),
         certainty=centres.guess.max(axis=1),
-        strangeness=centres.strangeness(pairs, either, cohort),
+        strangeness=centres.strangeness(pairs, either),
     )
 
 
@@ -159,14 +163,16 @@ class Centres:
     """Where each pair is seen from: the guessed genre and the population, in shares."""
 
     guess: FloatArray  # (pairs, genres): shares
-    guess_share: float  # of the guess in the centre; the rest is the population's
+    guess_share: FloatArray  # (pairs,): of the guess in the centre; the rest is the population's
     to_guess: FloatArray  # (pairs, texts): products of texts with the guessed genre
     guess_square: FloatArray  # (pairs,)
     along: FloatArray  # (pairs, texts): products of texts with the centre
     square: FloatArray  # (pairs,): of the centre
+    others: Others | None  # the population
 
     @classmethod
     def of(cls, styles: Styles, pairs: PairProducts, cohort: Cohort | None) -> Centres:
+        """From the products of pairs."""
         either = pairs.of_side[0] | pairs.of_side[1]
         count = either.sum(axis=1)[:, None]
         middle = (pairs.to_genres * either[:, :, None]).sum(axis=1) / count  # (pairs, genres)
@@ -175,15 +181,17 @@ class Centres:
         to_guess = np.einsum("ptg,pg->pt", pairs.to_genres, guess)
         guess_square = np.einsum("pg,gh,ph->p", guess, styles.products, guess)
         if cohort is None:
-            return cls(guess, 1.0, to_guess, guess_square, to_guess, guess_square)
-        share = guess_share(cohort.texts)
+            ones = np.ones(len(guess))
+            return cls(guess, ones, to_guess, guess_square, to_guess, guess_square, None)
+        others = Others.of(pairs, cohort)
+        share = guess_share(others.texts)  # (pairs,)
         square = (
-            (1 - share) ** 2 * cohort.square
-            + 2 * share * (1 - share) * guess @ cohort.mean_to_genres
+            (1 - share) ** 2 * others.square
+            + 2 * share * (1 - share) * (guess * others.mean_to_genres).sum(axis=1)
             + share**2 * guess_square
         )
-        along = (1 - share) * pairs.to_mean + share * to_guess
-        return cls(guess, share, to_guess, guess_square, along, square)
+        along = (1 - share)[:, None] * others.to_mean + share[:, None] * to_guess
+        return cls(guess, share, to_guess, guess_square, along, square, others)
 
     def with_others(
         self,
@@ -199,34 +207,51 @@ class Centres:
         the square of their sum's. Each text of the cohort is compared as if it were none of the
         population, which would lie nearer to it than to others.
         """
-        n, share = cohort.texts, self.guess_share
+        others = self.others
+        assert others is not None
+        n, share = others.texts[:, None], self.guess_share[:, None]  # (pairs, 1)
         to_guess = self.guess @ cohort.to_genres.T  # (pairs, cohort): its texts with the guess
-        mean_to_guess = (self.guess @ cohort.mean_to_genres)[:, None]  # (pairs, 1)
-        # From here on the mean is that of the n - 1 others.
-        there = (1 - share) * (n * cohort.to_mean - cohort.squares) / (n - 1) + share * to_guess
+        mean_to_guess = (self.guess * others.mean_to_genres).sum(axis=1)[:, None]  # (pairs, 1)
+        # From here on the mean is that of all but one, the text of the cohort.
+        to_rest = n * others.cohort_to_mean - cohort.squares  # (pairs, cohort)
+        there = (1 - share) * to_rest / (n - 1) + share * to_guess
+        rest = (n * (n - 1) * others.square[:, None] - 2 * to_rest) / ((n - 1) * (n - 2))
         square = (
-            (1 - share) ** 2 * cohort.squares_without
+            (1 - share) ** 2 * rest
             + 2 * share * (1 - share) * (n * mean_to_guess - to_guess) / (n - 1)
             + share**2 * self.guess_square[:, None]
         )  # (pairs, cohort): of the centre
         sums = np.einsum("pt,ptc->pc", scaled, pairs.to_cohort)  # (pairs, cohort)
-        to_mean = (scaled * pairs.to_mean).sum(axis=1)[:, None]  # (pairs, 1)
+        to_mean = (scaled * others.to_mean).sum(axis=1)[:, None]  # (pairs, 1)
         along = (1 - share) * (n * to_mean - sums) / (n - 1)
         along += share * (scaled * self.to_guess).sum(axis=1)[:, None]
         alike = sums - along - scaled.sum(axis=1)[:, None] * (there - square)
         lengths = np.sqrt(np.maximum(cohort.squares - 2 * there + square, _LEAST))
         cosines = alike / np.maximum(lengths, styles.usual) / np.sqrt(length)[:, None]
         cosines = np.clip(cosines, -1, 1)
-        return cosines.mean(axis=1), cosines.std(axis=1, ddof=1)
+        return cosines.mean(axis=1, where=others.kept), cosines.std(
+            axis=1, ddof=1, where=others.kept
+        )
 
-    def strangeness(
-        self, pairs: PairProducts, either: BoolArray, cohort: Cohort | None
-    ) -> FloatArray:
+    def kinship(self, styles: Styles, pairs: PairProducts) -> FloatArray:
+        """(pairs,): the product of both sides' means, only in the directions of the genres."""
+        share = self.guess_share[:, None]
+        centre = share * (self.guess @ styles.products)  # (pairs, genres): products with genres
+        if self.others is not None:
+            centre += (1 - share) * self.others.mean_to_genres
+        first, second = (
+            np.einsum("pt,ptg->pg", side, pairs.to_genres) / side.sum(axis=1)[:, None] - centre
+            for side in pairs.of_side
+        )
+        return np.asarray(np.einsum("pg,gh,ph->p", first, styles.among_genres, second))
+
+    def strangeness(self, pairs: PairProducts, either: BoolArray) -> FloatArray:
         """(pairs,): see above; zeros without a population."""
-        if cohort is None:
+        if self.others is None:
             return np.zeros(len(either))
         count = either.sum(axis=1)
         middle = np.einsum("ps,pst,pt->p", either, pairs.between, either) / count**2
-        from_mean = middle - 2 * (either * pairs.to_mean).sum(axis=1) / count + cohort.square
+        to_mean = (either * self.others.to_mean).sum(axis=1) / count
+        from_mean = middle - 2 * to_mean + self.others.square
         from_guess = middle - 2 * (either * self.to_guess).sum(axis=1) / count + self.guess_square
         return np.asarray(np.log(np.maximum(from_mean, _LEAST) / np.maximum(from_guess, _LEAST)))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +22,8 @@ from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
 
 COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
+_SAME = 1e-8  # of the squared lengths of two texts: nearer to each other, they are one
+_FEWEST = 3  # texts that must be left of a population, for it to be measured without one of them
 
 
 def columns_in_parts(count: int) -> Iterator[slice]:
@@ -49,13 +50,6 @@ class Cohort:
     to_mean: FloatArray  # (cohort,)
     to_genres: FloatArray  # (cohort, genres)
     mean_to_genres: FloatArray  # (genres,)
-
-    @cached_property
-    def squares_without(self) -> FloatArray:
-        """(cohort,): `square` of the population without each of its texts."""
-        n = self.texts
-        rest = n * (n - 1) * self.square - 2 * (n * self.to_mean - self.squares)
-        return np.asarray(rest / ((n - 1) * (n - 2)))
 
 
 @dataclass(frozen=True)
@@ -114,6 +108,49 @@ class PairProducts:
     def mean(self, values: FloatArray, side: int) -> FloatArray:
         """(pairs,): of values (pairs, texts), over the texts of a side."""
         return np.asarray((values * self.of_side[side]).sum(axis=1) / self.of_side[side].sum(1))
+
+
+@dataclass(frozen=True)
+class Others:
+    """The population of each pair: all of its texts but those of the pair itself.
+
+    Where texts are compared that stand in their own population, each would be measured by itself.
+    """
+
+    texts: FloatArray  # (pairs,): how many
+    square: FloatArray  # (pairs,): of their mean, without products of a text with itself
+    to_mean: FloatArray  # (pairs, texts): of the pair's texts with it
+    mean_to_genres: FloatArray  # (pairs, genres)
+    kept: BoolArray  # (pairs, cohort): which texts of the cohort are others
+    cohort_to_mean: FloatArray  # (pairs, cohort)
+    inside: FloatArray  # (pairs, texts): of the pair, 1 for those that stand in the population
+
+    @classmethod
+    def of(cls, pairs: PairProducts, cohort: Cohort) -> Others:
+        """Texts of a pair are known in the population by their distance, which is none."""
+        n, present = cohort.texts, pairs.of_side[0] | pairs.of_side[1]
+        squares = np.einsum("ptt->pt", pairs.between)[:, :, None] + cohort.squares
+        copies = squares - 2 * pairs.to_cohort <= _SAME * squares  # (pairs, texts, cohort)
+        copies &= present[:, :, None]
+        copies &= np.cumsum(copies, axis=1) == 1  # each text of the cohort is a copy of one
+        copies &= (n - copies.sum(axis=(1, 2)) >= _FEWEST)[:, None, None]
+        inside = copies.sum(axis=2).astype(np.float64)  # (pairs, texts)
+        copied = copies.any(axis=1)  # (pairs, cohort)
+        left = n - copied.sum(axis=1).astype(np.float64)  # (pairs,)
+        # Each text that is left out takes its products with all others along.
+        with_all = copied @ (n * cohort.to_mean - cohort.squares)  # (pairs,)
+        among = np.einsum("ps,pst,pt->p", inside, pairs.between, inside) - copied @ cohort.squares
+        to_copied = np.einsum("ps,pst->pt", inside, pairs.between)  # (pairs, texts)
+        cohort_to_copied = np.einsum("pt,ptc->pc", inside, pairs.to_cohort)  # (pairs, cohort)
+        return cls(
+            texts=left,
+            square=(n * (n - 1) * cohort.square - 2 * with_all + among) / (left * (left - 1)),
+            to_mean=(n * pairs.to_mean - to_copied) / left[:, None],
+            mean_to_genres=(n * cohort.mean_to_genres - copied @ cohort.to_genres) / left[:, None],
+            kept=~copied,
+            cohort_to_mean=(n * cohort.to_mean - cohort_to_copied) / left[:, None],
+            inside=inside,
+        )
 
 
 @dataclass(frozen=True)

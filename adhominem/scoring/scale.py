@@ -28,6 +28,7 @@ METHODS = ("logistic", "isotonic")
 _LARGEST = 1e30  # weight of a fusion, or number in a calibration: no fit comes near
 _Bound = Annotated[float, Within(-_LARGEST, _LARGEST)]  # in a file; infinite while one is fitted
 _USUAL_LOG_TOKENS = 6.5  # some 650
+_LONGER = 2.5  # in log tokens: twelve times as long as the population's texts
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,25 @@ class Conditions:
     texts: FloatArray  # (2, pairs)
     log_tokens: FloatArray  # (2, pairs): the mean over the texts of a side
     population: FloatArray  # (pairs,): texts; 0 without one
+    longer: FloatArray  # (2, pairs): by how much a side's log tokens exceed those of the population
+
+    @classmethod
+    def of(
+        cls,
+        texts: FloatArray,
+        log_tokens: FloatArray,
+        population: int,
+        population_log_tokens: float,
+    ) -> Conditions:
+        """Of pairs that share a population of so many texts, of such a mean length."""
+        longer = log_tokens - population_log_tokens if population else np.zeros(texts.shape)
+        return cls(texts, log_tokens, np.full(texts.shape[1], float(population)), longer)
 
     def __len__(self) -> int:
         return int(self.texts.shape[1])
 
     def __getitem__(self, chosen: slice | BoolArray) -> Conditions:
-        texts, log_tokens = self.texts[:, chosen], self.log_tokens[:, chosen]
-        return Conditions(texts, log_tokens, self.population[chosen])
+        return Conditions(*(getattr(self, field.name)[..., chosen] for field in fields(self)))
 
     @staticmethod
     def joined(parts: Sequence[Conditions]) -> Conditions:
@@ -103,17 +116,20 @@ def design(scores: Scores, log_tokens: tuple[float, float]) -> FloatArray:
     few = (1 / conditions.texts).sum(axis=0) - 1  # 1: one text a side; towards -1: many
     length = np.clip(conditions.log_tokens, *log_tokens).mean(axis=0) - _USUAL_LOG_TOKENS
     small = 1 / (conditions.population + 1)
+    longer = np.clip(conditions.longer, -_LONGER, _LONGER)  # (2, pairs)
     rows = [np.ones(len(scores)), few, length, small]
     rows += [few * length, few**2, length**2, small**2]
+    rows += [longer.sum(axis=0), longer.prod(axis=0), np.square(longer).sum(axis=0)]
     for member in scores.members:
         standing, agreement = member.standing, member.agreement
         rows += [standing, standing * few, standing * length, standing * small]
+        rows += [standing * longer.sum(axis=0)]
         rows += [agreement, agreement * standing, agreement**2]
-        rows += [member.remoteness, member.certainty]
+        rows += [member.remoteness, member.kinship, member.certainty]
     return np.array(rows)
 
 
-_SHARED_ROWS, _MEMBER_ROWS = 8, 9  # of a design
+_SHARED_ROWS, _MEMBER_ROWS = 11, 11  # of a design
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,10 +119,10 @@ class Scorer:
             )
         )
         first, second = np.triu_indices(len(levs), 1)
-        conditions = Conditions(
+        conditions = Conditions.of(
             np.ones((2, len(first))),
             np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
-            np.full(len(first), 0.0 if population is None else population.texts),
+            *_size(population),
         )
         scores = Scores(measures, conditions)
         if population is None:
@@ -193,12 +193,11 @@ class Scorer:
         Sides (pairs, texts) and population (texts,) are given by the numbers of their texts, of
         which `log_tokens` (texts,) are the lengths. All pairs have as many texts.
         """
-        size = 0 if population is None else len(population)
-        pairs = len(first)
-        conditions = Conditions(
-            np.repeat([[float(first.shape[1])], [float(second.shape[1])]], pairs, axis=1),
+        conditions = Conditions.of(
+            np.repeat([[float(first.shape[1])], [float(second.shape[1])]], len(first), axis=1),
             np.stack([log_tokens[side].mean(axis=1) for side in (first, second)]),
-            np.full(pairs, float(size)),
+            0 if population is None else len(population),
+            0.0 if population is None else float(log_tokens[population].mean()),
         )
         members = tuple(
             member.measures_among(table, first, second, population)
@@ -268,8 +267,7 @@ class Scorer:
         if texts.min(initial=1) == 0:
             raise OptionError("a side without documents; expected at least one")
         log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
-        size = 0 if population is None else population.texts
-        return Conditions(texts, log_tokens, np.full(len(first), float(size)))
+        return Conditions.of(texts, log_tokens, *_size(population))
 
     def _with_population(
         self, scores: Scores, alone: Callable[[IntArray], Scores]
@@ -316,7 +314,7 @@ class Scorer:
     def _nothing(self) -> Scores:
         """Of no pairs."""
         nothing = Measures.of_factors(np.zeros(0))
-        conditions = Conditions(np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(0))
+        conditions = Conditions.of(np.zeros((2, 0)), np.zeros((2, 0)), 0, 0.0)
         return Scores((nothing,) * len(self.members), conditions)
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[Sides, Sides]]:
@@ -363,6 +361,11 @@ def out_of_range(given: str) -> ModelError:
         f"{given} that are not numbers, or out of all bounds: it is damaged; fetch or train it "
         "again"
     )
+
+
+def _size(population: Population | None) -> tuple[int, float]:
+    """The texts of a population and the mean of their log tokens; zeros without one."""
+    return (0, 0.0) if population is None else (population.texts, float(population.lev_mean[-1]))
 
 
 def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:

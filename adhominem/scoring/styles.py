@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from adhominem.arrays import AnyFloats, FloatArray, IntArray
 from adhominem.scoring.two_covariance import BayesFactorModel, IsotropicTwoCovariance, TwoCovariance
 
 _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
-_SHARPNESS = 1.0  # of the guess
+_SHARPNESS = 7.0  # of the guess: see `Styles.mix`
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
 _TYPICAL = 0.99  # share of the training texts that lie within the limits
 _FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
@@ -75,6 +76,20 @@ class Styles:
         """(genres, genres): the scalar products of the centres."""
         return np.asarray(self.centres @ self.centres.T)
 
+    @cached_property
+    def among_genres(self) -> FloatArray:
+        """(genres, genres): makes a product of two LEVs' products with the genres' centres.
+
+        It is that of the LEVs' shadows in the directions in which the genres differ, where genres
+        are 1 apart from their middle on average.
+        """
+        middle = np.eye(len(self.genres)) - 1 / len(self.genres)
+        spread = middle @ self.products @ middle
+        scale = float(np.trace(spread)) / len(self.genres)
+        return np.asarray(
+            middle @ np.linalg.pinv(spread, _FLAT, hermitian=True) @ middle / max(scale, 1e-300)
+        )
+
     def with_genres(self, centres: Mapping[str, FloatArray]) -> Styles:
         """These styles with further genres, or others in place of those of the same names."""
         kept = [at for at, genre in enumerate(self.genres) if genre not in centres]
@@ -104,7 +119,7 @@ class Styles:
         """
         rest = distances - distances.min(axis=-1, keepdims=True)
         scale = np.square(self.centres - self.centres.mean(axis=0)).sum(axis=1).mean()
-        weights = np.exp(-_SHARPNESS * len(self.genres) * rest / max(float(scale), 1e-300))
+        weights = np.exp(-_SHARPNESS * rest / max(float(scale), 1e-300))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def groups(self, levs: FloatArray) -> tuple[Group, ...]:
@@ -166,7 +181,11 @@ def _best_cut(values: FloatArray) -> int:
     return int(cuts[np.argmax(cuts * (count - cuts) * np.square(gaps))])
 
 
-def guess_share(texts: int) -> float:
+@overload
+def guess_share(texts: int) -> float: ...
+@overload
+def guess_share(texts: FloatArray) -> FloatArray: ...
+def guess_share(texts: int | FloatArray) -> float | FloatArray:
     """Of the guessed genre in the centre of a population: the guess counts as a few more texts."""
     return _GUESSED_TEXTS / (texts + _GUESSED_TEXTS)
 

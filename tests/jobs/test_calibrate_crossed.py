@@ -39,7 +39,7 @@ def part_of(
         population=np.zeros(cases, np.int32),
         known=np.ones(cases, bool),
     )
-    conditions_of_all = Conditions(np.ones((2, cases)), lengths, np.zeros(cases))
+    conditions_of_all = Conditions.of(np.ones((2, cases)), lengths, 0, 0.0)
     return _Part(name, Scores(members, conditions_of_all), authors, condition)
 
 

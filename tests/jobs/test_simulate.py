@@ -106,7 +106,7 @@ def test_two_texts_of_one_work_are_never_on_both_sides(seed: int) -> None:
     }
     drawn = all_cases(material, seed)
     assert {cases.condition.questioned for cases in drawn} == {1, 3}
-    assert "joined" in {cases.condition.cut for cases in drawn}
+    assert {cases.condition.joined for cases in drawn} == {False, True}
     for cases in drawn:
         for known, questioned in zip(cases.known, cases.questioned, strict=True):
             sides = [
@@ -150,8 +150,19 @@ def test_only_the_questioned_texts_are_cut_where_the_condition_says_so() -> None
         if cases.condition.cut == "questioned":
             assert cases.known.max() < MATERIAL.whole < cases.questioned.max()
             assert all(chosen.max() < MATERIAL.whole for chosen in cases.populations)
-        elif cases.condition.cut == "":
+        elif cases.condition.cut == "" and not cases.condition.joined:
             assert max(cases.known.max(), cases.questioned.max()) < MATERIAL.whole
+
+
+def test_the_population_may_be_longer_than_the_sides_or_shorter() -> None:
+    for cases in CASES:
+        sides = min(cases.known.max(), cases.questioned.max())
+        if cases.condition.cut == "sides":
+            assert sides >= MATERIAL.whole
+            assert all(chosen.max() < MATERIAL.whole for chosen in cases.populations)
+        elif cases.condition.cut == "population":
+            assert sides < MATERIAL.whole
+            assert all(chosen.max() >= MATERIAL.whole for chosen in cases.populations)
 
 
 def test_joined_texts_are_several_of_one_author_and_leave_two() -> None:
@@ -161,7 +172,7 @@ def test_joined_texts_are_several_of_one_author_and_leave_two() -> None:
     assert len({MATERIAL.documents[at].author for at in joined}) == len(joined) == 30
     for at in joined:
         assert len(source(MATERIAL, at)) in module._JOINED
-    (cases,) = [cases for cases in CASES if cases.condition == Condition(1, 1, 0, "joined")]
+    (cases,) = [cases for cases in CASES if cases.condition == Condition(joined=True)]
     assert set(cases.known.ravel().tolist()) <= set(joined)
     assert cases.questioned.max() < MATERIAL.whole
 
@@ -237,7 +248,7 @@ def test_conditions_that_texts_are_too_few_for_are_left_out() -> None:
     drawn = {cases.condition for cases in all_cases(pairs_alone)}
     assert {condition.known for condition in drawn} == {1}
     assert Condition() in drawn
-    assert not any(condition.cut == "joined" for condition in drawn)
+    assert not any(condition.joined for condition in drawn)
     few = CaseTexts("letters", documents(4, 2), LENGTHS)
     assert not [
         cases for cases in all_cases(few) if cases.condition.population

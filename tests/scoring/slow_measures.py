@@ -21,6 +21,7 @@ NAMES = (
     "standing",
     "agreement",
     "remoteness",
+    "kinship",
     "certainty",
     "strangeness",
 )
@@ -81,11 +82,17 @@ def slow_guess(styles: Styles, texts: FloatArray) -> FloatArray:
     spread = fmean(
         float(np.sum((one - styles.centres.mean(axis=0)) ** 2)) for one in styles.centres
     )
-    weights = [
-        exp(-len(styles.genres) * float(np.sum((middle - one) ** 2)) / spread)
-        for one in styles.centres
-    ]
+    weights = [exp(-7 * float(np.sum((middle - one) ** 2)) / spread) for one in styles.centres]
     return np.array([weight / sum(weights) for weight in weights])
+
+
+def slow_kinship(styles: Styles, first: FloatArray, second: FloatArray, view: View) -> float:
+    """The product of both sides' means in the directions of genres, which have length 1 there."""
+    rows = styles.centres - styles.centres.mean(axis=0)
+    axes = np.linalg.svd(rows, full_matrices=False)[2][:-1]  # (genres - 1, size): at right angles
+    centre = (1 - view.share) * view.mean + view.share * view.guess
+    shadows = [axes @ (side.mean(axis=0) - centre) for side in (first, second)]
+    return float(shadows[0] @ shadows[1]) / fmean(float(row @ row) for row in rows)
 
 
 def slow_measures(
@@ -135,6 +142,7 @@ def slow_measures(
         "remoteness": sum(
             log(fmean(view.length(text) ** 2 for text in side)) for side in (first, second)
         ),
+        "kinship": slow_kinship(styles, first, second, view),
         "certainty": max(shares),
         "strangeness": 0.0
         if population is None

@@ -28,7 +28,8 @@ def conditions_of(*cases: tuple[int, int, float, float, int]) -> Conditions:
     first, second, *tokens, population = (
         np.array(row, np.float64) for row in zip(*cases, strict=True)
     )
-    return Conditions(np.stack([first, second]), np.log(tokens), population)
+    lengths = np.log(tokens)
+    return Conditions(np.stack([first, second]), lengths, population, np.zeros(lengths.shape))
 
 
 def bounds_of(texts: int, tokens: int, population: int, reach: float) -> Bounds:

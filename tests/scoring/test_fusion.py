@@ -39,13 +39,14 @@ def made_up(seed: int, members: int = 2, pairs: int = 150) -> tuple[Scores, Bool
     same = rng.random(pairs) < 0.4
     same[:2] = True, False
     measures = tuple(
-        Measures(*rng.normal(size=(6, pairs)) + np.outer([worth, worth, 0, 0, 0, 0], same))
+        Measures(*rng.normal(size=(7, pairs)) + np.outer([worth, worth, 0, 0, 0, 0, 0], same))
         for worth in np.linspace(1, 2, members)
     )
     conditions = Conditions(
         rng.integers(1, 6, (2, pairs)).astype(np.float64),
         rng.uniform(4, 9, (2, pairs)),
         rng.choice([0.0, 5, 50], pairs),
+        rng.uniform(-4, 4, (2, pairs)),
     )
     return Scores(measures, conditions), same, rng.uniform(0.2, 3, pairs)
 
@@ -60,12 +61,16 @@ def slow_column(scores: Scores, pair: int, least: float, most: float) -> list[fl
     few = 1 / texts[0] + 1 / texts[1] - 1
     length = (tokens[0] + tokens[1]) / 2 - 6.5
     small = 1 / (1 + float(scores.conditions.population[pair]))
+    longer = [min(max(float(side[pair]), -2.5), 2.5) for side in scores.conditions.longer]
     column = [1, few, length, small, few * length, few**2, length**2, small**2]
+    column += [sum(longer), longer[0] * longer[1], longer[0] ** 2 + longer[1] ** 2]
     for member in scores.members:
         standing, agreement = float(member.standing[pair]), float(member.agreement[pair])
         column += [standing, standing * few, standing * length, standing * small]
+        column += [standing * sum(longer)]
         column += [agreement, agreement * standing, agreement**2]
-        column += [float(member.remoteness[pair]), float(member.certainty[pair])]
+        column += [float(member.remoteness[pair]), float(member.kinship[pair])]
+        column += [float(member.certainty[pair])]
     return column
 
 
@@ -90,6 +95,7 @@ def test_nothing_depends_on_which_side_is_the_first(seed: int) -> None:
             scores.conditions,
             texts=scores.conditions.texts[::-1],
             log_tokens=scores.conditions.log_tokens[::-1],
+            longer=scores.conditions.longer[::-1],
         ),
     )
     np.testing.assert_allclose(design(swapped, (5, 8)), design(scores, (5, 8)), rtol=1e-12)
@@ -174,7 +180,7 @@ def test_scores_that_separate_the_classes_get_finite_weights_and_rank_as_before(
     same = standing > 0
     alone = Scores(
         (Measures.of_factors(standing),),
-        Conditions(np.ones((2, 150)), np.full((2, 150), 6.5), np.zeros(150)),
+        Conditions.of(np.ones((2, 150)), np.full((2, 150), 6.5), 0, 0.0),
     )
     fusion = fit_fusion(alone, same)
     assert np.isfinite(fusion.weights).all()
@@ -186,10 +192,10 @@ def test_what_is_the_same_in_all_pairs_tells_nothing_and_has_no_weight() -> None
     scores, same, weight = made_up(2)
     still = replace(
         scores,
-        conditions=Conditions(np.ones((2, 150)), np.full((2, 150), 7.0), np.full(150, 20.0)),
+        conditions=Conditions.of(np.ones((2, 150)), np.full((2, 150), 7.0), 20, 6.0),
     )
     weights = fit_fusion(still, same, weight).weights
-    assert weights[1:8] == (0.0,) * 7
+    assert weights[1:11] == (0.0,) * 10
     assert np.count_nonzero(weights) > 8
 
 
@@ -269,7 +275,7 @@ def test_weights_for_another_number_of_members_are_refused() -> None:
     scores, same, _ = made_up(0)
     fusion = fit_fusion(scores, same)
     alone = replace(scores, members=scores.members[:1])
-    with pytest.raises(OptionError, match=r"26 weights; there are 17 measures"):
+    with pytest.raises(OptionError, match=r"33 weights; there are 22 measures"):
         fusion(alone)
     Scales(Scale(fusion)).check("model", 2)
     for scales in (Scales(Scale(fusion)), Scales(strangeness=(0.0, 1.0, 1.0))):

@@ -12,7 +12,7 @@ from slow_two_covariance import seeds
 from adhominem.errors import OptionError
 from adhominem.scoring import products as module
 from adhominem.scoring.members import PopulationPart
-from adhominem.scoring.products import Cohort, PairProducts, Table, make_cohort, products
+from adhominem.scoring.products import Cohort, Others, PairProducts, Table, make_cohort, products
 
 SIZE = 6
 STYLES = made_up_styles(SIZE)
@@ -44,13 +44,6 @@ def test_the_squared_length_of_a_mean_is_the_mean_product_of_two_texts(
     assert cohort_of(levs).square == pytest.approx(off_diagonal(levs), rel=1e-9, abs=1e-9)
 
 
-@given(st.integers(3, 12), seeds)
-def test_the_same_holds_for_the_population_without_each_of_its_texts(texts: int, seed: int) -> None:
-    levs = np.random.default_rng(seed).normal(size=(texts, SIZE)) + 1
-    slow = [off_diagonal(np.delete(levs, at, axis=0)) for at in range(texts)]
-    np.testing.assert_allclose(cohort_of(levs).squares_without, slow, rtol=1e-8, atol=1e-8)
-
-
 @given(st.integers(5, 12), st.integers(1, 12), seeds)
 def test_a_cohort_is_known_from_means_too_and_may_be_a_part_of_the_population(
     texts: int, kept: int, seed: int
@@ -63,7 +56,7 @@ def test_a_cohort_is_known_from_means_too_and_may_be_a_part_of_the_population(
     assert made.texts == texts
     assert made.square == pytest.approx(whole.square, rel=1e-8, abs=1e-8)
     np.testing.assert_allclose(made.mean_to_genres, whole.mean_to_genres, rtol=1e-9)
-    for name in ("squares", "to_mean", "to_genres", "squares_without"):
+    for name in ("squares", "to_mean", "to_genres"):
         np.testing.assert_allclose(getattr(made, name), getattr(whole, name)[:kept], atol=1e-8)
 
 
@@ -85,6 +78,41 @@ def test_two_unrelated_texts_have_no_product_on_average_seen_from_a_population_o
     assert np.mean(plain) == pytest.approx(SIZE / size, abs=4 * error)
     if size <= 20:
         assert np.mean(plain) > 4 * error
+
+
+@given(st.integers(5, 12), st.integers(1, 3), st.integers(1, 3), seeds)
+def test_texts_of_a_pair_that_stand_in_the_population_are_left_out_of_it(
+    texts: int, inside: int, outside: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    levs = rng.normal(size=(texts + inside, SIZE)) + 1
+    pair = np.concatenate([levs[:inside], rng.normal(size=(outside, SIZE))])
+    pair = pair[rng.permutation(len(pair))]
+
+    def others(population: np.ndarray) -> Others:
+        sides = [pair[:1]], [pair[1:]]
+        pairs = PairProducts.of_levs(*sides, STYLES.centres, population.mean(axis=0), population)
+        return Others.of(pairs, cohort_of(population))
+
+    made, expected = others(levs[rng.permutation(len(levs))]), others(levs[inside:])
+    assert made.texts == expected.texts == texts
+    assert made.inside.sum() == inside
+    assert not expected.inside.any()
+    assert expected.kept.all()
+    for name in ("square", "to_mean", "mean_to_genres"):
+        np.testing.assert_allclose(getattr(made, name), getattr(expected, name), atol=1e-8)
+    np.testing.assert_allclose(
+        np.sort(made.cohort_to_mean[made.kept]), np.sort(expected.cohort_to_mean[0]), atol=1e-8
+    )
+
+
+def test_a_population_of_which_too_little_would_be_left_stays_whole() -> None:
+    levs = np.random.default_rng(0).normal(size=(5, SIZE))
+    pairs = PairProducts.of_levs([levs[:2]], [levs[2:4]], STYLES.centres, levs.mean(0), levs)
+    made = Others.of(pairs, cohort_of(levs))
+    assert made.texts == 5
+    assert made.kept.all()
+    assert made.square == pytest.approx(cohort_of(levs).square)
 
 
 # Products of pairs

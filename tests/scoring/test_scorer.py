@@ -200,6 +200,7 @@ def test_pairs_by_number_get_the_scores_of_the_same_levs(given_population: bool)
             getattr(made.conditions, field.name),
             getattr(expected.conditions, field.name),
             rtol=1e-6,
+            atol=1e-6,
         )
 
 

@@ -66,6 +66,21 @@ def test_the_measures_are_those_of_vectors_written_out(
         assert getattr(made, name)[0] == pytest.approx(expected[name], rel=1e-7, abs=1e-7), name
 
 
+@given(counts, counts, st.integers(1, 4), seeds)
+def test_a_text_in_its_own_population_is_measured_as_if_it_were_not(
+    known: int, questioned: int, inside: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = sides_of(rng, known, questioned)
+    population = population_of(rng, 6)
+    assert population is not None
+    texts = np.concatenate([first, second])[:inside]
+    made = measured([first], [second], np.concatenate([texts, population]))
+    expected = slow_measures(STYLES, first, second, population)
+    for name in NAMES:
+        assert getattr(made, name)[0] == pytest.approx(expected[name], rel=1e-6, abs=1e-6), name
+
+
 @given(seeds)
 def test_a_cohort_that_is_a_part_of_the_population_stands_for_all_of_it(seed: int) -> None:
     rng = np.random.default_rng(seed)
