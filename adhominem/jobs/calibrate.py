@@ -141,7 +141,7 @@ def _calibrate(
         reports.population,
         reports.companions,
         usual,
-        _strangeness(strange),
+        _misfit(strange),
         adhominem.__version__,
         validation := Validation.joined([one.validation() for one in data[:2] if one]),
     )
@@ -180,9 +180,11 @@ class _Scored:
         known = verifier.scorer
         self._log_tokens = levs[:, -1].astype(np.float64)
         self._scorers: list[tuple[Scorer, list[Table]]] = [(known, known.tables(levs))]
+        self._knows = [False]  # the genre, of each scorer
         if material.name in verifier.genres:
             unknown = known.without(material.name)
             self._scorers.append((unknown, unknown.tables(levs, self._scorers[0][1])))
+            self._knows = [True, False]
 
     def alone(self, cases: Cases) -> list[_Part]:
         """Without a population, the genre known and, where it can be, unknown."""
@@ -190,9 +192,9 @@ class _Scored:
             self._part(
                 scorer.scores_among(tables, self._log_tokens, cases.known, cases.questioned),
                 cases,
-                known=np.full(len(cases), number == 0),
+                known=np.full(len(cases), knows),
             )
-            for number, (scorer, tables) in enumerate(self._scorers)
+            for knows, (scorer, tables) in zip(self._knows, self._scorers, strict=True)
         ]
 
     def with_populations(self, cases: Cases) -> _Part:
@@ -204,7 +206,7 @@ class _Scored:
             one = slice(at, at + 1)
             sides = cases.known[one], cases.questioned[one]
             parts.append(scorer.scores_among(tables, self._log_tokens, *sides, chosen))
-            known.append(number == 0)
+            known.append(self._knows[number])
         return self._part(Scores.joined(parts), cases, known=np.array(known))
 
     def with_population(self, cases: Cases, levs: Levs) -> Scores:
@@ -249,13 +251,13 @@ class _Scored:
         return _Part(name, scores, cases.authors, condition)
 
 
-def _strangeness(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:
-    """The constant and the weights of `Scales.strangeness`."""
+def _misfit(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:
+    """The constant and the weights of `Scales.misfit`."""
     if len({other for _, other in strange}) < 2:
         return ()
     truth = np.concatenate([np.full(len(scores), other) for scores, other in strange])
     scores = Scores.joined([scores for scores, _ in strange])
-    rows = np.array([member.strangeness for member in scores.members])  # (members, cases)
+    rows = np.array([member.misfit for member in scores.members])  # (members, cases)
     if not rows.any():  # members that know no genres
         return ()
     weights = logistic(rows, truth, np.ones(len(truth)), _RIDGE)

@@ -257,7 +257,7 @@ def write_calibration(
     population: CalibrationReport | None,
     companions: CalibrationReport | None,
     usual_separation: Sequence[float],
-    strangeness: Sequence[float],
+    misfit: Sequence[float],
     version: str,
     validation: Validation,
 ) -> None:
@@ -269,7 +269,7 @@ def write_calibration(
         "population": population and asdict(population),
         "companions": companions and asdict(companions),
         "usual_separation": list(usual_separation),
-        "strangeness": list(strangeness),
+        "misfit": list(misfit),
     }
     _remove_litter(folder)
     try:

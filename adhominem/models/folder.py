@@ -38,7 +38,7 @@ from adhominem.scoring.scale import Scales
 
 DEFAULT_MODEL = "general-en"
 FORMAT = 2  # of config.json
-CALIBRATION_FORMAT = 4
+CALIBRATION_FORMAT = 5
 PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
@@ -264,7 +264,7 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
             name: data[name] and {part: data[name][part] for part in parts}
             for name in ("alone", "population", "companions")
         }
-        for name in ("usual_separation", "strangeness"):
+        for name in ("usual_separation", "misfit"):
             scales[name] = data[name]
         return from_json(Scales, scales, "calibration")
 

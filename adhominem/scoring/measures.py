@@ -9,7 +9,7 @@ remoteness  how far both sides are from the centre: the logarithm of their squar
 kinship     how alike the two sides are in what genres differ in: seen from the right centre they
             are not, whoever wrote them, so this tells of a genre that was guessed badly
 certainty   the share of the nearest genre in the guess of the genre
-strangeness by how much the texts are nearer to the guessed genre than to the population, as a
+misfit      by how much the texts are nearer to the guessed genre than to the population, as a
             logarithm: above 0 the population may well be of another genre
 """
 
@@ -39,7 +39,7 @@ class Measures:
     remoteness: FloatArray
     kinship: FloatArray
     certainty: FloatArray
-    strangeness: FloatArray
+    misfit: FloatArray
 
     @classmethod
     def of_factors(cls, log_bayes_factor: FloatArray) -> Measures:
@@ -99,7 +99,7 @@ def measure_styles(
         remoteness=np.log(pairs.mean(squares, 0) * pairs.mean(squares, 1)),
         kinship=centres.kinship(styles, pairs),
         certainty=centres.guess.max(axis=1),
-        strangeness=centres.strangeness(pairs, either),
+        misfit=centres.misfit(pairs, either),
     )
 
 
@@ -245,7 +245,7 @@ class Centres:
         )
         return np.asarray(np.einsum("pg,gh,ph->p", first, styles.among_genres, second))
 
-    def strangeness(self, pairs: PairProducts, either: BoolArray) -> FloatArray:
+    def misfit(self, pairs: PairProducts, either: BoolArray) -> FloatArray:
         """(pairs,): see above; zeros without a population."""
         if self.others is None:
             return np.zeros(len(either))

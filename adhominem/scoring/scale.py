@@ -303,7 +303,7 @@ class Scales:
     population: Scale | None = None
     companions: Scale | None = None
     usual_separation: tuple[Positive, ...] = ()  # of each member: see `scoring.companions`
-    strangeness: tuple[float, ...] = ()  # a constant, and the weight of each member's
+    misfit: tuple[float, ...] = ()  # a constant, and the weight of each member's
 
     def __post_init__(self) -> None:
         for scale in (self.alone, self.population, self.companions):
@@ -333,18 +333,18 @@ class Scales:
 
         The weights are those of a logistic regression: above 0 it is the likelier.
         """
-        if not self.strangeness:
+        if not self.misfit:
             return np.zeros(len(scores), dtype=bool)
-        rows = [member.strangeness for member in scores.members]
-        return np.asarray(self.strangeness[0] + np.array(self.strangeness[1:]) @ rows > 0)
+        rows = [member.misfit for member in scores.members]
+        return np.asarray(self.misfit[0] + np.array(self.misfit[1:]) @ rows > 0)
 
     def check(self, name: str, members: int) -> None:
         """A ModelError unless they are for so many members."""
         problem = ""
         if len(self.usual_separation) not in (0, members):
             problem = f"usual_separation is for {len(self.usual_separation)} members"
-        if len(self.strangeness) not in (0, 1 + members):
-            problem = f"strangeness is for {len(self.strangeness) - 1} members"
+        if len(self.misfit) not in (0, 1 + members):
+            problem = f"misfit is for {len(self.misfit) - 1} members"
         for scale in (self.alone, self.population, self.companions):
             if scale is not None and len(scale.fusion.weights) not in (0, weights_for(members)):
                 problem = f"a fusion has {len(scale.fusion.weights)} weights"

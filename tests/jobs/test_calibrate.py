@@ -269,10 +269,10 @@ def test_whether_a_population_is_strange_is_learnt_from_those_of_other_sets(
     letters = documents(rich_rows("letters", 24, 4, "-strange-"))
     notes = documents(rich_rows("notes", 24, 4, "-strange-"))
     calibrate_model(model, {"mail": letters}, cases=20)
-    assert load(model).scales.strangeness == ()  # there is no other set
+    assert load(model).scales.misfit == ()  # there is no other set
     calibrate_model(model, {"mail": letters, "memos": notes}, cases=20)
     verifier = load(model)
-    constant, *weights = verifier.scales.strangeness
+    constant, *weights = verifier.scales.misfit
     assert len(weights) == 3
     assert constant != 0
     new_letters, new_notes = (

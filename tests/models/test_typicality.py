@@ -37,7 +37,7 @@ def slow_distance(lev: FloatArray, levs: FloatArray) -> float:
     return float(np.sqrt(off @ np.linalg.inv(covariance) @ off / len(lev)))
 
 
-def test_strangeness_is_the_mahalanobis_distance_over_its_limit() -> None:
+def test_misfit_is_the_mahalanobis_distance_over_its_limit() -> None:
     levs, new = made_up_levs(300, 6), made_up_levs(20, 6, seed=1)
     typicality = reference_of(levs)
     expected = [slow_distance(lev, levs) for lev in new]

@@ -49,7 +49,7 @@ def name_pairs(folder: Path, data: bytes) -> Path:
     for old in folder.glob("validation-*"):
         old.unlink()
     digest = sha256(data).hexdigest()
-    (folder / "calibration.json").write_text(json.dumps({"format": 4, "validation": digest}))
+    (folder / "calibration.json").write_text(json.dumps({"format": 5, "validation": digest}))
     path = folder / f"validation-{digest[:16]}.safetensors"
     path.write_bytes(data)
     return path
@@ -59,7 +59,7 @@ def write(folder: Path, validation: Validation) -> Path:
     """The file of the pairs, which a calibration.json names."""
     digest = write_validation(folder, validation)
     path = folder / f"validation-{digest[:16]}.safetensors"
-    (folder / "calibration.json").write_text(json.dumps({"format": 4, "validation": digest}))
+    (folder / "calibration.json").write_text(json.dumps({"format": 5, "validation": digest}))
     return path
 
 

@@ -23,7 +23,7 @@ NAMES = (
     "remoteness",
     "kinship",
     "certainty",
-    "strangeness",
+    "misfit",
 )
 
 
@@ -144,7 +144,7 @@ def slow_measures(
         ),
         "kinship": slow_kinship(styles, first, second, view),
         "certainty": max(shares),
-        "strangeness": 0.0
+        "misfit": 0.0
         if population is None
         else 2
         * log(

@@ -278,7 +278,7 @@ def test_weights_for_another_number_of_members_are_refused() -> None:
     with pytest.raises(OptionError, match=r"33 weights; there are 22 measures"):
         fusion(alone)
     Scales(Scale(fusion)).check("model", 2)
-    for scales in (Scales(Scale(fusion)), Scales(strangeness=(0.0, 1.0, 1.0))):
+    for scales in (Scales(Scale(fusion)), Scales(misfit=(0.0, 1.0, 1.0))):
         with pytest.raises(ModelError, match=r"model is damaged.* there are 3\)"):
             scales.check("model", 3)
 

@@ -179,7 +179,7 @@ def test_a_moved_likeness_moves_standing_and_factor_and_nothing_else(
         if field.name in ("standing", "log_bayes_factor"):
             assert values[1] - values[0] == pytest.approx(values[2] - values[1])
             assert values[1] > values[0]
-        elif field.name != "strangeness":  # which decides on the population, not on the number
+        elif field.name != "misfit":  # which decides on the population, not on the number
             assert values[2] == pytest.approx(values[0])
 
 

@@ -49,7 +49,7 @@ def scale_of(seed: int) -> Scale:
     return Scale(Fusion(weights=tuple(weights.tolist()), log_tokens=(4.0, 9.0)), calibration)
 
 
-SCALES = Scales(scale_of(0), scale_of(1), strangeness=(-1.0, 0.7, 0.7, 0.0))
+SCALES = Scales(scale_of(0), scale_of(1), misfit=(-1.0, 0.7, 0.7, 0.0))
 SCORER = Scorer(MEMBERS, SCALES)
 
 
@@ -114,7 +114,7 @@ def test_factors_are_fused_calibrated_and_bounded_by_the_scale_of_the_population
     population: Population | None, seed: int
 ) -> None:
     levs = levs_of(seed, 12)
-    scorer = replace(SCORER, scales=replace(SCALES, strangeness=()))
+    scorer = replace(SCORER, scales=replace(SCALES, misfit=()))
     made = scorer(levs[:6], levs[6:], population)
     scores = scorer.scores(levs[:6], levs[6:], population)
     scale = SCALES.alone if population is None else SCALES.population
@@ -266,12 +266,12 @@ def test_a_population_may_be_strange_to_some_pairs_alone() -> None:
 def test_whether_a_population_is_strange_is_a_weighted_sum_of_what_members_say() -> None:
     levs = levs_of(13, 20)
     scores = SCORER.scores(levs[:10], levs[10:], OTHER_GENRE)
-    said = [[float(member.strangeness[at]) for member in scores.members] for at in range(10)]
+    said = [[float(member.misfit[at]) for member in scores.members] for at in range(10)]
     total = [0.7 * row[0] + 0.7 * row[1] for row in said]
     limit = float(np.median(total))
-    scales = replace(SCALES, strangeness=(-limit, 0.7, 0.7, 0.0))
+    scales = replace(SCALES, misfit=(-limit, 0.7, 0.7, 0.0))
     assert scales.strange(scores).tolist() == [value > limit for value in total]
-    assert not replace(SCALES, strangeness=()).strange(scores).any()
+    assert not replace(SCALES, misfit=()).strange(scores).any()
 
 
 # What is refused

@@ -97,11 +97,11 @@ def test_a_cohort_that_is_a_part_of_the_population_stands_for_all_of_it(seed: in
 
 
 @given(seeds)
-def test_one_text_a_side_has_no_agreement_and_no_population_no_strangeness(seed: int) -> None:
+def test_one_text_a_side_has_no_agreement_and_no_population_no_misfit(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first, second = sides_of(rng, 1, 1)
     assert measured([first], [second], population_of(rng, 5)).agreement.tolist() == [0]
-    assert measured([first], [second], None).strangeness.tolist() == [0]
+    assert measured([first], [second], None).misfit.tolist() == [0]
 
 
 def test_texts_of_one_side_that_are_alike_agree() -> None:
@@ -119,7 +119,7 @@ def test_a_population_of_another_genre_is_strange_and_one_of_the_same_is_not() -
     same, other = (
         np.concatenate([texts_of(rng, STYLES, 1, genre) for _ in range(30)]) for genre in (0, 1)
     )
-    strange, usual = (measured(first, second, texts).strangeness for texts in (other, same))
+    strange, usual = (measured(first, second, texts).misfit for texts in (other, same))
     assert strange.min() > usual.max()
     assert strange.min() > 0
 
@@ -244,5 +244,5 @@ def test_measures_are_cut_and_joined_by_pairs() -> None:
 def test_a_member_that_knows_nothing_else_stands_by_its_log_bayes_factors() -> None:
     made = Measures.of_factors(np.array([1.0, -2.0]))
     assert made.standing.tolist() == made.log_bayes_factor.tolist() == [1, -2]
-    for name in ("agreement", "remoteness", "certainty", "strangeness"):
+    for name in ("agreement", "remoteness", "certainty", "misfit"):
         assert getattr(made, name).tolist() == [0, 0]
