@@ -5,8 +5,9 @@
 CORPORA holds dev/NAME/. Each case is a disputed text against 1, 3 or 5 known texts of one author,
 or 3 against 3, half of the cases by the same author. Its population is drawn anew for each case,
 from texts by authors who are not in it; half of it or all of it may be of another dev set, and so
-of another genre. Texts may be cut to their first words, or be made of several by one author. All
-figures are means over the sets that have authors with texts enough:
+of another genre, or it may be all texts of the set, those of the case among them. Texts may be cut
+to their first words, those of the population, too, or only one of both; or be made of several by
+one author. All figures are means over the sets that have authors with texts enough:
 
     accuracy    of the sign of the Bayes factor
     beyond 2    share of cases with a log10 Bayes factor beyond 2 on either side
@@ -16,7 +17,9 @@ figures are means over the sets that have authors with texts enough:
 Cllr_min is fitted to the very cases that it is measured on. With so many cases of a set it is too
 good by `optimism`: the same difference for numbers that are calibrated by construction.
 
-With --unknown, the model does not know the genre of a set (and its like): that of its name.
+With --unknown, the model does not know the genre of a set (and its like): that of its name. With
+--common, only those sets count that have authors with texts enough for all numbers of known texts,
+so that these can be compared.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ WORDS = (150, 500, 1_500)  # that texts are cut to; of the shorter ones, all
 LONG = (4_000, 8_000)  # words of a known text that is made of several
 SHORTEST_JOINED = 0.7  # of them
 FEWEST_AUTHORS = 8  # with texts enough, for a set to count
-OTHER, MIXED = "another genre", "half another genre"
+OTHER, MIXED, OWN = "another genre", "half another genre", "the set itself"
 STRANGERS = 50
 COLUMNS = (
     "AUC", "Cllr", "Cllr_min", "difference", "optimism", "accuracy", "beyond 2", "wrong > 1",
@@ -62,34 +65,55 @@ class Condition:
     words: int = 0  # of each text at most; 0: all
     disputed: int = 1
     joined: int = 0  # words of the known text, made of several
+    population_words: int | None = None  # of each text of it, if not as many as of the others
 
     def __str__(self) -> str:
         sides = f"{self.known}" if self.disputed == 1 else f"{self.known} : {self.disputed}"
         words = f"{self.joined:,} : all" if self.joined else f"{self.words or 'all'}"
-        return f"{sides} | {self.population or 'none'} | {words}"
+        population = f"{self.population or 'none'}"
+        if self.population_words is not None:
+            population += f" of {self.population_words or 'all'} words"
+        return f"{sides} | {population} | {words}"
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Texts by their authors."""
+
+    authors: np.ndarray  # (texts,)
+    levs: Levs
 
 
 class DevSet:
-    """The texts of a dev set, each once, and behind them some of another set."""
+    """The texts of a dev set, each once; behind them some of another set, and a population's."""
 
     def __init__(
-        self, scorer: Scorer, name: str, authors: np.ndarray, levs: Levs, others: Levs
+        self, scorer: Scorer, name: str, texts: Encoded, others: Levs, population: Encoded | None
     ) -> None:
-        self.scorer, self.name, self.authors = scorer, name, authors
-        rows = np.concatenate([levs, others])
+        self.scorer, self.name, authors = scorer, name, texts.authors
+        rows = np.concatenate([texts.levs, others])
+        self.others = np.arange(len(texts.levs), len(rows))
+        self.population_authors, self.first = authors, 0  # of the texts that populations are of
+        if population is not None:
+            self.population_authors, self.first = population.authors, len(rows)
+            rows = np.concatenate([rows, population.levs])
         self.log_tokens = rows[:, -1].astype(np.float64)
-        self.others = np.arange(len(levs), len(rows))
         self.tables = scorer.tables(rows)
         self.by_author = {name: np.flatnonzero(authors == name) for name in sorted(set(authors))}
 
-    def factors(self, condition: Condition, count: int) -> tuple[FloatArray, BoolArray] | None:
-        """The log10 Bayes factors of cases, and whether one author wrote each."""
+    def enough(self, condition: Condition) -> list[str]:
+        """The authors with texts enough for a condition; none if these are too few."""
         wanted = condition.known + condition.disputed
         enough = [name for name, texts in self.by_author.items() if len(texts) >= wanted]
         if condition.joined:
             least = np.log(SHORTEST_JOINED * condition.joined)  # a long text comes first
             enough = [at for at in enough if self.log_tokens[self.by_author[at][0]] >= least]
-        if len(enough) < FEWEST_AUTHORS:
+        return enough if len(enough) >= FEWEST_AUTHORS else []
+
+    def factors(self, condition: Condition, count: int) -> tuple[FloatArray, BoolArray] | None:
+        """The log10 Bayes factors of cases, and whether one author wrote each."""
+        enough = self.enough(condition)
+        if not enough:
             return None
         rng = np.random.default_rng([condition.known, condition.disputed, condition.words])
         drawn = np.random.default_rng(zlib.crc32(self.name.encode()))
@@ -115,7 +139,10 @@ class DevSet:
     def _population(
         self, condition: Condition, authors: set[str], rng: np.random.Generator
     ) -> IntArray:
-        free = rng.permutation(np.flatnonzero(~np.isin(self.authors, list(authors))))
+        if condition.population == OWN:
+            return np.arange(len(self.population_authors))
+        free = np.flatnonzero(~np.isin(self.population_authors, list(authors)))
+        free = self.first + rng.permutation(free)
         if condition.population == OTHER:
             return self.others[:STRANGERS]
         if condition.population == MIXED:
@@ -187,9 +214,11 @@ def row(log10: FloatArray, same: BoolArray) -> list[float]:
 
 def conditions() -> list[Condition]:
     """Those of the tables: the population, then several disputed texts, then words."""
-    sizes = [Condition(k, size) for k in KNOWN for size in (*POPULATIONS, MIXED, OTHER)]
+    sizes = [Condition(k, size) for k in KNOWN for size in (*POPULATIONS, OWN, MIXED, OTHER)]
     sizes += [Condition(3, size, disputed=3) for size in (0, 50)]
     cut = [Condition(known, size, w) for w in WORDS for known in KNOWN[::2] for size in (0, 50)]
+    cut += [Condition(k, 50, WORDS[0], population_words=0) for k in KNOWN[::2]]
+    cut += [Condition(k, 50, population_words=WORDS[0]) for k in KNOWN[::2]]
     return [*sizes, *cut, *(Condition(1, size, joined=w) for w in LONG for size in (0, 50))]
 
 
@@ -197,19 +226,26 @@ def dev_sets(
     verifier: Verifier, folders: Sequence[Path], condition: Condition, unknown: bool
 ) -> list[DevSet]:
     """The dev sets, encoded for a condition; each has texts of the one before it for strangers."""
+
+    def encode(authors: dict[str, str]) -> Encoded:
+        levs = verifier.encode([Document(text=text) for text in authors])
+        return Encoded(np.array(list(authors.values())), levs)
+
     encoded = []
     for folder in folders:
         authors = read_texts(folder, condition.words)
         if condition.joined:
             authors = with_joined(authors, condition.joined)
-        levs = verifier.encode([Document(text=text) for text in authors])
-        encoded.append((folder.name, np.array(list(authors.values())), levs))
+        encoded.append(encode(authors))
     made = []
-    for at, (name, names, levs) in enumerate(encoded):
-        scorer = verifier.scorer.without(name) if unknown else verifier.scorer
-        others = encoded[at - 1][2]
+    for at, (folder, texts) in enumerate(zip(folders, encoded, strict=True)):
+        scorer = verifier.scorer.without(folder.name) if unknown else verifier.scorer
+        others = encoded[at - 1].levs
         chosen = np.random.default_rng(at).permutation(len(others))[:STRANGERS]
-        made.append(DevSet(scorer, name, names, levs, others[chosen]))
+        population = None
+        if condition.population_words is not None:
+            population = encode(read_texts(folder, condition.population_words))
+        made.append(DevSet(scorer, folder.name, texts, others[chosen], population))
     return made
 
 
@@ -220,6 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--sets", default="", help="names of dev sets; all that have enough texts")
     parser.add_argument("--unknown", action="store_true", help="the model knows no set's genre")
+    parser.add_argument("--common", action="store_true", help="the sets that fill all conditions")
     given = parser.parse_args(arguments)
     verifier = adhominem.load(given.model)
     folders = sorted((given.corpora / "dev").iterdir())
@@ -227,9 +264,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     read = [folder for folder in folders if folder.name in chosen]
     print(f"| known | population | words | sets | {' | '.join(COLUMNS)} |")
     print(f"|{'---|' * (4 + len(COLUMNS))}")
-    sets: dict[tuple[int, int], list[DevSet]] = {}
+    sets: dict[tuple[int, int, int | None], list[DevSet]] = {}
     for condition in conditions():
-        texts = (condition.words, condition.joined)
+        if given.common and not sets:
+            most = Condition(max(KNOWN), 0)
+            whole = dev_sets(verifier, read, most, given.unknown)
+            read = [path for path, dev in zip(read, whole, strict=True) if dev.enough(most)]
+        texts = (condition.words, condition.joined, condition.population_words)
         if texts not in sets:
             sets = {texts: dev_sets(verifier, read, condition, given.unknown)}
         answers = [dev.factors(condition, given.cases) for dev in sets[texts]]

@@ -204,8 +204,8 @@ def _of_other_length(
         yield Caution(
             "length_of_population",
             f"the texts of the population are much {is_longer} (about {usual:,.0f} words and marks "
-            "each) than those compared, which makes these look more alike than they are: give "
-            "texts of about the same length, or cut the longer ones",
+            "each) than those compared; the number allows for that, but it is more reliable with "
+            "texts of about the same length: give such texts, or cut the longer ones",
         )
 
 
