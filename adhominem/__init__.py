@@ -12,6 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _NAMES = {
+    "attribute.cluster": "Clustering",
     "config": "Config NgramConfig preset",
     "errors": "AdHominemError AdHominemWarning InputError",
     "evaluation.answers": "load_answers load_truth write_answers",
@@ -21,6 +22,7 @@ _NAMES = {
     "explain.explanation": "Explanation explain_texts",
     "jobs.attention": "attention_of",
     "jobs.calibrate": "calibrate_model",
+    "jobs.cluster": "cluster_corpus",
     "jobs.compare": "explain_files verify_files",
     "jobs.corpora": "encode pair_files prepare_files split_files",
     "jobs.evaluate": "baseline_files evaluate_files table",

@@ -1,5 +1,6 @@
 """The public names, for type checkers; a test compares them with `__init__.py`."""
 
+from adhominem.attribute.cluster import Clustering as Clustering
 from adhominem.config import Config as Config
 from adhominem.config import NgramConfig as NgramConfig
 from adhominem.config import preset as preset
@@ -17,6 +18,7 @@ from adhominem.explain.explanation import Explanation as Explanation
 from adhominem.explain.explanation import explain_texts as explain_texts
 from adhominem.jobs.attention import attention_of as attention_of
 from adhominem.jobs.calibrate import calibrate_model as calibrate_model
+from adhominem.jobs.cluster import cluster_corpus as cluster_corpus
 from adhominem.jobs.compare import explain_files as explain_files
 from adhominem.jobs.compare import verify_files as verify_files
 from adhominem.jobs.corpora import encode as encode

@@ -34,6 +34,7 @@ ROOMS = (
     "render",
     "report",
     "map",
+    "attribute",
     "jobs",
 )
 ENTRANCES = ("__init__", "__main__", "cli", "web")  # may use every room

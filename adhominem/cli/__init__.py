@@ -23,7 +23,7 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
-from adhominem.cli import answers, compare, corpora, models, validation
+from adhominem.cli import answers, cluster, compare, corpora, models, validation
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
 from adhominem.text.files import DEFAULT_MOST_BYTES, inputs_read, largest_text
@@ -155,6 +155,7 @@ for _command in (
     corpora.encode,
     corpora.attention,
     corpora.map_command,
+    cluster.cluster,
     answers.evaluate,
     answers.table,
     answers.baseline,

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.errors import InputError, OptionError
+from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, read_encoded
 from adhominem.jobs.inputs import Watch, unwatched
-from adhominem.jobs.population import draw, in_order, read_population
-from adhominem.jobs.workers import encode_documents, encoder
+from adhominem.jobs.workers import encoder
 from adhominem.map.corpus_map import CorpusMap, map_documents
 from adhominem.map.page import write_map_page
 from adhominem.map.tree import LINKAGES
-from adhominem.scoring.population import Population
-from adhominem.text.files import bare_stem, check_not_read, noting_inputs
-from adhominem.text.readers import read_documents
+from adhominem.text.files import noting_inputs
 from adhominem.verify.verifier import load
 
-MOST_DOCUMENTS = 1_000
-_AT_ONCE = 16  # documents that each worker gets at a time
 _SUFFIXES = (".html", ".htm")
 
 
@@ -49,50 +45,29 @@ def map_corpus(
             f"{', '.join(LINKAGES)}"
         )
     verifier = load(model)
-    remarks: list[str] = []
-    before = len(skipped or ())
     with noting_inputs(), encoder(model, verifier, jobs) as encode:
-        with watch("reading") as on_documents:
-            texts = read_documents(corpus, author_required=False, skipped=skipped)
-            drawn, count = draw(texts, limit, seed, on_documents)
-        check_not_read(output)
-        if count > len(drawn):
-            remarks.append(
-                f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
-            )
-        with watch("encoding", len(drawn)) as on_documents:
-            documents, levs = encode_documents(
-                in_order(drawn), encode, _AT_ONCE * jobs, skipped, on_documents
-            )
-        if not documents:
-            raise NotFoundError("no document can be read here; expected one or more", corpus)
-        if unread := len(skipped or ()) - before:
-            remarks.append(f"{unread:,} of the inputs could not be read, and are left out")
-        relevant: Population | None = None
-        name = str(population or "input")
-        if name == "input":
-            try:
-                relevant = Population.of(levs)
-            except OptionError:
-                if population is not None:
-                    raise
-                name = "none"
-                remarks.append("the corpus has too few texts to be its own population")
-        elif name != "none":
-            with watch("population") as on_documents:
-                relevant = read_population(
-                    name, encode, seed=seed, skipped=skipped, on_documents=on_documents
-                )
+        read = read_encoded(
+            corpus,
+            verifier,
+            encode,
+            population=population,
+            limit=limit,
+            seed=seed,
+            jobs=jobs,
+            output=output,
+            skipped=skipped,
+            watch=watch,
+        )
         result = map_documents(
             verifier,
-            documents,
-            levs,
-            corpus=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
-            population=relevant,
-            population_name=name,
+            read.documents,
+            read.levs,
+            corpus=read.name,
+            population=read.population,
+            population_name=read.population_name,
             linkage=linkage,
             seed=seed,
-            remarks=remarks,
+            remarks=read.remarks,
             watch=watch,
         )
         write_map_page(result, output)

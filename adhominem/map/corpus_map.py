@@ -164,7 +164,7 @@ def map_documents(
     pairs = len(documents) * (len(documents) - 1) // 2
     with watch("comparing", pairs * len(verifier.members)) as on_pairs:
         scored = verifier.scorer.all_pairs(levs, population, on_pairs=on_pairs)
-    raw, log10 = _square(scored.raw), _square(scored.log_bayes_factor) / _LOG_10
+    raw, log10 = square(scored.raw), square(scored.log_bayes_factor) / _LOG_10
     # Bounds make strong Bayes factors equal. Which of them come first, the scores before decide:
     # they count for a millionth, too little to be seen in a number.
     ranked = log10 + _TIES * raw / max(float(np.nanmax(np.abs(raw), initial=0)), 1.0)
@@ -177,7 +177,7 @@ def map_documents(
         bounds = (float(lowest) / _LOG_10, float(highest) / _LOG_10)
     with watch("drawing", None) as on_picture:
         pictures = projections(style_products(parts, population), seed, on_picture)
-    cautions = [*remarks, *_remarks(mapped, documents, population is not None)]
+    cautions = [*remarks, *remarks_of(mapped, documents, population is not None)]
     if calibration is None:
         cautions.append(UNCALIBRATED)
     return CorpusMap(
@@ -201,7 +201,7 @@ def map_documents(
     )
 
 
-def _square(pairs: FloatArray) -> FloatArray:
+def square(pairs: FloatArray) -> FloatArray:
     """(documents, documents): of all pairs (pairs,); NaN for a text and itself."""
     documents = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
     table = np.full((documents, documents), np.nan)
@@ -294,7 +294,7 @@ def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(np.argsort(-row, kind="stable")[:most].tolist()) for row in table)
 
 
-def _remarks(
+def remarks_of(
     mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
 ) -> list[str]:
     """Cautions for the reader of the map: short or strange texts, copies, no population."""

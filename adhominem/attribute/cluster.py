@@ -1,0 +1,203 @@
+"""How many people wrote some texts, and who wrote what: clusters by evidence.
+
+Each text begins as a cluster of its own. The two clusters whose merger has the greatest posterior
+odds are merged, again and again, as long as these odds are above 1:
+
+    log posterior odds = log Bayes factor of the two clusters + log prior odds
+
+The prior is that of `verify`, stated by the user: how probable it is that two clusters are by one
+person, before they are read. So a partition of the texts among k people has the prior probability
+((1 - p) / p) ** k, up to a constant. No number of authors and no threshold must be guessed.
+
+The Bayes factors of all pairs with a text in each of two clusters are not independent: their sum
+would be far too sure. Their mean counts as often as the square root of the number of pairs says,
+once for two texts and five times for five texts beside five others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adhominem.arrays import FloatArray
+from adhominem.errors import OptionError
+from adhominem.evaluation.clusters import ClusterMeasures
+from adhominem.records import with_schema
+
+CLEAR = 10.0  # odds: an authorship that is this much more probable than not is clear
+_LOG_10 = float(np.log(10))
+
+
+@dataclass(frozen=True)
+class Merger:
+    """Two clusters that become one."""
+
+    first: tuple[int, ...]  # numbers of texts
+    second: tuple[int, ...]
+    log_odds: float  # posterior, that one person wrote both
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Texts by author, as far as the evidence goes."""
+
+    clusters: tuple[tuple[int, ...], ...]  # numbers of texts; the largest first
+    mergers: tuple[Merger, ...]  # all, down to one cluster; those after the first doubtful one
+    # were not made
+    fewest: int  # clusters, if all mergers were made that are not clearly wrong
+    most: int  # if only those were made that are clearly right
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusteredText:
+    """A text, and why it is where it is."""
+
+    name: str
+    author: str  # empty where unknown
+    words: int
+    cluster: int
+    log10_bayes_factor: (
+        float | None
+    )  # mean, with the other texts of its cluster; None: there are none
+    nearest: int | None  # the cluster, other than its own, with the greatest mean
+    nearest_log10_bayes_factor: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Texts that seem to be by one person."""
+
+    number: int  # from 1; the largest cluster first
+    texts: tuple[int, ...]  # numbers of texts, from 0
+    log10_odds: float | None  # posterior, that its two parts, merged last, are by one person
+    nearest: int | None  # the cluster that it would be merged with next
+    nearest_log10_odds: float | None  # posterior, that one person wrote both
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clustering:
+    """How many people wrote the texts of a corpus, and who wrote what."""
+
+    corpus: str
+    authors: int  # clusters
+    fewest_authors: int  # if all mergers were made whose odds are at least 1 to 10
+    most_authors: int  # if only those were made whose odds are at least 10 to 1
+    prior_same_author: float
+    clusters: tuple[Cluster, ...]
+    texts: tuple[ClusteredText, ...]
+    measures: ClusterMeasures | None  # of the texts whose authors are known
+    population: str  # `input`: the texts themselves; `none`; or where it was read
+    population_texts: int
+    remarks: tuple[str, ...]
+    model: str
+    model_sha256: str
+    version: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)
+
+
+def merge_texts(log_bayes_factors: FloatArray, prior_same_author: float) -> Partition:
+    """Merge texts by their log Bayes factors (texts, texts), whose diagonal is not looked at."""
+    if not 0 < prior_same_author < 1:
+        raise OptionError(f"the prior is {prior_same_author}; expected more than 0, less than 1")
+    texts = len(log_bayes_factors)
+    if log_bayes_factors.shape != (texts, texts) or not texts:
+        raise OptionError(f"Bayes factors of shape {log_bayes_factors.shape}; expected a square")
+    sums = np.where(np.eye(texts, dtype=bool), 0.0, log_bayes_factors)  # over pairs of texts
+    sizes, left = np.ones(texts), np.ones(texts, dtype=bool)
+    groups: list[tuple[int, ...]] = [(at,) for at in range(texts)]
+    mergers: list[Merger] = []
+    clusters: list[tuple[int, ...]] | None = None
+    odds = pooled(sums, sizes) + _log_odds(prior_same_author)  # (texts, texts)
+    np.fill_diagonal(odds, -np.inf)
+    while len(mergers) < texts - 1:
+        one, other = sorted(np.unravel_index(int(np.argmax(odds)), odds.shape))
+        log_odds = float(odds[one, other])
+        if log_odds <= 0 and clusters is None:
+            clusters = [group for group, kept in zip(groups, left, strict=True) if kept]
+        mergers.append(Merger(groups[one], groups[other], log_odds))
+        groups[one] = tuple(sorted(groups[one] + groups[other]))
+        left[other] = False
+        sums[one] += sums[other]
+        sums[:, one] = sums[one]
+        sizes[one] += sizes[other]
+        row = pooled(sums[one : one + 1], sizes[one : one + 1], sizes)[0]  # (texts,)
+        row = np.where(left, row + _log_odds(prior_same_author), -np.inf)
+        row[one] = -np.inf
+        odds[one] = odds[:, one] = row
+        odds[other] = odds[:, other] = -np.inf
+    if clusters is None:
+        clusters = [group for group, kept in zip(groups, left, strict=True) if kept]
+    return Partition(
+        clusters=tuple(sorted(clusters, key=lambda group: (-len(group), group))),
+        mergers=tuple(mergers),
+        fewest=texts - _made(mergers, -np.log(CLEAR)),
+        most=texts - _made(mergers, np.log(CLEAR)),
+    )
+
+
+def pooled(sums: FloatArray, sizes: FloatArray, others: FloatArray | None = None) -> FloatArray:
+    """(clusters, others): log Bayes factors of clusters, from the sums over pairs of texts."""
+    pairs = sizes[:, None] * (sizes if others is None else others)
+    return np.asarray(sums / np.sqrt(pairs))
+
+
+def describe_clusters(
+    partition: Partition, log_bayes_factors: FloatArray, prior_same_author: float
+) -> tuple[tuple[Cluster, ...], list[tuple[float | None, int | None, float | None]]]:
+    """The clusters with what holds them together; and for each text three things.
+
+    These are its mean log10 Bayes factor with the others of its cluster, the other cluster with the
+    greatest mean, and that mean.
+    """
+    count = len(partition.clusters)
+    inside = np.zeros((count, len(log_bayes_factors)))  # (clusters, texts): 1 for its texts
+    for at, group in enumerate(partition.clusters):
+        inside[at, list(group)] = 1
+    table = np.where(np.eye(len(log_bayes_factors), dtype=bool), 0.0, log_bayes_factors)
+    sizes = inside.sum(axis=1)
+    odds = pooled(inside @ table @ inside.T, sizes) + _log_odds(prior_same_author)
+    np.fill_diagonal(odds, -np.inf)
+    last = {tuple(sorted(one.first + one.second)): one.log_odds for one in partition.mergers}
+    clusters = []
+    for at, group in enumerate(partition.clusters):
+        nearest = int(np.argmax(odds[at])) if count > 1 else None
+        clusters.append(
+            Cluster(
+                number=at + 1,
+                texts=group,
+                log10_odds=last[group] / _LOG_10 if len(group) > 1 else None,
+                nearest=None if nearest is None else nearest + 1,
+                nearest_log10_odds=None if nearest is None else float(odds[at, nearest]) / _LOG_10,
+            )
+        )
+    home = inside.argmax(axis=0)  # (texts,): each text's cluster
+    others = sizes[:, None] - inside  # (clusters, texts): texts beside the one at hand
+    means = (inside @ table) / np.maximum(others, 1) / _LOG_10  # (clusters, texts)
+    told: list[tuple[float | None, int | None, float | None]] = []
+    for text, at in enumerate(home.tolist()):
+        beside = None if sizes[at] == 1 else float(means[at, text])
+        away = np.where(np.arange(count) == at, -np.inf, means[:, text])
+        nearest = int(np.argmax(away)) if count > 1 else None
+        told.append(
+            (
+                beside,
+                None if nearest is None else nearest + 1,
+                None if nearest is None else float(away[nearest]),
+            )
+        )
+    return tuple(clusters), told
+
+
+def _log_odds(probability: float) -> float:
+    return float(np.log(probability) - np.log1p(-probability))
+
+
+def _made(mergers: Sequence[Merger], least: float) -> int:
+    """How many mergers are made before the first whose log odds are below this."""
+    return next((at for at, one in enumerate(mergers) if one.log_odds < least), len(mergers))

@@ -1,0 +1,138 @@
+"""The texts of a corpus by author, as far as the evidence goes: `adhominem cluster`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import adhominem
+from adhominem.attribute.cluster import (
+    ClusteredText,
+    Clustering,
+    describe_clusters,
+    merge_texts,
+)
+from adhominem.errors import InputError, OptionError
+from adhominem.evaluation.clusters import measure_clusters
+from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, EncodedCorpus, read_encoded
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.workers import encoder
+from adhominem.map.corpus_map import MappedDocument, remarks_of, square
+from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.text.files import noting_inputs
+from adhominem.verify.cautions import cautions_of_many
+from adhominem.verify.verifier import Verifier, load
+
+PRIOR = 0.25  # that two clusters are by one person: see LOG.md for what it was chosen over
+
+
+def cluster_corpus(
+    corpus: str | Path,
+    *,
+    model: str | Path = DEFAULT_MODEL,
+    prior_same_author: float = PRIOR,
+    population: str | Path | None = None,
+    limit: int = MOST_DOCUMENTS,
+    seed: int = 0,
+    jobs: int = 1,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> Clustering:
+    """Say how many people wrote the texts of a corpus, and who wrote what.
+
+    `prior_same_author` is how probable it is, before the texts are read, that two of them are by
+    one person. `population` is as in `map_corpus`: by default the texts themselves. Where authors
+    are known, the clusters are measured by them. Of more than `limit` documents, so many are drawn
+    at random. What cannot be read goes to `skipped`; without it, the first such thing is raised.
+    """
+    if not 0 < prior_same_author < 1 or limit < 2:  # before the work, not after it
+        raise OptionError(
+            f"prior {prior_same_author}, limit {limit}; expected a prior of more than 0 and less "
+            "than 1, and at least two texts"
+        )
+    verifier = load(model)
+    with noting_inputs(), encoder(model, verifier, jobs) as encode:
+        read = read_encoded(
+            Path(corpus),
+            verifier,
+            encode,
+            population=population,
+            limit=limit,
+            seed=seed,
+            jobs=jobs,
+            skipped=skipped,
+            watch=watch,
+        )
+    if len(read.documents) < 2:
+        raise InputError("there is one text; expected several to tell apart", corpus)
+    return cluster_encoded(verifier, read, prior_same_author, watch)
+
+
+def cluster_encoded(
+    verifier: Verifier,
+    read: EncodedCorpus,
+    prior_same_author: float = PRIOR,
+    watch: Watch = unwatched,
+) -> Clustering:
+    """The clusters of texts that are encoded already."""
+    texts = len(read.documents)
+    with watch("comparing", texts * (texts - 1) // 2 * len(verifier.members)) as on_pairs:
+        scored = verifier.scorer.all_pairs(read.levs, read.population, on_pairs=on_pairs)
+    factors = square(scored.log_bayes_factor)
+    partition = merge_texts(factors, prior_same_author)
+    clusters, told = describe_clusters(partition, factors, prior_same_author)
+    home = {text: cluster.number for cluster in clusters for text in cluster.texts}
+    strange = verifier.foreign(read.documents, read.levs)
+    mapped = [
+        MappedDocument(
+            document.id or f"document {at}",
+            document.author.strip(),
+            len(document.text.split()),
+            bool(unlike),
+        )
+        for at, (document, unlike) in enumerate(zip(read.documents, strange, strict=True), start=1)
+    ]
+    known = [at for at, document in enumerate(mapped) if document.author]
+    cautions = cautions_of_many(scored.calibrated, read.population, verifier.genre_names)
+    remarks = [
+        *read.remarks,
+        *remarks_of(mapped, read.documents, read.population is not None),
+        *(caution.message for caution in cautions),
+    ]
+    if scored.strange.any():
+        remarks.append(
+            f"{np.mean(scored.strange):.0%} of the pairs do not lie among the texts of the "
+            "population, and were compared without it"
+        )
+    return Clustering(
+        corpus=read.name,
+        authors=len(clusters),
+        fewest_authors=partition.fewest,
+        most_authors=partition.most,
+        prior_same_author=prior_same_author,
+        clusters=clusters,
+        texts=tuple(
+            ClusteredText(
+                name=document.name,
+                author=document.author,
+                words=document.words,
+                cluster=home[at],
+                log10_bayes_factor=beside,
+                nearest=nearest,
+                nearest_log10_bayes_factor=factor,
+            )
+            for at, (document, (beside, nearest, factor)) in enumerate(
+                zip(mapped, told, strict=True)
+            )
+        ),
+        measures=measure_clusters([home[at] for at in known], [mapped[at].author for at in known])
+        if known
+        else None,
+        population=read.population_name,
+        population_texts=0 if read.population is None else read.population.texts,
+        remarks=tuple(remarks),
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+    )

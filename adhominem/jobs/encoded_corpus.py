@@ -1,0 +1,100 @@
+"""A corpus read and encoded, with the population that its texts are compared in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from adhominem.arrays import Levs
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.jobs.inputs import Watch
+from adhominem.jobs.population import draw, in_order, read_population
+from adhominem.jobs.workers import Encode, encode_documents
+from adhominem.scoring.population import Population
+from adhominem.text.files import Document, bare_stem, check_not_read
+from adhominem.text.readers import read_documents
+from adhominem.verify.verifier import Verifier
+
+MOST_DOCUMENTS = 1_000
+_AT_ONCE = 16  # documents that each worker gets at a time
+
+
+@dataclass(frozen=True)
+class EncodedCorpus:
+    """The documents of a corpus, or those of them that were drawn."""
+
+    name: str
+    documents: list[Document]
+    levs: Levs  # (documents, lev_size)
+    population: Population | None
+    population_name: str  # `input`: the documents themselves; `none`; or where it was read
+    remarks: list[str]
+
+
+def read_encoded(
+    corpus: Path,
+    verifier: Verifier,
+    encode: Encode,
+    *,
+    population: str | Path | None,
+    limit: int = MOST_DOCUMENTS,
+    seed: int = 0,
+    jobs: int = 1,
+    output: Path | None = None,
+    skipped: list[InputError] | None,
+    watch: Watch,
+) -> EncodedCorpus:
+    """All documents of a corpus, or `limit` of them drawn at random, with or without authors.
+
+    `population` is where a relevant population lies; `input` stands for the corpus itself, `none`
+    for none. If it is not given, it is `input` where the corpus has texts enough. An `output` must
+    not be what is read. What cannot be read goes to `skipped`; without it, the first such thing is
+    raised.
+    """
+    remarks: list[str] = []
+    before = len(skipped or ())
+    with watch("reading") as on_documents:
+        texts = read_documents(corpus, author_required=False, skipped=skipped)
+        drawn, count = draw(texts, limit, seed, on_documents)
+    if output is not None:
+        check_not_read(output)
+    if count > len(drawn):
+        remarks.append(
+            f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
+        )
+    with watch("encoding", len(drawn)) as on_documents:
+        documents, levs = encode_documents(
+            in_order(drawn), encode, _AT_ONCE * jobs, skipped, on_documents
+        )
+    if not documents:
+        raise NotFoundError("no document can be read here; expected one or more", corpus)
+    if unread := len(skipped or ()) - before:
+        remarks.append(f"{unread:,} of the inputs could not be read, and are left out")
+    relevant: Population | None = None
+    name = str(population or "input")
+    if name == "input":
+        try:
+            relevant = verifier.population_of(levs)
+        except OptionError:
+            if population is not None:
+                raise
+            name = "none"
+            remarks.append("the corpus has too few texts to be its own population")
+    elif name != "none":
+        with watch("population") as on_documents:
+            relevant = read_population(
+                name,
+                encode,
+                verifier=verifier,
+                seed=seed,
+                skipped=skipped,
+                on_documents=on_documents,
+            )
+    return EncodedCorpus(
+        name=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
+        documents=documents,
+        levs=levs,
+        population=relevant,
+        population_name=name,
+        remarks=remarks,
+    )

@@ -1,0 +1,157 @@
+"""How many people wrote these texts, and who wrote what: clusters beside those of Delta.
+
+    python benchmarks/clustering.py [CORPORA] [SET ...] [--draws 5]
+
+From each dev set, draws of 30 to 100 texts by 5 to 30 authors, who have unequally many (a Dirichlet
+distribution of weight 1; fewer where a set has not so many). `adhominem cluster` knows neither the
+number of authors nor any other text: the draw itself is the population. The rival is hierarchical
+clustering of Burrows's Delta on the 200 most frequent tokens of the draw, with that linkage
+(average, complete or Ward's) and that cut which turn out best in hindsight, for each draw.
+
+Means over draws: BCubed precision, recall and F, the adjusted Rand index, clusters as a multiple of
+the authors (geometric mean), and F of Delta at its best cut. The last row counts sets once each.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from measure import DEFAULT_CORPORA
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
+
+import adhominem
+from adhominem import Document
+from adhominem.arrays import FloatArray, IntArray
+from adhominem.attribute.cluster import merge_texts
+from adhominem.evaluation.clusters import measure_clusters
+from adhominem.jobs.cluster import PRIOR
+from adhominem.map.corpus_map import square
+from adhominem.text.readers import read_pairs
+from adhominem.text.tokenizer import Tokenizer
+
+WORDS = 200  # of Delta
+COLUMNS = (
+    "set",
+    "texts",
+    "authors",
+    "precision",
+    "recall",
+    "F",
+    "ARI",
+    "clusters",
+    "Delta F",
+    "ARI",
+)
+
+
+def distinct(folder: Path) -> list[Document]:
+    """The texts of a pair set, each once."""
+    texts: dict[str, Document] = {}
+    for pair in read_pairs(folder):
+        for document in (pair.first, pair.second):
+            texts.setdefault(document.text, document)
+    return list(texts.values())
+
+
+def draw(authors: list[str], rng: np.random.Generator) -> IntArray:
+    """Some texts by some of the authors, unequally many of each."""
+    names = sorted(set(authors))
+    chosen = rng.choice(names, min(int(rng.integers(5, 31)), len(names)), replace=False)
+    weight = dict(zip(chosen, rng.dirichlet(np.ones(len(chosen))) + 1e-9, strict=True))
+    pool = np.array([at for at, author in enumerate(authors) if author in weight])
+    shares = np.array([weight[authors[at]] for at in pool])
+    count = min(int(rng.integers(30, 101)), len(pool))
+    return rng.choice(pool, count, replace=False, p=shares / shares.sum())
+
+
+def delta_table(tokens: list[list[str]]) -> FloatArray:
+    """(texts, words): z-scores of the most frequent words of these texts."""
+    total = Counter(token for text in tokens for token in text)
+    words = [word for word, _ in total.most_common(WORDS)]
+    counts = [Counter(text) for text in tokens]
+    table = np.array(
+        [
+            [count[word] / len(text) for word in words]
+            for count, text in zip(counts, tokens, strict=True)
+        ]
+    )
+    deviation = table.std(axis=0)
+    return np.asarray((table - table.mean(axis=0)) / np.where(deviation > 0, deviation, np.inf))
+
+
+def best_delta(tokens: list[list[str]], truth: list[str]) -> tuple[float, float]:
+    """The best F over linkages and cuts, and the best adjusted Rand index, each in hindsight."""
+    distances = pdist(delta_table(tokens), "cityblock") / WORDS
+    measures = []
+    for method in ("average", "complete", "ward"):
+        tree = linkage(distances, method)
+        for count in range(1, len(tokens) + 1):
+            measures.append(measure_clusters(fcluster(tree, count, "maxclust").tolist(), truth))
+    return (
+        max(one.bcubed_f for one in measures),
+        max(one.adjusted_rand_index for one in measures),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpora", type=Path, nargs="?", default=Path(DEFAULT_CORPORA).parent)
+    parser.add_argument("sets", nargs="*", help="dev sets; all unless named")
+    parser.add_argument("--model", default="general-en")
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--prior", type=float, default=PRIOR)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    verifier, tokenizer = adhominem.load(arguments.model), Tokenizer()
+    folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
+    print(f"| {' | '.join(COLUMNS)} |")
+    print("|---" * len(COLUMNS) + "|")
+    rows = []
+    for folder in folders:
+        if arguments.sets and folder.name not in arguments.sets:
+            continue
+        documents = distinct(folder)
+        rng = np.random.default_rng(arguments.seed)
+        levs = verifier.encode(documents)
+        tokens = [tokenizer.tokens(document.text) for document in documents]
+        of_set = []
+        for _ in range(arguments.draws):
+            chosen = draw([document.author for document in documents], rng)
+            truth = [documents[at].author for at in chosen]
+            population = verifier.population_of(levs[chosen])
+            scored = verifier.scorer.all_pairs(levs[chosen], population)
+            partition = merge_texts(square(scored.log_bayes_factor), arguments.prior)
+            cluster_of = {text: at for at, group in enumerate(partition.clusters) for text in group}
+            told = measure_clusters([cluster_of[at] for at in range(len(chosen))], truth)
+            of_set.append(
+                [
+                    told.texts,
+                    told.authors,
+                    told.bcubed_precision,
+                    told.bcubed_recall,
+                    told.bcubed_f,
+                    told.adjusted_rand_index,
+                    np.log(told.clusters / told.authors),
+                    *best_delta([tokens[at] for at in chosen], truth),
+                ]
+            )
+        row = np.mean(of_set, axis=0)
+        rows.append(row)
+        show(folder.name, row)
+    show("mean", np.mean(rows, axis=0))
+
+
+def show(name: str, row: FloatArray) -> None:
+    """A line of the table."""
+    texts, authors, *measures = row.tolist()
+    measures[4] = float(np.exp(measures[4]))
+    shown = " | ".join(f"{value:.3f}".replace("0.", ".", 1) for value in measures)
+    print(f"| {name} | {texts:.0f} | {authors:.0f} | {shown} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
