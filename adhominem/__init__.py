@@ -13,6 +13,9 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "attribute.cluster": "Clustering",
+    "attribute.roll": "Rolled RollOptions",
+    "attribute.roll_page": "roll_page",
+    "attribute.rolling": "roll_text",
     "config": "Config NgramConfig preset",
     "errors": "AdHominemError AdHominemWarning InputError",
     "evaluation.answers": "load_answers load_truth write_answers",
@@ -31,6 +34,7 @@ _NAMES = {
     "jobs.predict": "predict",
     "jobs.prose": "learn_prose",
     "jobs.report": "check_report_files report_files",
+    "jobs.roll": "roll_files",
     "jobs.train": "make_ensemble train train_files",
     "jobs.validate": "validate",
     "models.folder": "shipped_models",

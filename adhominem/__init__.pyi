@@ -1,6 +1,10 @@
 """The public names, for type checkers; a test compares them with `__init__.py`."""
 
 from adhominem.attribute.cluster import Clustering as Clustering
+from adhominem.attribute.roll import Rolled as Rolled
+from adhominem.attribute.roll import RollOptions as RollOptions
+from adhominem.attribute.roll_page import roll_page as roll_page
+from adhominem.attribute.rolling import roll_text as roll_text
 from adhominem.config import Config as Config
 from adhominem.config import NgramConfig as NgramConfig
 from adhominem.config import preset as preset
@@ -34,6 +38,7 @@ from adhominem.jobs.predict import predict as predict
 from adhominem.jobs.prose import learn_prose as learn_prose
 from adhominem.jobs.report import check_report_files as check_report_files
 from adhominem.jobs.report import report_files as report_files
+from adhominem.jobs.roll import roll_files as roll_files
 from adhominem.jobs.train import make_ensemble as make_ensemble
 from adhominem.jobs.train import train as train
 from adhominem.jobs.train import train_files as train_files

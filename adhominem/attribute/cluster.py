@@ -101,21 +101,29 @@ class Clustering:
         return with_schema(self)
 
 
-def merge_texts(log_bayes_factors: FloatArray, prior_same_author: float) -> Partition:
-    """Merge texts by their log Bayes factors (texts, texts), whose diagonal is not looked at."""
+def merge_texts(
+    log_bayes_factors: FloatArray,
+    prior_same_author: float,
+    groups: Sequence[tuple[int, ...]] | None = None,
+) -> Partition:
+    """Merge texts by their log Bayes factors (texts, texts), whose diagonal is not looked at.
+
+    `groups` are texts that are known to be by one person: they begin as one cluster each.
+    """
     if not 0 < prior_same_author < 1:
         raise OptionError(f"the prior is {prior_same_author}; expected more than 0, less than 1")
     texts = len(log_bayes_factors)
     if log_bayes_factors.shape != (texts, texts) or not texts:
         raise OptionError(f"Bayes factors of shape {log_bayes_factors.shape}; expected a square")
-    sums = np.where(np.eye(texts, dtype=bool), 0.0, log_bayes_factors)  # over pairs of texts
-    sizes, left = np.ones(texts), np.ones(texts, dtype=bool)
-    groups: list[tuple[int, ...]] = [(at,) for at in range(texts)]
+    groups = [(at,) for at in range(texts)] if groups is None else list(groups)
+    inside = membership(groups, texts)  # (clusters, texts)
+    sums = inside @ without_diagonal(log_bayes_factors) @ inside.T  # over pairs of texts
+    sizes, left = inside.sum(axis=1), np.ones(len(groups), dtype=bool)
     mergers: list[Merger] = []
     clusters: list[tuple[int, ...]] | None = None
-    odds = pooled(sums, sizes) + _log_odds(prior_same_author)  # (texts, texts)
+    odds = pooled(sums, sizes) + _log_odds(prior_same_author)  # (clusters, clusters)
     np.fill_diagonal(odds, -np.inf)
-    while len(mergers) < texts - 1:
+    while len(mergers) < len(inside) - 1:
         one, other = sorted(np.unravel_index(int(np.argmax(odds)), odds.shape))
         log_odds = float(odds[one, other])
         if log_odds <= 0 and clusters is None:
@@ -126,7 +134,7 @@ def merge_texts(log_bayes_factors: FloatArray, prior_same_author: float) -> Part
         sums[one] += sums[other]
         sums[:, one] = sums[one]
         sizes[one] += sizes[other]
-        row = pooled(sums[one : one + 1], sizes[one : one + 1], sizes)[0]  # (texts,)
+        row = pooled(sums[one : one + 1], sizes[one : one + 1], sizes)[0]  # (clusters,)
         row = np.where(left, row + _log_odds(prior_same_author), -np.inf)
         row[one] = -np.inf
         odds[one] = odds[:, one] = row
@@ -136,9 +144,22 @@ def merge_texts(log_bayes_factors: FloatArray, prior_same_author: float) -> Part
     return Partition(
         clusters=tuple(sorted(clusters, key=lambda group: (-len(group), group))),
         mergers=tuple(mergers),
-        fewest=texts - _made(mergers, -np.log(CLEAR)),
-        most=texts - _made(mergers, np.log(CLEAR)),
+        fewest=len(inside) - _made(mergers, -np.log(CLEAR)),
+        most=len(inside) - _made(mergers, np.log(CLEAR)),
     )
+
+
+def membership(groups: Sequence[tuple[int, ...]], texts: int) -> FloatArray:
+    """(groups, texts): 1 where a text is in a group."""
+    inside = np.zeros((len(groups), texts))
+    for at, group in enumerate(groups):
+        inside[at, list(group)] = 1
+    return inside
+
+
+def without_diagonal(table: FloatArray) -> FloatArray:
+    """(texts, texts): of a text with itself nothing is known."""
+    return np.where(np.eye(len(table), dtype=bool), 0.0, table)
 
 
 def pooled(sums: FloatArray, sizes: FloatArray, others: FloatArray | None = None) -> FloatArray:
@@ -156,10 +177,8 @@ def describe_clusters(
     greatest mean, and that mean.
     """
     count = len(partition.clusters)
-    inside = np.zeros((count, len(log_bayes_factors)))  # (clusters, texts): 1 for its texts
-    for at, group in enumerate(partition.clusters):
-        inside[at, list(group)] = 1
-    table = np.where(np.eye(len(log_bayes_factors), dtype=bool), 0.0, log_bayes_factors)
+    inside = membership(partition.clusters, len(log_bayes_factors))  # (clusters, texts)
+    table = without_diagonal(log_bayes_factors)
     sizes = inside.sum(axis=1)
     odds = pooled(inside @ table @ inside.T, sizes) + _log_odds(prior_same_author)
     np.fill_diagonal(odds, -np.inf)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, IntArray
+from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
 
 
@@ -21,11 +21,10 @@ class Smoothed:
 
     probability: FloatArray  # (blocks, states): each row sums to 1
     change: FloatArray  # (blocks - 1,): how probable a change is between a block and the next
-    path: IntArray  # (blocks,): the most probable states in a row
 
 
 def smooth(log_likelihood: FloatArray, change: FloatArray) -> Smoothed:
-    """Forwards and backwards, and Viterbi's path.
+    """Forwards and backwards.
 
     `log_likelihood` is (blocks, states). `change` (blocks - 1,) is how probable it is, beforehand,
     that the state changes between a block and the next; all other states are then equally probable,
@@ -42,14 +41,9 @@ def smooth(log_likelihood: FloatArray, change: FloatArray) -> Smoothed:
     ]  # (states, states) each: from a state to the next
     forward = np.zeros((blocks, states))
     backward = np.zeros((blocks, states))
-    best = np.zeros((blocks, states))
-    origin = np.zeros((blocks, states), dtype=np.int64)
-    forward[0] = best[0] = log_likelihood[0] - np.log(states)
+    forward[0] = log_likelihood[0] - np.log(states)
     for at in range(1, blocks):
         forward[at] = log_likelihood[at] + _log_sum(forward[at - 1][:, None] + steps[at - 1], 0)
-        ways = best[at - 1][:, None] + steps[at - 1]  # (states before, states)
-        origin[at] = ways.argmax(axis=0)
-        best[at] = log_likelihood[at] + ways.max(axis=0)
     for at in range(blocks - 2, -1, -1):
         backward[at] = _log_sum(steps[at] + log_likelihood[at + 1] + backward[at + 1], 1)
     total = _log_sum(forward[-1], 0)
@@ -60,14 +54,9 @@ def smooth(log_likelihood: FloatArray, change: FloatArray) -> Smoothed:
         ).sum()
         for at in range(blocks - 1)
     ]
-    path = np.zeros(blocks, dtype=np.int64)
-    path[-1] = best[-1].argmax()
-    for at in range(blocks - 1, 0, -1):
-        path[at - 1] = origin[at, path[at]]
     return Smoothed(
         probability=probability / probability.sum(axis=1, keepdims=True),
         change=np.clip(1 - np.array(staying), 0, 1),
-        path=path,
     )
 
 

@@ -1,0 +1,265 @@
+"""A text rolled: encoded in windows, compared, smoothed, told in passages. See `attribute.roll`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import adhominem
+from adhominem.arrays import FloatArray, Levs
+from adhominem.attribute.blocks import Blocks, cut_blocks
+from adhominem.attribute.roll import (
+    NEITHER,
+    Block,
+    Candidate,
+    Rolled,
+    RollOptions,
+    Window,
+    make_blocks,
+    make_changes,
+    make_passages,
+    passage_ranges,
+    smooth_blocks,
+    to_log10,
+    window_factors,
+)
+from adhominem.attribute.text_styles import apart, find_styles, style_sides
+from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.pairs.duplicates import find_duplicates, fingerprint
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
+from adhominem.verify.verifier import Verifier
+
+_SHORT_WORDS = 200  # of a window: below, single windows say little
+_OF_WHOLE_TEXT = frozenset(  # cautions that hold for the text as a whole, not for its windows
+    ("at_bound", "length_of_population", "longer_than_calibrated")
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A candidate's name and texts."""
+
+    name: str
+    exhibits: Sequence[Exhibit]
+
+
+def roll_text(
+    verifier: Verifier,
+    exhibit: Exhibit,
+    known: Sequence[Known] = (),
+    *,
+    options: RollOptions | None = None,
+    population: Population | None = None,
+    population_name: str = "",
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Rolled:
+    """Say which part of a text is by which of the candidates, or by neither.
+
+    Without candidates, say where its style changes. `on_progress` hears which share of the work is
+    done.
+    """
+    options = options or RollOptions()
+    text = exhibit.document.text
+    try:
+        blocks = cut_blocks(text, options.words, options.step)
+    except OptionError as error:
+        raise InputError(str(error), exhibit.document.id) from None
+    candidates, remarks = _candidates(verifier, exhibit, known, population)
+    on_progress(0.2)
+    levs = _encode_spans(
+        verifier, exhibit.document, [blocks.window_span(at) for at in range(blocks.windows)]
+    )
+    on_progress(0.6)
+    if known:
+        sides = [verifier.encode([exhibit.document for exhibit in side.exhibits]) for side in known]
+        factors, strange = window_factors(verifier.scorer, levs, sides, population)
+        states = (*(candidate.name for candidate in candidates), NEITHER)
+        smoothed = smooth_blocks(blocks, factors, options, neither=True)
+        probability, change = smoothed.probability, smoothed.change
+    else:
+        candidates, factors, probability, change = _by_style(
+            verifier, blocks, levs, options, population
+        )
+        states = tuple(candidate.name for candidate in candidates)
+        sides, strange = [], np.zeros(1)
+    on_progress(0.8)
+    told = make_blocks(blocks, probability)
+    passages = _of_passages(verifier, exhibit.document, told, sides, population)
+    remarks += _remarks(verifier, blocks, options, population, strange, bool(known))
+    on_progress(1.0)
+    starts = blocks.word_starts
+    return Rolled(
+        name=exhibit.document.id,
+        text=text,
+        words=int(blocks.words.sum()),
+        options=options,
+        candidates=tuple(candidates),
+        states=states,
+        are_styles=not known,
+        windows=tuple(
+            Window(
+                start=blocks.window_span(at)[0],
+                end=blocks.window_span(at)[1],
+                word=int(starts[at]),
+                words=int(starts[at + blocks.in_window] - starts[at]),
+                log10_bayes_factors=tuple(row.tolist()),
+            )
+            for at, row in enumerate(to_log10(factors))
+        ),
+        blocks=told,
+        passages=make_passages(told, passages),
+        changes=make_changes(told, change, options),
+        population=population_name or ("given" if population is not None else ""),
+        population_texts=0 if population is None else population.texts,
+        remarks=tuple(dict.fromkeys(remarks)),
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+    )
+
+
+def _candidates(
+    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], population: Population | None
+) -> tuple[list[Candidate], list[str]]:
+    """The candidates, with the Bayes factor of the text as a whole; and what to beware of."""
+    names = [side.name for side in known]
+    if repeated := {name for name in names if names.count(name) > 1} | ({NEITHER} & set(names)):
+        raise OptionError(
+            f"two candidates, or a candidate and a state, are named '{min(repeated)}'; rename one"
+        )
+    candidates, remarks = [], list(_copies(known))
+    for side in known:
+        whole = verifier.verify(exhibit, side.exhibits, population=population)
+        remarks += [
+            caution.message for caution in whole.warnings if caution.code not in _OF_WHOLE_TEXT
+        ]
+        candidates.append(
+            Candidate(
+                name=side.name,
+                texts=len(side.exhibits),
+                words=sum(len(one.document.text.split()) for one in side.exhibits),
+                log10_bayes_factor=whole.log10_bayes_factor,
+            )
+        )
+    return candidates, remarks
+
+
+def _copies(known: Sequence[Known]) -> list[str]:
+    """Texts that stand under two candidates."""
+    owners = [(side.name, one.document) for side in known for one in side.exhibits]
+    remarks = []
+    for pair in find_duplicates([fingerprint(document.text) for _, document in owners]):
+        (first, one), (second, other) = owners[pair.first], owners[pair.second]
+        if first != second:
+            remarks.append(
+                f"{one.id} ({first}) and {other.id} ({second}) are the same text, whole or in good "
+                "part: it speaks for both candidates alike; leave out the wrong one"
+            )
+    return remarks
+
+
+def _by_style(
+    verifier: Verifier,
+    blocks: Blocks,
+    levs: Levs,
+    options: RollOptions,
+    population: Population | None,
+) -> tuple[list[Candidate], FloatArray, FloatArray, FloatArray]:
+    """Styles, windows' log Bayes factors, probabilities and changes of a text of unknown authors.
+
+    Of a single style, the Bayes factors are those of each window with the rest of the text.
+    """
+    chosen = apart(blocks)
+    words = float(blocks.words.sum()) / len(chosen)
+    styles = find_styles(verifier.scorer, levs[chosen], options.passage, words, population)
+    candidates = [
+        Candidate(
+            name=f"style {number}",
+            texts=len(style),
+            words=round(len(style) * words),
+            log10_bayes_factor=None,
+        )
+        for number, style in enumerate(styles, start=1)
+    ]
+    if len(chosen) < 2:
+        factors = np.zeros((blocks.windows, 1))
+    else:
+        sides = style_sides(blocks, levs, chosen, styles)
+        factors, _ = window_factors(verifier.scorer, levs, sides, population)
+    if len(styles) < 2:
+        none = np.zeros(len(blocks.words) - 1)
+        return candidates, factors, np.ones((len(blocks.words), 1)), none
+    smoothed = smooth_blocks(blocks, factors, options, neither=False)
+    return candidates, factors, smoothed.probability, smoothed.change
+
+
+def _of_passages(
+    verifier: Verifier,
+    document: Document,
+    blocks: Sequence[Block],
+    sides: Sequence[Levs],
+    population: Population | None,
+) -> FloatArray:
+    """(passages, candidates): the log10 Bayes factor of each passage as one text."""
+    ranges = passage_ranges(blocks)
+    if not sides:
+        return np.zeros((len(ranges), 0))
+    spans = [(blocks[begin].start, blocks[end - 1].end) for begin, end in ranges]
+    levs = _encode_spans(verifier, document, spans)
+    return to_log10(window_factors(verifier.scorer, levs, sides, population)[0])
+
+
+def _encode_spans(verifier: Verifier, document: Document, spans: Sequence[tuple[int, int]]) -> Levs:
+    """(spans, lev_size): the LEVs of parts of a text."""
+    parts = [
+        replace(document, text=document.text[start:end], id=f"{document.id}, from {start:,}")
+        for start, end in spans
+    ]
+    try:
+        return verifier.encode(parts)
+    except EmptyTextError as error:
+        raise InputError(
+            f"a part of the text has no word in it ({error.problem}); leave it out, or take larger "
+            "windows",
+            error.path,
+        ) from None
+
+
+def _remarks(
+    verifier: Verifier,
+    blocks: Blocks,
+    options: RollOptions,
+    population: Population | None,
+    strange: FloatArray,
+    has_candidates: bool,
+) -> list[str]:
+    """What to beware of, beside what a comparison of the whole text says."""
+    remarks = []
+    if options.words < _SHORT_WORDS:
+        remarks.append(
+            f"windows of {options.words:,} words say little each; better are {_SHORT_WORDS} or more"
+        )
+    if len(blocks.words) < 2 * blocks.in_window:
+        remarks.append(
+            f"the text has {int(blocks.words.sum()):,} words, less than two windows: it is too "
+            "short to tell parts of it from each other"
+        )
+    if strange.any():
+        remarks.append(
+            f"{strange.mean():.0%} of the comparisons do not lie among the texts of the "
+            "population, and were made without it"
+        )
+    if not has_candidates:
+        remarks.append(
+            "without candidates, a change of topic or genre can pass for a change of author, and "
+            "two authors of one style for one"
+        )
+        if population is None and verifier.lead.styles is not None:
+            remarks.append(
+                "no population was given: the model guessed what such texts have in common"
+            )
+    return remarks
