@@ -14,13 +14,13 @@ candidates, the states are styles that are found in the text itself (`attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
-from adhominem.arrays import AnyFloats, FloatArray, Levs
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, Levs
 from adhominem.attribute.blocks import Blocks
 from adhominem.attribute.smoothing import Smoothed, smooth
 from adhominem.errors import OptionError
@@ -130,25 +130,20 @@ class Rolled:
 
 
 def window_factors(
-    scorer: Scorer,
-    windows: Levs,
-    sides: Sequence[Sequence[Levs] | Levs],
-    population: Population | None,
-    on_pairs: Callable[[int], None] = lambda count: None,
-) -> tuple[FloatArray, FloatArray]:
+    scorer: Scorer, windows: Levs, sides: Sequence[Levs], population: Population | None
+) -> tuple[FloatArray, BoolArray]:
     """(windows, candidates): log Bayes factors, and whether the population was of another genre.
 
-    `windows` is (windows, lev_size). Each of `sides` is a candidate's LEVs (texts, lev_size), or
-    a list of such, one for each window.
+    `windows` is (windows, lev_size), and each of `sides` a candidate's LEVs (texts, lev_size).
     """
-    columns, strange = [], []
-    for side in sides:
-        known = [side] * len(windows) if isinstance(side, np.ndarray) else list(side)
-        scored = scorer([window[None] for window in windows], known, population)
-        columns.append(scored.log_bayes_factor)
-        strange.append(scored.strange)
-        on_pairs(len(windows))
-    return np.stack(columns, axis=1), np.stack(strange, axis=1).astype(np.float64)
+    scored = [
+        scorer([window[None] for window in windows], [side] * len(windows), population)
+        for side in sides
+    ]
+    return (
+        np.stack([one.log_bayes_factor for one in scored], axis=1),
+        np.stack([one.strange for one in scored], axis=1),
+    )
 
 
 def smooth_blocks(

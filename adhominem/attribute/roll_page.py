@@ -20,7 +20,7 @@ from adhominem.render.templates import asset, markup, render_page
 _COLOURS = ("#0072B2", "#C35600", "#008460", "#A46086", "#38789E", "#9B6A00", "#000000")
 _GREY = "#666666"
 _LEVELS = (0.5, 0.8, 0.95)  # probabilities at which a colour becomes stronger
-_TINTS = (0.08, 0.16, 0.26, 0.38)  # of white, that a colour takes: below .5, .8, .95, and above
+_TINTS = (0.06, 0.13, 0.2, 0.3)  # of white, that a colour takes: below .5, .8, .95, and above
 _LEFT, _RIGHT = 54.0, 948.0  # of the drawing's panels
 _STRIP = (24.0, 94.0)  # top and bottom: of the probabilities
 _CURVES = (128.0, 318.0)  # of the Bayes factors
@@ -30,10 +30,9 @@ _WORD_STEPS = tuple(size * 10**power for power in range(1, 7) for size in (1, 2,
 
 @dataclass(frozen=True)
 class _Part:
-    """A stretch of the text as it is shown: white space before it, then its words."""
+    """A stretch of the text as it is shown."""
 
-    before: str
-    text: str
+    text: str  # its words, and the white space up to the next
     state: int
     level: int
     told: str  # the probabilities, for whoever points at it
@@ -54,7 +53,7 @@ def roll_page(rolled: Rolled) -> str:
         passages=list(zip(rolled.passages, map(_between, rolled.passages), strict=True)),
         changes=[change_in_words(rolled, at) for at in range(len(rolled.changes))],
         parts=_parts(rolled),
-        after=rolled.text[rolled.blocks[-1].end :],
+        before=rolled.text[: rolled.blocks[0].start],
         shown=shown_probability,
         signed=signed,
     )
@@ -167,19 +166,18 @@ def _level(probability: float) -> int:
 
 def _parts(rolled: Rolled) -> list[_Part]:
     begins = {passage.start: at for at, passage in enumerate(rolled.passages, start=1)}
-    parts, end = [], 0
-    for block in rolled.blocks:
+    ends = [*(block.start for block in rolled.blocks[1:]), len(rolled.text)]
+    parts = []
+    for block, end in zip(rolled.blocks, ends, strict=True):
         parts.append(
             _Part(
-                before=rolled.text[end : block.start],
-                text=rolled.text[block.start : block.end],
+                text=rolled.text[block.start : end],
                 state=block.state,
-                level=_level(block.probabilities[block.state]),
+                level=_level(block.probabilities[block.state]) if len(rolled.states) > 1 else 0,
                 told=_told(rolled, block),
                 passage=begins.get(block.start),
             )
         )
-        end = block.end
     return parts
 
 
@@ -235,14 +233,16 @@ def _drawing(rolled: Rolled) -> Markup:
 def _strip_boxes(rolled: Rolled, x: Any) -> list[tuple[float, float, float, float, str]]:
     """A box for each state of each block, one upon the other: x, y, width, height, colour."""
     top, bottom = _STRIP
-    boxes = []
+    boxes: list[tuple[float, float, float, float, str]] = []
+    if len(rolled.states) == 1:  # there is nothing else that could be probable
+        return boxes
     for block in rolled.blocks:
         left, right, at = x(block.word), x(block.word + block.words), bottom
         for state, value in enumerate(block.probabilities):
             height = value * (bottom - top)
             at -= height
             if height >= 0.1:  # less could not be seen
-                boxes.append((left, at, right - left + 0.3, height, colour(rolled, state)))
+                boxes.append((left, at, right - left + 0.5, height, colour(rolled, state)))
     return boxes
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import adhominem
-from adhominem.arrays import FloatArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.attribute.blocks import Blocks, cut_blocks
 from adhominem.attribute.roll import (
     NEITHER,
@@ -25,7 +25,7 @@ from adhominem.attribute.roll import (
     to_log10,
     window_factors,
 )
-from adhominem.attribute.text_styles import apart, find_styles, style_sides
+from adhominem.attribute.text_styles import apart, find_styles, style_factors
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
@@ -85,7 +85,7 @@ def roll_text(
             verifier, blocks, levs, options, population
         )
         states = tuple(candidate.name for candidate in candidates)
-        sides, strange = [], np.zeros(1)
+        sides, strange = [], np.zeros(1, dtype=bool)
     on_progress(0.8)
     told = make_blocks(blocks, probability)
     passages = _of_passages(verifier, exhibit.document, told, sides, population)
@@ -185,11 +185,8 @@ def _by_style(
         )
         for number, style in enumerate(styles, start=1)
     ]
-    if len(chosen) < 2:
-        factors = np.zeros((blocks.windows, 1))
-    else:
-        sides = style_sides(blocks, levs, chosen, styles)
-        factors, _ = window_factors(verifier.scorer, levs, sides, population)
+    numbers = [chosen[list(style)] for style in styles]
+    factors = style_factors(verifier.scorer, blocks, levs, numbers, population)
     if len(styles) < 2:
         none = np.zeros(len(blocks.words) - 1)
         return candidates, factors, np.ones((len(blocks.words), 1)), none
@@ -234,7 +231,7 @@ def _remarks(
     blocks: Blocks,
     options: RollOptions,
     population: Population | None,
-    strange: FloatArray,
+    strange: BoolArray,
     has_candidates: bool,
 ) -> list[str]:
     """What to beware of, beside what a comparison of the whole text says."""

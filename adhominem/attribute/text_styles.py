@@ -64,20 +64,29 @@ def merge_neighbours(log_bayes_factors: FloatArray, stay: float) -> list[tuple[i
     return groups
 
 
-def style_sides(
-    blocks: Blocks, levs: Levs, chosen: IntArray, styles: Sequence[tuple[int, ...]]
-) -> list[list[Levs]]:
-    """For each style and each window: the style's windows that it does not overlap.
+def style_factors(
+    scorer: Scorer,
+    blocks: Blocks,
+    levs: Levs,
+    styles: Sequence[IntArray],
+    population: Population | None,
+) -> FloatArray:
+    """(windows, styles): log Bayes factors of windows with those of a style they do not overlap.
 
-    `levs` (windows, lev_size) are of all windows, `chosen` those that the styles are made of. A
-    style that has no other window is compared as it is.
+    `levs` (windows, lev_size) are of all windows; a style is the numbers of windows. Where a style
+    has no other window, nothing is known of it: it is as good as anybody's, and the Bayes factor 1.
     """
-    sides: list[list[Levs]] = []
-    for style in styles:
-        of_style = chosen[list(style)]
-        side = []
-        for window in range(blocks.windows):
-            others = of_style[np.abs(of_style - window) >= blocks.in_window]
-            side.append(levs[others if len(others) else of_style])
-        sides.append(side)
-    return sides
+    factors = np.zeros((blocks.windows, len(styles)))
+    for at, style in enumerate(styles):
+        others = [
+            style[np.abs(style - window) >= blocks.in_window] for window in range(blocks.windows)
+        ]
+        known = [window for window, side in enumerate(others) if len(side)]
+        if known:
+            scored = scorer(
+                [levs[[window]] for window in known],
+                [levs[others[window]] for window in known],
+                population,
+            )
+            factors[known, at] = scored.log_bayes_factor
+    return factors

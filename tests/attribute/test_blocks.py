@@ -1,0 +1,75 @@
+"""Texts cut into blocks and windows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adhominem.attribute.blocks import cut_blocks, sentence_starts
+from adhominem.errors import OptionError
+
+
+def starts_of(text: str) -> list[str]:
+    words = []
+    at = 0
+    for word in text.split():
+        at = text.index(word, at)
+        words.append((at, at + len(word)))
+        at += len(word)
+    spans = np.array(words)
+    return [text[slice(*spans[start])] for start in sentence_starts(text, spans)]
+
+
+def test_sentences_begin_after_full_stops_and_paragraphs() -> None:
+    text = 'One two. Three? "Four!" he said. “Five six,” she said.\n\nseven eight'
+    assert starts_of(text) == ["One", "Three?", '"Four!"', "“Five", "seven"]
+
+
+def test_titles_and_initials_end_no_sentence() -> None:
+    assert starts_of("Dear Mr. Smith and J. Jones met. So did I. He left.") == [
+        "Dear",
+        "So",
+        "He",
+    ]
+
+
+@given(st.lists(st.sampled_from(["a", "bc.", "D", "e!", "F,"]), min_size=40, max_size=200))
+def test_blocks_hold_all_words_in_order_once(words: list[str]) -> None:
+    text = "  " + " ".join(words) + "\n"
+    blocks = cut_blocks(text, 20, 5)
+    inside = [text[start:end] for start, end in blocks.spans.tolist()]
+    assert " ".join(inside) == text.strip()
+    assert [len(part.split()) for part in inside] == blocks.words.tolist()
+    assert blocks.in_window == 4
+    first, last = blocks.window_span(0), blocks.window_span(blocks.windows - 1)
+    assert first[0] == 2
+    assert last[1] == len(text) - 1
+    assert min(blocks.words) >= 1
+
+
+def test_blocks_begin_with_the_nearest_sentence() -> None:
+    words = ["word"] * 40
+    words[9], words[10] = "end.", "Begin"  # due at 12
+    blocks = cut_blocks(" ".join(words), 12, 12)
+    assert blocks.words.tolist()[:2] == [10, 14]
+
+
+def test_what_windows_say_counts_once() -> None:
+    blocks = cut_blocks("word " * 100, 30, 10)
+    values = np.random.default_rng(0).normal(size=(blocks.windows, 2))
+    shared = blocks.shared_out(values)
+    for at in range(len(blocks.words)):  # slowly
+        holding = [row for row in range(blocks.windows) if row <= at < row + 3]
+        assert shared[at] == pytest.approx(values[holding].mean(axis=0) / 3)
+    assert blocks.shared_out(np.ones((blocks.windows, 1))).sum() == pytest.approx(
+        100 / 30, abs=0.01
+    )
+
+
+def test_a_text_shorter_than_a_window_is_refused() -> None:
+    with pytest.raises(OptionError, match="30 words, fewer than one window of 500"):
+        cut_blocks("word " * 30, 500, 100)
+    with pytest.raises(OptionError, match="step"):
+        cut_blocks("word " * 30, 20, 50)

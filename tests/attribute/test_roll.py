@@ -1,0 +1,189 @@
+"""Which part of a text is by whom: passages, changes, styles, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from conftest import rich_rows
+
+from adhominem import RollOptions, load, roll_files
+from adhominem.attribute.blocks import cut_blocks
+from adhominem.attribute.roll import (
+    make_blocks,
+    make_changes,
+    make_passages,
+    smooth_blocks,
+)
+from adhominem.attribute.text_styles import apart, merge_neighbours, style_factors
+from adhominem.cli import main
+from adhominem.errors import InputError, NotFoundError, OptionError
+
+
+def rolled_blocks(states: list[int], step: int = 100) -> tuple[np.ndarray, list[int]]:
+    probability = np.full((len(states), 3), 0.05)
+    probability[range(len(states)), states] = 0.9
+    return probability, states
+
+
+def test_passages_are_blocks_of_one_state() -> None:
+    blocks = cut_blocks("word " * 1_000, 200, 100)
+    probability, _ = rolled_blocks([0, 0, 0, 1, 1, 1, 1, 2, 2, 2])
+    told = make_blocks(blocks, probability)
+    passages = make_passages(told, np.zeros((3, 2)))
+    assert [(one.word, one.words, one.state) for one in passages] == [
+        (0, 300, 0),
+        (300, 400, 1),
+        (700, 300, 2),
+    ]
+    assert passages[0].probability == pytest.approx(0.9)
+    assert passages[0].end <= passages[1].start
+
+
+def test_a_change_lies_where_the_probability_of_one_does() -> None:
+    blocks = cut_blocks("word " * 1_000, 200, 100)
+    told = make_blocks(blocks, rolled_blocks([0] * 5 + [1] * 5)[0])
+    change = np.zeros(9)
+    change[[3, 4, 5]] = 0.1, 0.8, 0.1
+    (one,) = make_changes(told, change, RollOptions(words=200, step=100))
+    assert (one.word, one.before, one.after) == (500, 0, 1)
+    assert (one.earliest, one.latest) == (400, 600)
+    assert one.probability == pytest.approx(1 - 0.9 * 0.2 * 0.9)
+
+
+def test_windows_in_favour_of_nobody_are_by_neither() -> None:
+    blocks = cut_blocks("word " * 1_000, 200, 100)
+    options = RollOptions(words=200, step=100)
+    factors = np.full((blocks.windows, 2), -4.0)
+    factors[:4, 0] = 4.0
+    told = smooth_blocks(blocks, factors, options, neither=True).probability
+    assert told.argmax(axis=1).tolist() == [0] * 4 + told.argmax(axis=1).tolist()[4:]
+    assert told[-1].argmax() == 2
+    assert told.sum(axis=1) == pytest.approx(1)
+
+
+def test_more_windows_of_the_same_text_are_no_more_evidence() -> None:
+    text = "word " * 1_000
+    ends = []
+    for step in (50, 100, 200):
+        blocks = cut_blocks(text, 200, step)
+        factors = np.full((blocks.windows, 1), 0.4)
+        options = RollOptions(words=200, step=step, passage=10**9)  # the author hardly changes
+        ends.append(smooth_blocks(blocks, factors, options, neither=True).probability[0, 0])
+    assert ends == pytest.approx([1 / (1 + np.exp(-2))] * 3, rel=1e-3)
+
+
+def test_neighbours_are_put_together_unless_there_is_evidence_of_a_change() -> None:
+    styles = np.array([0, 0, 0, 1, 1, 0])
+    factors = np.where(styles[:, None] == styles, 3.0, -3.0)
+    assert merge_neighbours(factors, 0.7) == [(0, 1, 2), (3, 4), (5,)]
+    assert merge_neighbours(factors, 0.9999) == [(0, 1, 2, 3, 4, 5)]
+
+
+def test_no_window_is_compared_with_one_that_it_overlaps(mixed_folder: Path) -> None:
+    text = " ".join(row["text"] for row in rich_rows("letters", 3, 2, "-styles-"))
+    blocks, verifier = cut_blocks(text, 80, 40), load(mixed_folder)
+    windows = [text[slice(*blocks.window_span(at))] for at in range(blocks.windows)]
+    levs, chosen = verifier.encode(windows), apart(blocks)
+    assert (np.diff(chosen) >= 2).all()
+    styles = [chosen[:1], chosen[1:]]
+    factors = style_factors(verifier.scorer, blocks, levs, styles, None)
+    for window in range(blocks.windows):
+        for at, style in enumerate(styles):
+            others = [other for other in style if abs(other - window) >= 2]
+            slowly = verifier.score([levs[[window]]], [levs[others]])[0] if others else 0
+            assert factors[window, at] == pytest.approx(slowly, abs=1e-6)
+    assert factors[0, 0] == 0
+
+
+def write_texts(folder: Path, rows: list[dict[str, str]]) -> Path:
+    folder.mkdir()
+    for number, row in enumerate(rows):
+        (folder / f"{number}.txt").write_text(row["text"], "utf-8")
+    return folder
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    """A text of two parts, two folders of known texts, and a population."""
+    rows = rich_rows("letters", 8, 6, "-roll-")
+    first, second = rows[:6], rows[6:12]
+    parts = [row["text"] for row in (*first[:3], *second[:3])]
+    (tmp_path / "text.txt").write_text("\n\n".join(parts), "utf-8")
+    write_texts(tmp_path / "ann", first[3:])
+    write_texts(tmp_path / "bob", second[3:])
+    write_texts(tmp_path / "others", rows[12:])
+    return tmp_path
+
+
+def run(*arguments: object, status: int = 0) -> Result:
+    result = CliRunner().invoke(main, ["roll", *(str(argument) for argument in arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+SMALL = ("--words", 100, "--step", 25)
+
+
+def test_the_command_tells_passages_and_writes_a_page(case: Path, mixed_folder: Path) -> None:
+    output = case / "roll.html"
+    against = ("--against", case / "ann", "--against", case / "bob")
+    options = (*SMALL, "--population", case / "others", "--model", mixed_folder, "-o", output)
+    shown = run(case / "text.txt", *against, *options).stdout
+    assert "A mark for each block: 1 ann, 2 bob, - neither" in shown
+    assert "Prior  a change of author every 2,000 words on average" in shown
+    assert "Which part is by whom?" in output.read_text("utf-8")
+    told = json.loads(run(case / "text.txt", *against, *options, "--json").stdout)
+    assert told["states"] == ["ann", "bob", "neither"]
+    assert sum(block["words"] for block in told["blocks"]) == told["words"]
+    assert sum(passage["words"] for passage in told["passages"]) == told["words"]
+    assert len(told["changes"]) == len(told["passages"]) - 1
+    assert all(len(window["log10_bayes_factors"]) == 2 for window in told["windows"])
+    assert told["text"][told["windows"][0]["start"] :].startswith(told["text"].split()[0])
+
+
+def test_without_candidates_styles_are_told(case: Path, mixed_folder: Path) -> None:
+    options = (*SMALL, "--model", mixed_folder, "--json")
+    told = json.loads(run(case / "text.txt", *options).stdout)
+    assert told["are_styles"]
+    assert told["states"][0] == "style 1"
+    assert any("without candidates" in remark for remark in told["remarks"])
+    if len(told["states"]) == 1:
+        assert told["passages"][0]["probability"] is None
+
+
+def test_bad_input_is_told(case: Path, mixed_folder: Path) -> None:
+    text, model = case / "text.txt", mixed_folder
+    with pytest.raises(InputError, match="fewer than one window"):
+        roll_files(text, model=model, words=50_000)
+    with pytest.raises(OptionError, match="step"):
+        roll_files(text, model=model, words=100, step=200)
+    with pytest.raises(OptionError, match=r"roll\.html"):
+        roll_files(text, output=case / "roll.pdf", model=model)
+    with pytest.raises(InputError, match="expected one: give a file"):
+        roll_files(case / "ann", model=model)
+    with pytest.raises(OptionError, match="two candidates"):
+        roll_files(text, [case / "ann", case / "ann"], model=model, words=100, step=25)
+    (case / "empty").mkdir()
+    with pytest.raises(NotFoundError, match="no text in this folder"):
+        roll_files(text, [case / "empty"], model=model)
+    (case / "ann").rename(case / "neither")
+    with pytest.raises(OptionError, match="two candidates, or a candidate and a state"):
+        roll_files(text, [case / "neither"], model=model, words=100, step=25)
+
+
+def test_copies_are_told(case: Path, mixed_folder: Path) -> None:
+    known = (case / "ann" / "0.txt").read_text("utf-8")
+    (case / "bob" / "copy.txt").write_text(known, "utf-8")
+    (case / "bob" / "same.txt").write_text((case / "text.txt").read_text("utf-8"), "utf-8")
+    told = roll_files(
+        case / "text.txt", [case / "ann", case / "bob"], model=mixed_folder, words=100, step=25
+    )
+    assert any("speaks for both candidates alike" in remark for remark in told.remarks)
+    assert any("are the same text" in remark for remark in told.remarks)
+    assert any("200 or more" in remark for remark in told.remarks)

@@ -1,0 +1,46 @@
+"""The hidden Markov model, against the sum over all paths."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from adhominem.attribute.smoothing import smooth
+from adhominem.errors import OptionError
+
+
+@pytest.mark.parametrize("states", [2, 3])
+def test_probabilities_are_those_of_all_paths(states: int) -> None:
+    rng = np.random.default_rng(states)
+    likelihood, change = rng.normal(size=(5, states)), rng.uniform(0.05, 0.6, 4)
+    total, of_state, of_change = 0.0, np.zeros((5, states)), np.zeros(4)
+    for path in product(range(states), repeat=5):
+        weight = np.exp(likelihood[range(5), path].sum()) / states
+        for (one, other), probability in zip(pairwise(path), change, strict=True):
+            weight *= 1 - probability if one == other else probability / (states - 1)
+        total += weight
+        of_state[range(5), path] += weight
+        of_change += weight * np.array([one != other for one, other in pairwise(path)])
+    told = smooth(likelihood, change)
+    assert told.probability == pytest.approx(of_state / total)
+    assert told.change == pytest.approx(of_change / total)
+
+
+def test_long_texts_and_strong_evidence_stay_finite() -> None:
+    likelihood = np.zeros((4_000, 2))
+    likelihood[:2_000, 0] = likelihood[2_000:, 1] = 50.0
+    told = smooth(likelihood, np.full(3_999, 0.01))
+    assert np.isfinite(told.probability).all()
+    assert told.change.argmax() == 1_999
+    assert told.change[1_999] == pytest.approx(1)
+
+
+def test_what_is_no_chain_is_refused() -> None:
+    with pytest.raises(OptionError):
+        smooth(np.zeros((3, 2)), np.full(3, 0.1))
+    with pytest.raises(OptionError):
+        smooth(np.zeros((3, 2)), np.array([0.1, 1.0]))
+    with pytest.raises(OptionError):
+        smooth(np.zeros((3, 1)), np.full(2, 0.1))
