@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "attribute.cluster": "Clustering",
+    "attribute.contrast": "Contrast ContrastOptions contrast_texts",
     "attribute.roll": "Rolled RollOptions",
     "attribute.roll_page": "roll_page",
     "attribute.rolling": "roll_text",
@@ -27,6 +28,7 @@ _NAMES = {
     "jobs.calibrate": "calibrate_model",
     "jobs.cluster": "cluster_corpus",
     "jobs.compare": "explain_files verify_files",
+    "jobs.contrast": "contrast_files",
     "jobs.corpora": "encode pair_files prepare_files split_files",
     "jobs.evaluate": "baseline_files evaluate_files table",
     "jobs.genres": "learn_genres",

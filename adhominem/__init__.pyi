@@ -1,6 +1,9 @@
 """The public names, for type checkers; a test compares them with `__init__.py`."""
 
 from adhominem.attribute.cluster import Clustering as Clustering
+from adhominem.attribute.contrast import Contrast as Contrast
+from adhominem.attribute.contrast import ContrastOptions as ContrastOptions
+from adhominem.attribute.contrast import contrast_texts as contrast_texts
 from adhominem.attribute.roll import Rolled as Rolled
 from adhominem.attribute.roll import RollOptions as RollOptions
 from adhominem.attribute.roll_page import roll_page as roll_page
@@ -25,6 +28,7 @@ from adhominem.jobs.calibrate import calibrate_model as calibrate_model
 from adhominem.jobs.cluster import cluster_corpus as cluster_corpus
 from adhominem.jobs.compare import explain_files as explain_files
 from adhominem.jobs.compare import verify_files as verify_files
+from adhominem.jobs.contrast import contrast_files as contrast_files
 from adhominem.jobs.corpora import encode as encode
 from adhominem.jobs.corpora import pair_files as pair_files
 from adhominem.jobs.corpora import prepare_files as prepare_files

@@ -7,9 +7,10 @@ somebody else of the population? Windows overlap, so one word would count severa
 window says is shared out among its blocks, and a block has the mean of what its windows say of it
 (`Blocks.shared_out`). So the evidence of the whole text is counted once.
 
-The states of the hidden Markov model are the candidates and "neither", all equally probable at the
-beginning. The author changes with a stated rate: once in so many words on average. Without
-candidates, the states are styles that are found in the text itself (`attribute.text_styles`).
+The states of the hidden Markov model are the candidates and, unless the circle of candidates is
+closed, "neither"; all are equally probable at the beginning. The author changes with a stated rate:
+once in so many words on average. Without candidates, the states are styles that are found in the
+text itself (`attribute.text_styles`).
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class RollOptions(Options):
     words: Annotated[int, Within(20, 100_000)] = 500  # of a window
     step: Annotated[int, Within(1, 100_000)] = 100  # words from one window to the next
     passage: Annotated[int, Within(1)] = 2_000  # words from one change to the next, on average
+    closed: bool = False  # whether one of the candidates must have written every part
 
     ordered = (("step", "<=", "words"),)
 
@@ -111,7 +113,7 @@ class Rolled:
     words: int
     options: RollOptions
     candidates: tuple[Candidate, ...]
-    states: tuple[str, ...]  # the candidates, and `neither`; or the styles
+    states: tuple[str, ...]  # the candidates, and `neither` unless it is ruled out; or the styles
     are_styles: bool  # no candidates were given
     windows: tuple[Window, ...]
     blocks: tuple[Block, ...]
@@ -212,9 +214,9 @@ def make_passages(blocks: Sequence[Block], log10_bayes_factors: AnyFloats) -> tu
 
 
 def make_changes(
-    blocks: Sequence[Block], change: FloatArray, options: RollOptions
+    blocks: Sequence[Block], smoothed: Smoothed, options: RollOptions
 ) -> tuple[Change, ...]:
-    """Where states change; `change` (blocks - 1,) is how probable that is after each block.
+    """Where states change.
 
     What is told of a change is what is known around it: no farther than a window, and not beyond
     the middle between it and the next one.
@@ -228,7 +230,7 @@ def make_changes(
         around = np.arange((before + place) // 2 + 1, (place + after + 1) // 2)
         around = around[np.abs(words[around] - words[place]) <= options.words]
         around = around if place in around else np.array([place])
-        mass = change[around - 1]
+        mass = smoothed.change[around - 1]
         shares = np.cumsum(mass) / mass.sum()
         low = int(np.searchsorted(shares, (1 - _WIDE) / 2))
         high = min(int(np.searchsorted(shares, 1 - (1 - _WIDE) / 2)), len(around) - 1)
@@ -239,7 +241,7 @@ def make_changes(
                 latest=int(words[around[high]]),
                 before=blocks[place - 1].state,
                 after=blocks[place].state,
-                probability=float(min(1 - np.prod(1 - mass), 1.0)),
+                probability=1 - smoothed.unchanged(int(around[0]) - 1, int(around[-1])),
             )
         )
     return tuple(changes)

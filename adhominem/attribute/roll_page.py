@@ -133,7 +133,7 @@ def shown_probability(value: float | None) -> str:
 
 def colour(rolled: Rolled, state: int) -> str:
     """The colour of a state."""
-    if not rolled.are_styles and state == len(rolled.states) - 1:
+    if not rolled.are_styles and state == len(rolled.candidates):
         return _GREY
     return _COLOURS[state % len(_COLOURS)]
 
@@ -238,6 +238,8 @@ def _strip_boxes(rolled: Rolled, x: Any) -> list[tuple[float, float, float, floa
         return boxes
     for block in rolled.blocks:
         left, right, at = x(block.word), x(block.word + block.words), bottom
+        # Below the others: what is too small to be drawn leaves no gap.
+        boxes.append((left, top, right - left + 0.5, bottom - top, colour(rolled, block.state)))
         for state, value in enumerate(block.probabilities):
             height = value * (bottom - top)
             at -= height

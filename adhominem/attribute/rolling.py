@@ -25,6 +25,7 @@ from adhominem.attribute.roll import (
     to_log10,
     window_factors,
 )
+from adhominem.attribute.smoothing import Smoothed
 from adhominem.attribute.text_styles import apart, find_styles, style_factors
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
@@ -63,6 +64,11 @@ def roll_text(
     done.
     """
     options = options or RollOptions()
+    if options.closed and len(known) < 2:
+        raise OptionError(
+            f"{len(known)} candidates, one of whom is said to have written every part; expected "
+            "two or more"
+        )
     text = exhibit.document.text
     try:
         blocks = cut_blocks(text, options.words, options.step)
@@ -74,20 +80,20 @@ def roll_text(
         verifier, exhibit.document, [blocks.window_span(at) for at in range(blocks.windows)]
     )
     on_progress(0.6)
+    smoothed: Smoothed | None
     if known:
-        sides = [verifier.encode([exhibit.document for exhibit in side.exhibits]) for side in known]
+        sides = [verifier.encode([one.document for one in side.exhibits]) for side in known]
         factors, strange = window_factors(verifier.scorer, levs, sides, population)
-        states = (*(candidate.name for candidate in candidates), NEITHER)
-        smoothed = smooth_blocks(blocks, factors, options, neither=True)
-        probability, change = smoothed.probability, smoothed.change
+        states = tuple(candidate.name for candidate in candidates)
+        states = states if options.closed else (*states, NEITHER)
+        smoothed = smooth_blocks(blocks, factors, options, neither=not options.closed)
     else:
-        candidates, factors, probability, change = _by_style(
-            verifier, blocks, levs, options, population
-        )
+        candidates, factors, smoothed = _by_style(verifier, blocks, levs, options, population)
         states = tuple(candidate.name for candidate in candidates)
         sides, strange = [], np.zeros(1, dtype=bool)
     on_progress(0.8)
-    told = make_blocks(blocks, probability)
+    alone = np.ones((len(blocks.words), 1))  # of a single style
+    told = make_blocks(blocks, alone if smoothed is None else smoothed.probability)
     passages = _of_passages(verifier, exhibit.document, told, sides, population)
     remarks += _remarks(verifier, blocks, options, population, strange, bool(known))
     on_progress(1.0)
@@ -112,7 +118,7 @@ def roll_text(
         ),
         blocks=told,
         passages=make_passages(told, passages),
-        changes=make_changes(told, change, options),
+        changes=() if smoothed is None else make_changes(told, smoothed, options),
         population=population_name or ("given" if population is not None else ""),
         population_texts=0 if population is None else population.texts,
         remarks=tuple(dict.fromkeys(remarks)),
@@ -168,10 +174,11 @@ def _by_style(
     levs: Levs,
     options: RollOptions,
     population: Population | None,
-) -> tuple[list[Candidate], FloatArray, FloatArray, FloatArray]:
-    """Styles, windows' log Bayes factors, probabilities and changes of a text of unknown authors.
+) -> tuple[list[Candidate], FloatArray, Smoothed | None]:
+    """The styles of a text of unknown authors, its windows' log Bayes factors, and the states.
 
-    Of a single style, the Bayes factors are those of each window with the rest of the text.
+    Of a single style, the Bayes factors are those of each window with the rest of the text, and
+    there are no states to tell apart.
     """
     chosen = apart(blocks)
     words = float(blocks.words.sum()) / len(chosen)
@@ -188,10 +195,8 @@ def _by_style(
     numbers = [chosen[list(style)] for style in styles]
     factors = style_factors(verifier.scorer, blocks, levs, numbers, population)
     if len(styles) < 2:
-        none = np.zeros(len(blocks.words) - 1)
-        return candidates, factors, np.ones((len(blocks.words), 1)), none
-    smoothed = smooth_blocks(blocks, factors, options, neither=False)
-    return candidates, factors, smoothed.probability, smoothed.change
+        return candidates, factors, None
+    return candidates, factors, smooth_blocks(blocks, factors, options, neither=False)
 
 
 def _of_passages(

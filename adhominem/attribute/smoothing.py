@@ -8,6 +8,7 @@ factor.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,10 +18,34 @@ from adhominem.errors import OptionError
 
 @dataclass(frozen=True)
 class Smoothed:
-    """What is known of the states of blocks, all blocks considered."""
+    """What is known of the states of blocks, all blocks considered; logarithms are of densities."""
 
-    probability: FloatArray  # (blocks, states): each row sums to 1
-    change: FloatArray  # (blocks - 1,): how probable a change is between a block and the next
+    log_likelihood: FloatArray  # (blocks, states): as it was given
+    log_stay: FloatArray  # (blocks - 1,): that the state stays between a block and the next, before
+    forward: FloatArray  # (blocks, states): of all up to a block, and its state
+    backward: FloatArray  # (blocks, states): of all after a block, given its state
+
+    @cached_property
+    def probability(self) -> FloatArray:
+        """(blocks, states): each row sums to 1."""
+        values = np.exp(self.forward + self.backward - self._total)
+        return np.asarray(values / values.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def change(self) -> FloatArray:
+        """(blocks - 1,): how probable a change is between a block and the next."""
+        pairs = [self.unchanged(at, at + 1) for at in range(len(self.log_stay))]
+        return 1 - np.array(pairs)
+
+    def unchanged(self, first: int, last: int) -> float:
+        """How probable it is that one state holds from a block to another one after it."""
+        inside = self.log_likelihood[first + 1 : last + 1].sum(axis=0)  # (states,)
+        ways = self.forward[first] + inside + self.log_stay[first:last].sum() + self.backward[last]
+        return min(float(np.exp(_log_sum(ways, 0) - self._total)), 1.0)
+
+    @cached_property
+    def _total(self) -> FloatArray:
+        return _log_sum(self.forward[-1], 0)
 
 
 def smooth(log_likelihood: FloatArray, change: FloatArray) -> Smoothed:
@@ -46,18 +71,7 @@ def smooth(log_likelihood: FloatArray, change: FloatArray) -> Smoothed:
         forward[at] = log_likelihood[at] + _log_sum(forward[at - 1][:, None] + steps[at - 1], 0)
     for at in range(blocks - 2, -1, -1):
         backward[at] = _log_sum(steps[at] + log_likelihood[at + 1] + backward[at + 1], 1)
-    total = _log_sum(forward[-1], 0)
-    probability = np.exp(forward + backward - total)
-    staying = [
-        np.exp(
-            forward[at] + np.diag(steps[at]) + log_likelihood[at + 1] + backward[at + 1] - total
-        ).sum()
-        for at in range(blocks - 1)
-    ]
-    return Smoothed(
-        probability=probability / probability.sum(axis=1, keepdims=True),
-        change=np.clip(1 - np.array(staying), 0, 1),
-    )
+    return Smoothed(log_likelihood, np.log1p(-change), forward, backward)
 
 
 def _log_sum(values: FloatArray, axis: int) -> FloatArray:

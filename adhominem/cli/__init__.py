@@ -23,7 +23,7 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
-from adhominem.cli import answers, cluster, compare, corpora, models, roll, validation
+from adhominem.cli import answers, cluster, compare, contrast, corpora, models, roll, validation
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
 from adhominem.text.files import DEFAULT_MOST_BYTES, inputs_read, largest_text
@@ -157,6 +157,7 @@ for _command in (
     corpora.map_command,
     cluster.cluster,
     roll.roll,
+    contrast.contrast,
     answers.evaluate,
     answers.table,
     answers.baseline,

@@ -26,6 +26,7 @@ _MARKS = "123456789"
 @opt.number("--words", 500, "Words of a window.", of=click.IntRange(min=20))
 @opt.number("--step", 100, "Words from one window to the next.")
 @opt.number("--passage", 2_000, "Words from one change of author to the next, on average: a prior.")
+@opt.flag("--closed", "One of the candidates wrote every part: there is no “neither”.")
 @opt.device
 @opt.runs_job
 def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) -> None:
@@ -64,7 +65,7 @@ def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) ->
         ],
     )
     marks = [_MARKS[at % len(_MARKS)] for at in range(len(result.states))]
-    if not result.are_styles:
+    if len(result.states) > len(result.candidates):
         marks[-1] = "-"
     keys = zip(marks, result.states, strict=True)
     say("".join(marks[block.state] for block in result.blocks))

@@ -32,6 +32,7 @@ def roll_files(
     words: int = 500,
     step: int = 100,
     passage: int = 2_000,
+    closed: bool = False,
     device: str = "cpu",
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
@@ -39,13 +40,14 @@ def roll_files(
     """Say which part of a text is by which candidate, each a file or a folder of one's texts.
 
     Without candidates, say where the style of the text changes. Windows have `words` words, and one
-    begins every `step`; beforehand, the author changes every `passage` words on average. The page
-    is written to `output`, if there is one. What cannot be read of the `population` goes to
-    `skipped`; without it, the first such thing is raised.
+    begins every `step`; beforehand, the author changes every `passage` words on average, and if
+    the circle of candidates is `closed`, one of them wrote every part. The page is written to
+    `output`, if there is one. What cannot be read of the `population` goes to `skipped`; without
+    it, the first such thing is raised.
     """
     if output is not None and Path(output).suffix.lower() not in _SUFFIXES:
         raise OptionError(f"the output is {Path(output).name!r}; expected a name like roll.html")
-    options = RollOptions(words=words, step=step, passage=passage)
+    options = RollOptions(words=words, step=step, passage=passage, closed=closed)
     with noting_inputs():
         (exhibit, *others) = read_exhibits([text])
         if others:

@@ -18,6 +18,7 @@ from adhominem.attribute.roll import (
     make_passages,
     smooth_blocks,
 )
+from adhominem.attribute.smoothing import smooth
 from adhominem.attribute.text_styles import apart, merge_neighbours, style_factors
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
@@ -45,13 +46,15 @@ def test_passages_are_blocks_of_one_state() -> None:
 
 def test_a_change_lies_where_the_probability_of_one_does() -> None:
     blocks = cut_blocks("word " * 1_000, 200, 100)
-    told = make_blocks(blocks, rolled_blocks([0] * 5 + [1] * 5)[0])
-    change = np.zeros(9)
-    change[[3, 4, 5]] = 0.1, 0.8, 0.1
-    (one,) = make_changes(told, change, RollOptions(words=200, step=100))
-    assert (one.word, one.before, one.after) == (500, 0, 1)
+    likelihood = np.zeros((10, 2))
+    likelihood[:4, 0] = likelihood[6:, 1] = 3.0  # in between, nothing is known
+    smoothed = smooth(likelihood, np.full(9, 0.05))
+    told = make_blocks(blocks, smoothed.probability)
+    (one,) = make_changes(told, smoothed, RollOptions(words=200, step=100))
+    assert (one.before, one.after) == (0, 1)
     assert (one.earliest, one.latest) == (400, 600)
-    assert one.probability == pytest.approx(1 - 0.9 * 0.2 * 0.9)
+    assert one.earliest <= one.word <= one.latest
+    assert one.probability > 0.95
 
 
 def test_windows_in_favour_of_nobody_are_by_neither() -> None:
@@ -147,6 +150,20 @@ def test_the_command_tells_passages_and_writes_a_page(case: Path, mixed_folder: 
     assert told["text"][told["windows"][0]["start"] :].startswith(told["text"].split()[0])
 
 
+def test_in_a_closed_circle_nobody_else_is_thought_of(case: Path, mixed_folder: Path) -> None:
+    told = roll_files(
+        case / "text.txt",
+        [case / "ann", case / "bob"],
+        case / "roll.html",
+        model=mixed_folder,
+        words=100,
+        step=25,
+        closed=True,
+    )
+    assert told.states == ("ann", "bob")
+    assert "one of the candidates wrote every part" in (case / "roll.html").read_text("utf-8")
+
+
 def test_without_candidates_styles_are_told(case: Path, mixed_folder: Path) -> None:
     options = (*SMALL, "--model", mixed_folder, "--json")
     told = json.loads(run(case / "text.txt", *options).stdout)
@@ -169,6 +186,8 @@ def test_bad_input_is_told(case: Path, mixed_folder: Path) -> None:
         roll_files(case / "ann", model=model)
     with pytest.raises(OptionError, match="two candidates"):
         roll_files(text, [case / "ann", case / "ann"], model=model, words=100, step=25)
+    with pytest.raises(OptionError, match="expected two or more"):
+        roll_files(text, [case / "ann"], model=model, closed=True)
     (case / "empty").mkdir()
     with pytest.raises(NotFoundError, match="no text in this folder"):
         roll_files(text, [case / "empty"], model=model)

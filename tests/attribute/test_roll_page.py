@@ -22,6 +22,7 @@ from adhominem.attribute.roll import (
     passage_ranges,
 )
 from adhominem.attribute.roll_page import roll_page, shown_probability, summary_of
+from adhominem.attribute.smoothing import smooth
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -62,7 +63,7 @@ def made(name: str = "text.txt", states: tuple[str, ...] = ("Ann", NASTY, "neith
         ),
         blocks=told,
         passages=make_passages(told, np.zeros((len(passage_ranges(told)), 2))),
-        changes=make_changes(told, np.full(count - 1, 0.1), options),
+        changes=make_changes(told, smooth(np.log(probability), np.full(count - 1, 0.1)), options),
         population="novels",
         population_texts=50,
         remarks=("beware of this",),

@@ -15,6 +15,7 @@ from adhominem.errors import OptionError
 def test_probabilities_are_those_of_all_paths(states: int) -> None:
     rng = np.random.default_rng(states)
     likelihood, change = rng.normal(size=(5, states)), rng.uniform(0.05, 0.6, 4)
+    kept = 0.0
     total, of_state, of_change = 0.0, np.zeros((5, states)), np.zeros(4)
     for path in product(range(states), repeat=5):
         weight = np.exp(likelihood[range(5), path].sum()) / states
@@ -22,10 +23,12 @@ def test_probabilities_are_those_of_all_paths(states: int) -> None:
             weight *= 1 - probability if one == other else probability / (states - 1)
         total += weight
         of_state[range(5), path] += weight
+        kept += weight * (len(set(path[1:4])) == 1)
         of_change += weight * np.array([one != other for one, other in pairwise(path)])
     told = smooth(likelihood, change)
     assert told.probability == pytest.approx(of_state / total)
     assert told.change == pytest.approx(of_change / total)
+    assert told.unchanged(1, 3) == pytest.approx(kept / total)
 
 
 def test_long_texts_and_strong_evidence_stay_finite() -> None:

@@ -1,0 +1,86 @@
+"""What sets one person's texts apart from another's, from files: `adhominem contrast`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from adhominem.attribute.contrast import Contrast, ContrastOptions, contrast_texts
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.population import draw, in_order
+from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.text.exhibits import read_exhibits
+from adhominem.text.files import Document, bare_stem
+from adhominem.text.readers import read_documents
+from adhominem.verify.verifier import load
+
+MOST_TEXTS = 1_000  # of a population, or of a side that is a corpus of many
+
+
+def contrast_files(
+    first: str | Path,
+    second: str | Path | None = None,
+    *,
+    model: str | Path = DEFAULT_MODEL,
+    population: str | Path | None = None,
+    top: int = 10,
+    slice: int = 1_000,
+    seed: int = 0,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> Contrast:
+    """Say what sets two sides apart, each a file or a folder of one person's texts.
+
+    Without a `second` side, the first is contrasted with the `population`, which is texts by
+    anybody, of which at most a thousand are drawn. With one, the population's rates are told beside
+    those of both sides. The `model` says which n-grams are counted. What cannot be read of the
+    population goes to `skipped`; without it, the first such thing is raised.
+    """
+    options = ContrastOptions(top=top, slice=slice)
+    if second is None and population is None:
+        raise OptionError("one side and no population; expected two sides, or a population")
+    sides = [
+        [exhibit.document for exhibit in read_exhibits([path])]
+        for path in (first, second)
+        if path is not None
+    ]
+    usual: list[Document] = []
+    names = [_name(Path(path)) for path in (first, second) if path is not None]
+    if population is not None:
+        with watch("population") as on_documents:
+            usual = _read_many(population, seed, skipped, on_documents)
+    if second is None:
+        assert population is not None
+        sides.append(usual)
+        names.append(f"population {_name(Path(population))}")
+        usual = []
+    verifier = load(model)
+    with watch("counting", sum(map(len, sides)) + len(usual)) as on_texts:
+        return contrast_texts(
+            verifier,
+            sides[0],
+            sides[1],
+            names=(names[0], names[1]),
+            usual=usual,
+            population=str(population) if usual else "",
+            options=options,
+            on_texts=on_texts,
+        )
+
+
+def _read_many(
+    path: str | Path,
+    seed: int,
+    skipped: list[InputError] | None,
+    on_documents: Callable[[int], None],
+) -> list[Document]:
+    texts = read_documents(path, author_required=False, labelled=False, skipped=skipped)
+    drawn, _ = draw(texts, MOST_TEXTS, seed, on_documents)
+    if not drawn:
+        raise NotFoundError("no text can be read here; expected many", path)
+    return in_order(drawn)
+
+
+def _name(path: Path) -> str:
+    return bare_stem(path) if path.is_file() else path.resolve().name
