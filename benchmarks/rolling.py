@@ -6,13 +6,14 @@ From each dev set, texts of two authors in a row: up to 1,000 to 2,500 words of 
 other, from whole texts put together. The candidates have up to five other texts each; the
 population is 60 texts by other people. Windows begin every fifth of their length. For each system:
 
-    right      share of words that are given to their author; the last column, the same where only
-               the first author is a candidate, and the other one's words should be "neither"
+    right      share of words that are given to their author
+    told       the mean probability of that author: as large as `right`, if it holds
     found      share of texts with a change found within a window of the true one
     off        median distance of the nearest change from the true one, in words, if there is any
     changes    found in a text, on average; one is true
 
-`ours, closed` is told that one of the two candidates wrote every part, as Delta takes for granted.
+`ours, closed` is told that one of the two candidates wrote every part, as Delta takes for granted;
+`ours, one candidate` knows only the first author, and the other one's words should be "neither".
 Rolling Delta is Burrows's, as in stylo: z-scores of the 200 most frequent tokens of the candidates'
 texts and the population, and each window goes to the candidate with the nearest text. What windows
 say of a word is pooled as for ours. `Delta, smoothed` runs the same hidden Markov model over its
@@ -36,7 +37,7 @@ from measure import DEFAULT_CORPORA
 
 import adhominem
 from adhominem import Document, Exhibit, RollOptions
-from adhominem.arrays import FloatArray, IntArray
+from adhominem.arrays import FloatArray
 from adhominem.attribute.blocks import Blocks, cut_blocks
 from adhominem.attribute.roll import smooth_blocks, window_factors
 from adhominem.attribute.rolling import roll_text
@@ -67,6 +68,7 @@ class Trial:
     """How a system did on a text."""
 
     right: float
+    told: float  # the mean probability of what is said to be most probable
     off: float  # NaN: no change was found
     changes: int
 
@@ -110,13 +112,15 @@ def take(texts: Sequence[Document], words: int, left: int) -> tuple[str, list[Do
     return first_words(part, words), rest
 
 
-def judge(blocks: Blocks, states: IntArray, change: int) -> Trial:
-    """States (blocks,), of which 0 is the first author and 1 the second, beside the truth."""
+def judge(blocks: Blocks, probability: FloatArray, change: int) -> Trial:
+    """Probabilities (blocks, states), of the first author and of the second, beside the truth."""
+    states = probability.argmax(axis=1)
     middles = (blocks.word_starts[:-1] + blocks.word_starts[1:]) / 2
     truth = (middles >= change).astype(np.int64)
     places = blocks.word_starts[1:-1][states[1:] != states[:-1]]
     return Trial(
         right=float(blocks.words[states == truth].sum() / blocks.words.sum()),
+        told=float(blocks.words @ probability.max(axis=1) / blocks.words.sum()),
         off=float(np.abs(places - change).min()) if len(places) else float("nan"),
         changes=len(places),
     )
@@ -177,7 +181,7 @@ def main() -> None:
             cases += [splice(documents, rng) for _ in range(arguments.draws)]
     populations = [verifier.population_of(verifier.encode(case.others)) for case in cases]
     print(f"{len(cases)} texts\n")
-    print("| windows | system | right | found | off | changes | right, one candidate |")
+    print("| windows | system | right | told | found | off | changes |")
     print("|---" * 7 + "|")
     for words in arguments.words:
         options = RollOptions(words=words, step=words // 5)
@@ -215,27 +219,29 @@ def compare(
             (factors[:, :1], True, alone),
         ):
             told = smooth_blocks(blocks, chosen, options, neither=neither)
-            trials.append(judge(blocks, told.probability.argmax(axis=1), case.change))
+            trials.append(judge(blocks, told.probability, case.change))
         shared = blocks.shared_out(delta_factors(blocks, case, tokenizer))
-        nearest.append(judge(blocks, shared.argmax(axis=1), case.change))
+        nearest.append(judge(blocks, shared, case.change))
         change = 1 - np.exp(-(blocks.words[:-1] + blocks.words[1:]) / 2 / options.passage)
         for scale in SCALES:
-            states = smooth(scale * shared, change).probability.argmax(axis=1)
-            smoothed[scale].append(judge(blocks, states, case.change))
+            told = smooth(scale * shared, change)
+            smoothed[scale].append(judge(blocks, told.probability, case.change))
     best = max(SCALES, key=lambda scale: np.mean([trial.right for trial in smoothed[scale]]))
-    show(options.words, "ours", ours, f"{np.mean([trial.right for trial in alone]):.3f}")
-    show(options.words, "ours, closed", closed, "")
-    show(options.words, "Delta", nearest, "")
-    show(options.words, f"Delta, smoothed (x {best})", smoothed[best], "")
+    show(options.words, "ours", ours)
+    show(options.words, "ours, closed", closed)
+    show(options.words, "ours, one candidate", alone)
+    show(options.words, "Delta", nearest)
+    show(options.words, f"Delta, smoothed (x {best})", smoothed[best])
 
 
-def show(words: int, name: str, trials: Sequence[Trial], alone: str) -> None:
+def show(words: int, name: str, trials: Sequence[Trial]) -> None:
     """A line of the table."""
     off = np.array([trial.off for trial in trials])
+    told = f"{np.mean([trial.told for trial in trials]):.3f}" if name != "Delta" else ""
     print(
-        f"| {words:,} | {name} | {np.mean([trial.right for trial in trials]):.3f} | "
+        f"| {words:,} | {name} | {np.mean([trial.right for trial in trials]):.3f} | {told} | "
         f"{np.mean(off <= words):.2f} | {np.nanmedian(off):.0f} | "
-        f"{np.mean([trial.changes for trial in trials]):.2f} | {alone} |",
+        f"{np.mean([trial.changes for trial in trials]):.2f} |",
         flush=True,
     )
 

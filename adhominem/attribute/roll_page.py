@@ -68,17 +68,17 @@ def page_title(rolled: Rolled) -> str:
 def summary_of(rolled: Rolled) -> str:
     """What came out, in a sentence or two."""
     if rolled.are_styles and len(rolled.states) == 1:
-        return "No change of style was found: the whole text can be by one person."
+        return "No change of style was found: one person may have written the whole text."
     words = [0] * len(rolled.states)
     for passage in rolled.passages:
         words[passage.state] += passage.words
     order = sorted((at for at in range(len(words)) if words[at]), key=lambda at: -words[at])
     shares = ", ".join(f"{rolled.states[at]} {words[at] / rolled.words:.0%}" for at in order)
     count = len(rolled.changes)
-    changes = {0: "no change", 1: "1 change"}.get(count, f"{count:,} changes")
-    verb = "is" if count == 1 else "are" if count else "was"
-    found = f"{changes} was found" if not count else f"there {verb} {changes}"
-    return f"Most probable, by words: {shares}; {found}."
+    changes = {0: "no change was found", 1: "1 change was found"}
+    return (
+        f"Most probable, by words: {shares}; {changes.get(count, f'{count:,} changes were found')}."
+    )
 
 
 def facts_of(rolled: Rolled) -> dict[str, str]:

@@ -10,6 +10,7 @@ import click
 from adhominem.cli import options as opt
 
 _MARKS = "123456789"
+_BLOCKS_A_LINE = 70
 
 
 @click.command()
@@ -68,7 +69,9 @@ def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) ->
     if len(result.states) > len(result.candidates):
         marks[-1] = "-"
     keys = zip(marks, result.states, strict=True)
-    say("".join(marks[block.state] for block in result.blocks))
+    drawn = "".join(marks[block.state] for block in result.blocks)
+    for at in range(0, len(drawn), _BLOCKS_A_LINE):
+        say(drawn[at : at + _BLOCKS_A_LINE])
     say(f"A mark for each block: {', '.join(f'{mark} {state}' for mark, state in keys)}")
     for at in range(len(result.changes)):
         say(f"Change  {change_in_words(result, at)}")

@@ -78,7 +78,7 @@ def test_the_page_tells_what_was_found() -> None:
     page = roll_page(rolled)
     assert "Which part is by whom? text.txt" in page
     assert "Beware of this." in page
-    assert "there are 2 changes" in summary_of(rolled)
+    assert "2 changes were found" in summary_of(rolled)
     assert page.count('<tr><th scope="row">') == 3
     assert NASTY not in page
 
