@@ -23,6 +23,7 @@ _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
 _SHARPNESS = 7.0  # of the guess: see `Styles.mix`
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
 _TYPICAL = 0.99  # share of the training texts that lie within the limits
+_NARROW = 1e-4  # of the largest spread of genres: in directions with less of it they hardly differ
 _FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
 _LEAST_ROOM = 1e-9  # that the other texts leave for one of them
 _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
@@ -87,7 +88,7 @@ class Styles:
         spread = middle @ self.products @ middle
         scale = float(np.trace(spread)) / len(self.genres)
         return np.asarray(
-            middle @ np.linalg.pinv(spread, _FLAT, hermitian=True) @ middle / max(scale, 1e-300)
+            middle @ np.linalg.pinv(spread, _NARROW, hermitian=True) @ middle / max(scale, 1e-300)
         )
 
     def with_genres(self, centres: Mapping[str, FloatArray]) -> Styles:
