@@ -198,10 +198,14 @@ def _grouped(
     if not len(features):
         return []
     occurrences = Occurrences.of(texts, counts.columns[features], counts.is_pair[features])
+    there = occurrences.counts() > 0  # (features,): the others were not seen, and stand alone
     order = sorted(
-        range(len(features)), key=lambda at: telling(counts.features[features[at]]), reverse=True
+        np.flatnonzero(there).tolist(),
+        key=lambda at: telling(counts.features[features[at]]),
+        reverse=True,
     )
     groups = group(occurrences, np.array(order, dtype=np.int64))
+    groups += [[at] for at in np.flatnonzero(~there).tolist()]
     # By what is told of each: the others are only mentioned beside it.
     numbered = [features[members].tolist() for members in groups]
     return sorted(numbered, key=lambda members: -abs(float(z[members[0]])))

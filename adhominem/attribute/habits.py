@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, FloatArray, IntArray
+from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray
 from adhominem.encoders.ngrams.counter import Ngram, NgramCounter
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.errors import EmptyTextError, InputError, OptionError
@@ -33,6 +33,7 @@ from adhominem.verify.verifier import Verifier
 GROUPS = ("words", "marks", "phrases", "letters", "content")
 _FEWEST = 5  # occurrences: of rarer features hardly anything is known
 _NAMES = 10  # that are told of each side
+_SEEN = 30_000  # tokens of a side, at least, where it is looked which features stand together
 _NOTHING = np.zeros(0)
 
 
@@ -51,7 +52,7 @@ class Counts:
 
     source: Occurring
     slices: list[Slice]
-    table: FloatArray  # (slices, features)
+    table: Array32  # (slices, features)
     columns: IntArray  # (features,): in rising order
     features: list[Ngram]  # (features,)
     groups: list[str]  # (features,): empty for what is not told
@@ -66,7 +67,7 @@ class Counts:
         """Counts (texts, features) and tokens (texts,) of a side; or of its slices."""
         chosen = [at for at, part in enumerate(self.slices) if part.side == side]
         tokens = np.array([self.slices[at].tokens for at in chosen], np.float64)
-        counts = self.table[chosen]
+        counts = self.table[chosen].astype(np.float64)
         if not by_text:
             return counts, tokens
         of_text = np.array([self.slices[at].text for at in chosen])
@@ -74,10 +75,14 @@ class Counts:
         return np.add.reduceat(counts, starts), np.add.reduceat(tokens, starts)
 
     def placed(self, features: IntArray) -> list[NgramText]:
-        """The texts of both sides, with the places of some features, by their numbers."""
-        columns, texts = self.columns[features], []
+        """Texts of both sides, with the places of some features, by their numbers.
+
+        Of large sides, the first texts are enough to see which features stand together.
+        """
+        columns, texts, seen = self.columns[features], [], [0, 0]
         for number, text in enumerate(self.source.texts):
-            if text.side < 2:
+            if text.side < 2 and seen[text.side] < _SEEN:
+                seen[text.side] += len(text.tokens)
                 occurring, places = self.source.of(number)
                 known = np.isin(occurring, columns)
                 texts.append(replace(text, columns=occurring[known], places=places[known]))
@@ -223,10 +228,10 @@ def _tokenized(member: Member, document: Document, side: int, place: int) -> Ngr
     )
 
 
-def _sliced(source: Occurring, kept: IntArray, slice_tokens: int) -> tuple[list[Slice], FloatArray]:
+def _sliced(source: Occurring, kept: IntArray, slice_tokens: int) -> tuple[list[Slice], Array32]:
     """The slices of all texts, and how often the features that are kept occur in each."""
     slices: list[Slice] = []
-    rows = [np.zeros((0, len(kept)))]
+    rows = [np.zeros((0, len(kept)), dtype=np.float32)]
     for number, text in enumerate(source.texts):
         count = len(text.tokens)
         parts = max(1, round(count / slice_tokens))
@@ -237,7 +242,7 @@ def _sliced(source: Occurring, kept: IntArray, slice_tokens: int) -> tuple[list[
         known[known] = kept[at[known]] == columns[known]
         part = np.searchsorted(edges, places[known], side="right") - 1
         cells = np.bincount(part * len(kept) + at[known], minlength=parts * len(kept))
-        rows.append(cells.reshape(parts, len(kept)).astype(np.float64))
+        rows.append(cells.reshape(parts, len(kept)).astype(np.float32))
         slices += [Slice(text.side, number, int(size)) for size in np.diff(edges)]
     return slices, np.concatenate(rows)
 

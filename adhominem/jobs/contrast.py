@@ -15,7 +15,7 @@ from adhominem.text.files import Document, bare_stem
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import load
 
-MOST_TEXTS = 1_000  # of a population, or of a side that is a corpus of many
+MOST_TEXTS = 300  # of a population: with more, its rates would hardly change
 
 
 def contrast_files(
@@ -33,7 +33,7 @@ def contrast_files(
     """Say what sets two sides apart, each a file or a folder of one person's texts.
 
     Without a `second` side, the first is contrasted with the `population`, which is texts by
-    anybody, of which at most a thousand are drawn. With one, the population's rates are told beside
+    anybody, of which at most 300 are drawn. With one, the population's rates are told beside
     those of both sides. The `model` says which n-grams are counted. What cannot be read of the
     population goes to `skipped`; without it, the first such thing is raised.
     """
