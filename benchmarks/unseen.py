@@ -12,8 +12,8 @@ side by side, each with groups and presets of its own, before one prints the tab
 
 Printed is the AUC of each member's standing (`scoring.measures`) and of their sum, without a
 population and with the set's own texts as one. No dev set takes part in a training. `--models` are
-further models, measured on all sets, the group of each set's genre being unknown to them when
-they guess a genre; what they were trained on they cannot forget.
+further models, measured on all sets, as they are and as if they could not guess the genres of the
+set's group; what they were trained on they cannot forget.
 """
 
 from __future__ import annotations
@@ -79,18 +79,17 @@ def without(corpus: PackedCorpus, genres: Sequence[str]) -> PackedCorpus:
     )
 
 
-def standings(
-    model: AnyModel, dev: Mapping[str, PackedCorpus], unknown: Mapping[str, Sequence[str]]
-) -> dict[str, np.ndarray]:
-    """By dev set, (modes, pairs): a member's standings, some genres being `unknown` to it."""
+def standings(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Said]:
+    """A member's standings: as it is, and as if the genres of a set's group were unknown to it."""
     assert model.styles is not None
     encoder = model.encoder()
-    said = {}
+    known: dict[str, np.ndarray] = {}
+    unknown: dict[str, np.ndarray] = {}
     for name, pairs in dev.items():
         scorer: MemberScorer = StyleScorer(model.styles)
-        for genre in unknown.get(name, ()):
+        guessing = Scorer((scorer,), Scales())
+        for genre in group_of(name):
             scorer = scorer.without(genre)
-        path = Scorer((scorer,), Scales())
         keys = [pairs.document(at).tobytes() for at in range(len(pairs))]
         distinct = list(dict.fromkeys(keys))
         place = {key: at for at, key in enumerate(distinct)}
@@ -103,13 +102,14 @@ def standings(
         levs = np.concatenate([levs, tokens], axis=1)  # (texts, lev_size + 1)
         first, second = np.array([place[key] for key in keys]).reshape(-1, 2).T
         population = Population.of(levs)
-        said[name] = np.array(
-            [
-                path.scores(levs[first], levs[second], given).members[0].standing
-                for given in (None, population)
-            ]
-        )
-    return said
+        for said, path in ((known, guessing), (unknown, Scorer((scorer,), Scales()))):
+            said[name] = np.array(
+                [
+                    path.scores(levs[first], levs[second], given).members[0].standing
+                    for given in (None, population)
+                ]
+            )
+    return known, unknown
 
 
 def open_dev(folder: Path, names: Sequence[str]) -> dict[str, PackedCorpus]:
@@ -127,17 +127,20 @@ def open_dev(folder: Path, names: Sequence[str]) -> dict[str, PackedCorpus]:
     return sets
 
 
-def left_out(name: str) -> tuple[str, ...]:
+def group_of(name: str) -> tuple[str, ...]:
     """The group of a dev set's genre, or nothing."""
     return next((genres for genres in GROUPS.values() if name in genres), ())
 
 
-def measured(path: Path, model: AnyModel, dev: Mapping[str, PackedCorpus]) -> Said:
-    """What a model says of dev sets, kept in a file."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        said = standings(model, dev, {name: left_out(name) for name in dev})
-        np.savez(path, **said)  # type: ignore[arg-type]
+def save(path: Path, said: Said) -> Said:
+    """Keep what a member says of dev sets in a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(path, **said)  # type: ignore[arg-type]
+    return said
+
+
+def read(path: Path) -> Said:
+    """What `save` kept."""
     with np.load(path, allow_pickle=False) as table:
         return {name: table[name] for name in table.files}
 
@@ -178,24 +181,24 @@ def main() -> None:
             if not file.exists():
                 place = (arguments.corpus, group, preset, arguments.settings)
                 model = trained(*place, output, arguments.device)
-                measured(file, model, {name: dev[name] for name in sets if name in dev})
+                said, _ = standings(model, {name: dev[name] for name in sets if name in dev})
+                save(file, said)
             title = "left out" if GROUPS[group] else "trained on"
             members = systems.setdefault(title, {})
-            members[preset] = {**members.get(preset, {}), **_read(file)}
+            members[preset] = {**members.get(preset, {}), **read(file)}
             print(group, preset, file=sys.stderr)
     for name in filter(None, arguments.models.split(",")):
         for model in read_models(model_folder(name)):
-            title = Path(name).name
-            file = arguments.work / title / f"{model.folder.name}.npz"
-            systems.setdefault(title, {})[model.folder.name] = measured(file, model, dev)
-            print(title, model.folder.name, file=sys.stderr)
+            titles = Path(name).name, f"{Path(name).name}, genre unknown"
+            files = [arguments.work / title / f"{model.folder.name}.npz" for title in titles]
+            if not all(file.exists() for file in files):
+                for file, said in zip(files, standings(model, dev), strict=True):
+                    save(file, said)
+            for title, file in zip(titles, files, strict=True):
+                systems.setdefault(title, {})[model.folder.name] = read(file)
+            print(name, model.folder.name, file=sys.stderr)
     truth = {name: np.array(pairs.same_author) for name, pairs in dev.items()}
     print("\n".join(tables(systems, truth)))
-
-
-def _read(path: Path) -> Said:
-    with np.load(path, allow_pickle=False) as table:
-        return {name: table[name] for name in table.files}
 
 
 def tables(
