@@ -219,12 +219,14 @@ def tables(
     common = [name for name in truth if all(name in said for said in sums.values())]
     for title, names in (
         ("genres of training", [name for name in common if name not in NEVER_TRAINED_ON]),
-        ("of none", [name for name in NEVER_TRAINED_ON if name in common]),
+        ("of none", [name for name in NEVER_TRAINED_ON if name in truth]),
     ):
         yield ""
         yield f"| mean of {len(names)} sets, {title} | alone | population |"
         yield "|---|---|---|"
         for system, members in systems.items():
+            if not all(name in sums[system] for name in names):
+                continue
             for member, said in {**members, "sum": sums[system]}.items():
                 means = [
                     float(np.mean([auc(said[name][mode], truth[name]) for name in names] or np.nan))
