@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -19,14 +19,23 @@ class Factors:
 
     log_bayes_factor: FloatArray
     unbounded: FloatArray  # the same without the bounds of the calibration: to tell ties apart
-    strange: BoolArray  # whether the population is of another genre, and so was not used
+    at_bound: BoolArray  # whether a bound, and not the score, decides what is reported
+    strange: BoolArray  # whether the population seems to be of another genre; it was used
+
+    @classmethod
+    def joined(cls, parts: Sequence[Factors]) -> Factors:
+        """Those of several sets of pairs in a row, in their last dimension."""
+        return cls(
+            **{
+                name.name: np.concatenate([getattr(part, name.name) for part in parts], axis=-1)
+                for name in fields(cls)
+            }
+        )
 
     def rows(self, count: int) -> Factors:
         """The same as tables (count, pairs of each)."""
         return Factors(
-            self.log_bayes_factor.reshape(count, -1),
-            self.unbounded.reshape(count, -1),
-            self.strange.reshape(count, -1),
+            **{name.name: getattr(self, name.name).reshape(count, -1) for name in fields(self)}
         )
 
 
@@ -49,7 +58,7 @@ class TextPool:
         Texts of a pair are left out of the population that they stand in.
         """
         values, unbounded = np.zeros(len(first)), np.zeros(len(first))
-        strange = np.zeros(len(first), dtype=bool)
+        at_bound, strange = np.zeros(len(first), dtype=bool), np.zeros(len(first), dtype=bool)
         cohort = None if population is None else np.array(population, dtype=np.int64)
         sizes: dict[tuple[int, int], list[int]] = {}  # pairs that are scored together
         for at, sides in enumerate(zip(first, second, strict=True)):
@@ -62,11 +71,13 @@ class TextPool:
                     np.array([first[at] for at in part]),  # (pairs, texts)
                     np.array([second[at] for at in part]),
                     cohort,
+                    even_if_strange=True,
                 )
                 values[part] = scored.log_bayes_factor
                 unbounded[part] = scored.unbounded
+                at_bound[part] = scored.at_bound
                 strange[part] = scored.strange
-        return Factors(values, unbounded, strange)
+        return Factors(values, unbounded, at_bound, strange)
 
 
 def _in_parts(numbers: Sequence[int], texts: int, population: int) -> Iterator[IntArray]:

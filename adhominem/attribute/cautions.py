@@ -1,0 +1,124 @@
+"""What to beware of when candidates are ranked, beside what two sides are warned of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from adhominem.attribute.known import LevStore
+from adhominem.attribute.material import listed
+from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS
+from adhominem.scoring.population import Population
+from adhominem.text.files import Document
+from adhominem.verify.cautions import Caution
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier
+
+_MOST_CHECKED = 1_000  # texts that are looked at for whether they are prose
+_MOSTLY = 0.5  # of a candidate's texts
+_LOOKED_AT = 5  # texts of a candidate whose genre is guessed
+# What a comparison warns of because of its population; the other candidates are no usual one.
+_OF_POPULATION = {"mixed_population", "small_population"}
+
+UNTRIED = Caution(
+    "untried",
+    "no candidate has two texts: the ranking could not be tried on known texts, and how far to "
+    "trust it is not known; more texts of the candidates would tell",
+)
+
+
+def cautions_of_ranking(
+    verification: Verification,
+    *,
+    first: str,
+    source: str,
+    strange: Sequence[bool],
+    foreign: Mapping[str, float],
+    genres: Mapping[str, str],
+) -> Iterator[Caution]:
+    """What speaks against trusting a ranking.
+
+    `verification` is that of the disputed text and the `first` candidate; what is said of its
+    texts, and of a population that was given, holds for all. `strange` says of each candidate
+    whether the texts do not lie among those of the population, which is from this `source`,
+    `foreign` which share of a candidate's texts is no prose that the model knows, and `genres` what
+    each candidate's texts are most like, if they are of two genres.
+    """
+    left_out = {"other_genre_of_population"} | (set() if source == GIVEN else _OF_POPULATION)
+    yield from (caution for caution in verification.warnings if caution.code not in left_out)
+    if source == NO_POPULATION:
+        yield Caution(
+            "few_others",
+            "the other candidates have too few texts to be a population; give texts of the same "
+            "genre by anybody as --population",
+        )
+    if odd := [name for name, share in foreign.items() if share >= _MOSTLY and name != first]:
+        yield Caution(
+            "foreign_candidate",
+            f"texts of another language, or no running prose: those of {listed(odd)}. The Bayes "
+            "factors of these candidates mean little, and cannot be set beside those of the others",
+        )
+    if source == GIVEN and sum(strange) > len(strange) / 2:
+        yield Caution(
+            "other_genre_of_population",
+            "the texts do not lie among those of the population, which seems to be of another "
+            "genre. It was used all the same, and the Bayes factors are too high: give texts of "
+            "the same genre as those compared, or none",
+            decides=True,
+        )
+    if source == OTHERS and genres:
+        yield _of_two_genres(genres)
+
+
+def _of_two_genres(genres: Mapping[str, str]) -> Caution:
+    counts = Counter(genres.values()).most_common()
+    parts = [
+        f"{listed([name for name in genres if genres[name] == genre])} (most like {genre})"
+        for genre, _ in reversed(counts)
+    ]
+    return Caution(
+        "mixed_candidates",
+        "the texts of the candidates fall into two groups that are as far apart as texts of two "
+        f"genres: {' and '.join(parts)}. What sets genres apart then counts as evidence on the "
+        "author, for candidates of the disputed text's genre and against the others",
+    )
+
+
+def candidates_by_genre(
+    verifier: Verifier,
+    population: Population | None,
+    candidates: Mapping[str, Sequence[Document]],
+    store: LevStore,
+) -> dict[str, str]:
+    """Which of two genres the texts of each candidate are more like; empty if they are of one."""
+    styles = verifier.lead.styles
+    if population is None or not population.groups or styles is None:
+        return {}
+    places = sorted({styles.genres.index(group.genre) for group in population.groups})
+    if len(places) < 2:
+        return {}
+    genres: dict[str, str] = {}
+    for name, documents in list(candidates.items())[:_MOST_CHECKED]:
+        texts, levs = store(documents[:_LOOKED_AT])
+        if texts:
+            shares = styles.guess(verifier.scorer.lead_columns(levs))
+            genre = styles.genres[max(places, key=lambda at: float(shares[at]))]
+            genres[name] = verifier.genre_names.get(genre, genre)
+    return genres if len(set(genres.values())) > 1 else {}
+
+
+def foreign_shares(
+    verifier: Verifier, candidates: Mapping[str, Sequence[Document]], store: LevStore
+) -> dict[str, float]:
+    """Which share of each candidate's texts is not what the model was made for.
+
+    Where there are very many texts, only the first of each candidate is looked at, and of the first
+    so many candidates.
+    """
+    many = sum(map(len, candidates.values())) > _MOST_CHECKED
+    shares: dict[str, float] = {}
+    for name, documents in list(candidates.items())[:_MOST_CHECKED]:
+        texts, levs = store(documents[:1] if many else documents)
+        if texts:
+            shares[name] = float(verifier.foreign(texts, levs).mean())
+    return shares
