@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adhominem.arrays import FloatArray
+from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
 
 NONE = "<UNK>"  # "none of them", as PAN writes it
@@ -46,10 +46,21 @@ def posteriors(log_bayes_factors: FloatArray, prior_none: float) -> tuple[FloatA
     return shares[:, :-1], shares[:, -1]
 
 
-def is_any(posterior_none: FloatArray) -> FloatArray:
+def is_any(posterior_none: FloatArray) -> BoolArray:
     """(cases,): whether it is more probable that one of the candidates wrote it than that none did.
 
     That is asked first, and then who of them: with many candidates, evidence may well point to the
     candidates and yet not make one of them more probable than all others and none together.
     """
     return np.asarray(posterior_none < 0.5)
+
+
+def answers(log_bayes_factors: FloatArray, unbounded: FloatArray, prior_none: float) -> IntArray:
+    """(cases,): the number of the candidate to name, or -1 for none of them.
+
+    Both are (cases, candidates). Of candidates at a bound, the one is named whose Bayes factor
+    would be the greatest without it.
+    """
+    _, none = posteriors(log_bayes_factors, prior_none)
+    best = np.lexsort((unbounded, log_bayes_factors))[:, -1]
+    return np.where(is_any(none), best, -1)

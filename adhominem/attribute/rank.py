@@ -55,7 +55,7 @@ from adhominem.attribute.ranking import (
 )
 from adhominem.attribute.trust import MOST_TRIALS, try_known_texts
 from adhominem.attribute.versus import Versus, explain_versus
-from adhominem.errors import OptionError
+from adhominem.errors import EmptyTextError, OptionError
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import FEWEST, first_places
 from adhominem.text.exhibits import Exhibit
@@ -127,7 +127,7 @@ def rank_texts(
     store = LevStore(
         encode or (lambda texts: (list(texts), verifier.encode(texts))), verifier.lev_size
     )
-    levs = verifier.encode([exhibit.document for exhibit in material.disputed])
+    levs = _disputed(material, store)
     groups = [[at] for at in range(len(levs))] if each else [list(range(len(levs)))]
     against = _population(material, population, store, seed)
     scored = _score(verifier, material, store, levs, groups, against, _part(on_progress, 0, 0.6))
@@ -207,6 +207,17 @@ def _documents(candidates: Mapping[str, Sequence[str | Document]]) -> dict[str, 
         ]
         for name, texts in candidates.items()
     }
+
+
+def _disputed(material: CaseMaterial, store: LevStore) -> Levs:
+    """(texts, lev_size): those of the disputed texts, of which none can be left out."""
+    asked = [exhibit.document for exhibit in material.disputed]
+    good, levs = store(asked)
+    if len(good) < len(asked):
+        kept = set(map(id, good))
+        name = next(text.id for text in asked if id(text) not in kept)
+        raise EmptyTextError("the text has no word in it", name)
+    return levs
 
 
 def _part(on_progress: OnProgress, begin: float, end: float) -> OnProgress:

@@ -11,7 +11,7 @@ import numpy as np
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.attribute.known import MOST_POPULATION, LevStore, enough_others, in_turn
 from adhominem.attribute.pool import TextPool
-from adhominem.attribute.posterior import NONE, is_any, posteriors
+from adhominem.attribute.posterior import NONE, answers
 from adhominem.evaluation.attribution import macro_f1
 from adhominem.scoring.scorer import Scorer
 from adhominem.text.excerpts import first_words
@@ -167,13 +167,14 @@ class Trials:
         sides = [trial.rest if name == trial.author else self._known[name] for name in names]
         population = self._population_of(trial, left_out)
         scored = self._pool.factors([trial.taken] * len(names), sides, population)
-        _, none = posteriors(scored.log_bayes_factor[None], prior_none)
-        best = names[int(np.lexsort((scored.unbounded, scored.log_bayes_factor))[-1])]
+        values, unbounded = scored.log_bayes_factor[None], scored.unbounded[None]
+        answer = int(answers(values, unbounded, prior_none)[0])
+        first = int(answers(values, unbounded, 0.0)[0])  # if one of them must have written it
         outcome.by.append(trial.author)
         outcome.truth.append(NONE if left_out else trial.author)
-        outcome.answers.append(best if is_any(none)[0] else NONE)
+        outcome.answers.append(NONE if answer < 0 else names[answer])
         if not left_out:
-            outcome.first.append(best == trial.author)
+            outcome.first.append(names[first] == trial.author)
             outcome.pairs += [(trial.author, name) for name in names]
             outcome.values.append(scored.log_bayes_factor)
 

@@ -8,14 +8,14 @@ say between the two candidates. Only n-grams that the disputed text has are look
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.encoders.ngrams.counter import CHANNELS
-from adhominem.explain.explanation import explain_text
+from adhominem.explain.explanation import ExplainedText, explain_text
 from adhominem.explain.ngram_contributions import WeighedNgrams, weigh_ngrams
 from adhominem.explain.ngram_groups import Occurrences, are_names, group, name_tokens
 from adhominem.explain.ngram_texts import letters, shown
@@ -52,7 +52,7 @@ class VersusPassage:
     text: int  # index into the disputed texts of the case
     start: int
     end: int
-    words: str  # what stands there
+    words: str  # what stands there, up to the next passage
     contribution: float  # as of an n-gram
 
 
@@ -92,19 +92,7 @@ def explain_versus(
             explain_text(comparison, "first", 0, number, text)
             for number, text in enumerate(comparison.first)
         ]
-        passages = [
-            [
-                VersusPassage(
-                    text=number,
-                    start=passage.start,
-                    end=passage.end,
-                    words=text.text[passage.start : passage.end],
-                    contribution=passage.contribution,
-                )
-                for passage in text.passages
-            ]
-            for number, text in enumerate(texts)
-        ]
+        passages = [list(_cut(number, text)) for number, text in enumerate(texts)]
         seen[name] = _Seen(comparison, weigh_ngrams(comparison), passages)
         on_progress(len(seen) / len(candidates))
     first, *others = seen
@@ -117,6 +105,19 @@ def explain_versus(
         )
         for other in others
     )
+
+
+def _cut(number: int, text: ExplainedText) -> Iterator[VersusPassage]:
+    """The passages of a disputed text, each with the white space behind it."""
+    begins = [passage.start for passage in text.passages]
+    for passage, end in zip(text.passages, [*begins[1:], len(text.text)], strict=True):
+        yield VersusPassage(
+            text=number,
+            start=passage.start,
+            end=passage.end,
+            words=text.text[passage.start : end],
+            contribution=passage.contribution,
+        )
 
 
 def _passages(first: _Seen, second: _Seen) -> tuple[VersusPassage, ...]:
