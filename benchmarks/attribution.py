@@ -14,6 +14,8 @@ nothing is fitted. All figures are means over the sets that have authors and tex
 
     accuracy     closed set: of the texts by candidates, whose author is ranked first
     macro-F1     PAN's official measure of 2019, answers as `adhominem rank` gives them
+    fitted       the same if the Bayes factors were first fitted to the candidates' known texts, each
+                 compared with all candidates: a slope and a shift, held near 1 and 0
     hindsight    the same if the threshold were chosen for each problem to be the best
 
 The rivals are nearest centroids: by the cosine of z-scores of the 500 most frequent words (Cosine
@@ -31,6 +33,7 @@ from pathlib import Path
 import numpy as np
 from measure import DEFAULT_CORPORA
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.feature_extraction.text import CountVectorizer
 
 import adhominem
@@ -51,8 +54,9 @@ DISPUTED = 4  # texts of a candidate at most
 MOST_AUTHORS = 120  # of a set, who have most texts
 THRESHOLDS = 100  # tried in hindsight
 FREQUENT_WORDS = 500
+SHIFT, SLOPE = 1.0, 0.3  # how far a fit may well move Bayes factors: nats, and a logarithm
 COLUMNS = (
-    "accuracy", "macro-F1", "hindsight", "Delta accuracy", "Delta hindsight", "3-grams accuracy",
+    "accuracy", "macro-F1", "fitted", "hindsight", "Delta accuracy", "Delta hindsight", "3-grams accuracy",
     "3-grams hindsight",
 )  # fmt: skip
 
@@ -116,6 +120,32 @@ class TextSet:
         ).rows(len(problem.disputed))
         return scored.log_bayes_factor, scored.unbounded
 
+    def fit(self, problem: Problem) -> tuple[float, float]:
+        """A slope and a shift for log Bayes factors, by known texts that are ranked in turn."""
+        trials = [(at, text) for at, texts in enumerate(problem.known) for text in texts.tolist()]
+        if len(problem.known[0]) < 2:
+            return 1.0, 0.0
+        population = np.concatenate(problem.known).tolist()
+        scored = self.pool.factors(
+            [[text] for _, text in trials for _ in problem.known],
+            [[one for one in texts.tolist() if one != text] for _, text in trials
+             for texts in problem.known],
+            population,
+        )  # fmt: skip
+        same = np.array([at == number for at, _ in trials for number in range(len(problem.known))])
+        values = scored.unbounded
+
+        def cost(parameters: FloatArray) -> float:
+            slope, shift = float(np.exp(parameters[0])), float(parameters[1])
+            told = slope * values + shift
+            misses = np.logaddexp(0, -told[same]).sum()
+            alarms = np.logaddexp(0, told[~same]).mean() * same.sum()
+            held = (parameters[0] / SLOPE) ** 2 + (parameters[1] / SHIFT) ** 2
+            return float(misses + alarms + held / 2)
+
+        best = minimize(cost, np.zeros(2)).x
+        return float(np.exp(best[0])), float(best[1])
+
     def delta(self, problem: Problem) -> FloatArray:
         """(disputed, candidates): the cosines of Cosine Delta."""
         here = np.concatenate(problem.known)
@@ -174,9 +204,12 @@ def row(texts: TextSet, problem: Problem) -> list[float]:
     factors, unbounded = texts.factors(problem)
     given = answers(factors, unbounded, PRIOR_NONE)
     first = answers(factors, unbounded, 0.0)
+    slope, shift = texts.fit(problem)
+    fitted = [slope * values + shift for values in (factors, unbounded)]
     figures = [
         accuracy(problem.truth, first),
         f1(problem.truth, given),
+        f1(problem.truth, answers(fitted[0], fitted[1], PRIOR_NONE)),
         in_hindsight(problem.truth, factors),
     ]
     for scores in (texts.delta(problem), texts.trigrams(problem)):

@@ -100,7 +100,7 @@ def rank_texts(
     *,
     population: Sequence[str | Document] | None = None,
     prior_none: float = 0.5,
-    each: bool = False,
+    one_by_one: bool = False,
     scale: VerbalScale | None = None,
     trials: int = MOST_TRIALS,
     explained: bool = False,
@@ -111,7 +111,7 @@ def rank_texts(
 ) -> Ranking:
     """Rank candidates, given by their known texts, as authors of disputed texts.
 
-    Several disputed texts are taken to be by one author, unless `each` is ranked by itself. The
+    Several disputed texts are taken to be by one author, unless they are ranked `one_by_one`. The
     prior probability that none of the candidates wrote them is `prior_none`, and the candidates
     share the rest evenly. Without a `population`, it is the texts of the other candidates. At most
     so many `trials` with the known texts show how far to trust the answer; 0 leaves them out. With
@@ -122,13 +122,16 @@ def rank_texts(
     """
     check_prior(prior_none)
     material = sort_out(
-        exhibits_of(disputed, "disputed"), _documents(candidates), unreadable, together=not each
+        exhibits_of(disputed, "disputed"),
+        _documents(candidates),
+        unreadable,
+        together=not one_by_one,
     )
     store = LevStore(
         encode or (lambda texts: (list(texts), verifier.encode(texts))), verifier.lev_size
     )
     levs = _disputed(material, store)
-    groups = [[at] for at in range(len(levs))] if each else [list(range(len(levs)))]
+    groups = [[at] for at in range(len(levs))] if one_by_one else [list(range(len(levs)))]
     against = _population(material, population, store, seed)
     scored = _score(verifier, material, store, levs, groups, against, _part(on_progress, 0, 0.6))
     cases = [

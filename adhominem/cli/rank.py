@@ -42,7 +42,12 @@ def _page_name(
 @opt.model
 @_population
 @_none
-@opt.flag("--each", "Rank each disputed text by itself.  [default: all are by one author]")
+@click.option(
+    "--each",
+    "one_by_one",
+    is_flag=True,
+    help="Rank each disputed text by itself.  [default: all are by one author]",
+)
 @click.option(
     "-o",
     "--output",

@@ -93,7 +93,7 @@ def attribute_problems(
                     problem.candidates,
                     population=others,
                     prior_none=prior_none,
-                    each=True,
+                    one_by_one=True,
                     trials=0,
                     seed=seed,
                     encode=encoding(encode, jobs, skipped),

@@ -42,7 +42,7 @@ def rank(
     model: str | Path = DEFAULT_MODEL,
     population: str | Path | None = None,
     prior_none: float = 0.5,
-    each: bool = False,
+    one_by_one: bool = False,
     scale: str | Path | None = None,
     trials: int = MOST_TRIALS,
     seed: int = 0,
@@ -54,9 +54,9 @@ def rank(
     """Which of some candidates, if any, wrote a disputed text, and how strong is the evidence?
 
     `disputed` are files, folders of texts, or `-` for standard input; they are taken to be by one
-    author, unless `each` is ranked by itself. `candidates` is a corpus with authors: a folder with
-    one folder for each, for example. The prior probability of none of them is `prior_none`; the
-    candidates share the rest evenly. Without a `population`, it is the texts of the other
+    author, unless they are ranked `one_by_one`. `candidates` is a corpus with authors: a folder
+    with one folder for each, for example. The prior probability of none of them is `prior_none`;
+    the candidates share the rest evenly. Without a `population`, it is the texts of the other
     candidates. At most so many `trials` with known texts show how far to trust the answer. With an
     `output`, a page is written there, which also shows what speaks for the first candidates. What
     cannot be read of the candidates goes to `skipped`; without it, the first such thing is raised.
@@ -84,7 +84,7 @@ def rank(
                 known,
                 population=others,
                 prior_none=prior_none,
-                each=each,
+                one_by_one=one_by_one,
                 scale=verbal_scale,
                 trials=trials,
                 explained=output is not None,

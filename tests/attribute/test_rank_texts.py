@@ -107,7 +107,7 @@ def test_several_disputed_texts_are_one_side_or_each_is_a_case(verifier: Verifie
     assert case.candidates[0].log10_bayes_factor == pytest.approx(
         alone.log10_bayes_factor, abs=1e-4
     )
-    one_by_one = ranked(verifier, DISPUTED, each=True)
+    one_by_one = ranked(verifier, DISPUTED, one_by_one=True)
     assert len(one_by_one.cases) == 3
     assert one_by_one.cases[0].candidates == ranked(verifier).cases[0].candidates
 

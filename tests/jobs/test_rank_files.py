@@ -59,7 +59,7 @@ def test_the_json_is_the_ranking_with_its_schema(case: Path, small_run: SmallRun
     call = ("rank", *disputed, case / "candidates", "--model", small_run.folder, "--each")
     told = json.loads(run(*call, "--json").stdout)
     assert told.pop("skipped") == []
-    ranking = rank(disputed, case / "candidates", model=small_run.folder, each=True)
+    ranking = rank(disputed, case / "candidates", model=small_run.folder, one_by_one=True)
     assert told == json.loads(json.dumps(ranking.to_json()))
     assert told["schema"] == 1
     assert len(told["cases"]) == 2
