@@ -14,8 +14,8 @@ nothing is fitted. All figures are means over the sets that have authors and tex
 
     accuracy     closed set: of the texts by candidates, whose author is ranked first
     macro-F1     PAN's official measure of 2019, answers as `adhominem rank` gives them
-    fitted       the same if the Bayes factors were first fitted to the candidates' known texts, each
-                 compared with all candidates: a slope and a shift, held near 1 and 0
+    fitted       the same if the Bayes factors were first fitted to the candidates' known texts,
+                 each compared with all candidates: a slope and a shift, held near 1 and 0
     hindsight    the same if the threshold were chosen for each problem to be the best
 
 The rivals are nearest centroids: by the cosine of z-scores of the 500 most frequent words (Cosine
@@ -56,8 +56,8 @@ THRESHOLDS = 100  # tried in hindsight
 FREQUENT_WORDS = 500
 SHIFT, SLOPE = 1.0, 0.3  # how far a fit may well move Bayes factors: nats, and a logarithm
 COLUMNS = (
-    "accuracy", "macro-F1", "fitted", "hindsight", "Delta accuracy", "Delta hindsight", "3-grams accuracy",
-    "3-grams hindsight",
+    "accuracy", "macro-F1", "fitted", "hindsight", "Delta accuracy", "Delta hindsight",
+    "3-grams accuracy", "3-grams hindsight",
 )  # fmt: skip
 
 
