@@ -180,11 +180,9 @@ class _Scored:
         known = verifier.scorer
         self._log_tokens = levs[:, -1].astype(np.float64)
         self._scorers: list[tuple[Scorer, list[Table]]] = [(known, known.tables(levs))]
-        self._knows = [False]  # the genre, of each scorer
         if material.name in verifier.genres:
             unknown = known.without(material.name)
             self._scorers.append((unknown, unknown.tables(levs, self._scorers[0][1])))
-            self._knows = [True, False]
 
     def alone(self, cases: Cases) -> list[_Part]:
         """Without a population, the genre known and, where it can be, unknown."""
@@ -192,9 +190,9 @@ class _Scored:
             self._part(
                 scorer.scores_among(tables, self._log_tokens, cases.known, cases.questioned),
                 cases,
-                known=np.full(len(cases), knows),
+                known=np.full(len(cases), number == 0),
             )
-            for knows, (scorer, tables) in zip(self._knows, self._scorers, strict=True)
+            for number, (scorer, tables) in enumerate(self._scorers)
         ]
 
     def with_populations(self, cases: Cases) -> _Part:
@@ -206,7 +204,7 @@ class _Scored:
             one = slice(at, at + 1)
             sides = cases.known[one], cases.questioned[one]
             parts.append(scorer.scores_among(tables, self._log_tokens, *sides, chosen))
-            known.append(self._knows[number])
+            known.append(number == 0)
         return self._part(Scores.joined(parts), cases, known=np.array(known))
 
     def with_population(self, cases: Cases, levs: Levs) -> Scores:

@@ -23,6 +23,7 @@ _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
 _SHARPNESS = 7.0  # of the guess: see `Styles.mix`
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
 _TYPICAL = 0.99  # share of the training texts that lie within the limits
+_NARROW = 1e-4  # of the largest spread of genres: in directions with less of it they hardly differ
 _FLAT = 1e-6  # of the largest variance: the least that a direction counts as having
 _LEAST_ROOM = 1e-9  # that the other texts leave for one of them
 _GUESSED_TEXTS = 5  # that the guess counts as, beside those of a population
@@ -77,18 +78,21 @@ class Styles:
         return np.asarray(self.centres @ self.centres.T)
 
     @cached_property
+    def spread(self) -> float:
+        """How far the genres are from the middle of all, squared, on average."""
+        return float(np.square(self.centres - self.centres.mean(axis=0)).sum(axis=1).mean())
+
+    @cached_property
     def among_genres(self) -> FloatArray:
         """(genres, genres): makes a product of two LEVs' products with the genres' centres.
 
         It is that of the LEVs' shadows in the directions in which the genres differ, where genres
         are 1 apart from their middle on average.
         """
-        middle = np.eye(len(self.genres)) - 1 / len(self.genres)
-        spread = middle @ self.products @ middle
-        scale = float(np.trace(spread)) / len(self.genres)
-        return np.asarray(
-            middle @ np.linalg.pinv(spread, _FLAT, hermitian=True) @ middle / max(scale, 1e-300)
-        )
+        from_middle = np.eye(len(self.genres)) - 1 / len(self.genres)
+        among = from_middle @ self.products @ from_middle
+        inverse = np.linalg.pinv(among, _NARROW, hermitian=True)
+        return np.asarray(from_middle @ inverse @ from_middle / max(self.spread, 1e-300))
 
     def with_genres(self, centres: Mapping[str, FloatArray]) -> Styles:
         """These styles with further genres, or others in place of those of the same names."""
@@ -118,8 +122,7 @@ class Styles:
         What is added to all distances of a row makes no difference.
         """
         rest = distances - distances.min(axis=-1, keepdims=True)
-        scale = np.square(self.centres - self.centres.mean(axis=0)).sum(axis=1).mean()
-        weights = np.exp(-_SHARPNESS * rest / max(float(scale), 1e-300))
+        weights = np.exp(-_SHARPNESS * rest / max(self.spread, 1e-300))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def groups(self, levs: FloatArray) -> tuple[Group, ...]:
@@ -138,8 +141,7 @@ class Styles:
         parts = sorted((order[:cut], order[cut:]), key=len, reverse=True)
         gap = abs(float(along[parts[0]].mean() - along[parts[1]].mean()))
         within = sum(float(along[part].var()) * len(part) for part in parts) / (len(levs) - 2)
-        spread = float(np.square(self.centres - self.centres.mean(axis=0)).sum(axis=1).mean())
-        if gap < max(_CLEAR_GAP * within**0.5, _FAR * spread**0.5):
+        if gap < max(_CLEAR_GAP * within**0.5, _FAR * self.spread**0.5):
             return ()
         return tuple(
             Group(

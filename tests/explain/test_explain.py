@@ -323,7 +323,8 @@ def test_a_passage_that_is_like_the_other_side_speaks_for_one_author(
         )
         for early in (True, False)
     ]
-    assert values[0] > 0 > values[1]
+    assert values[0] > 1
+    assert values[1] < 0.1 * values[0]
 
 
 def test_contributions_have_no_bounds(mixed_folder: Path, verifiers: dict[str, Verifier]) -> None:
