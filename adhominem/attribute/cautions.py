@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
+from adhominem.arrays import Levs
 from adhominem.attribute.known import LevStore
 from adhominem.attribute.material import listed
 from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS
@@ -16,6 +19,7 @@ from adhominem.verify.verifier import Verifier
 
 _MOST_CHECKED = 1_000  # texts that are looked at for whether they are prose
 _MOSTLY = 0.5  # of a candidate's texts
+_FEWEST = 100  # tokens of a text: of fewer, nothing can be said
 _LOOKED_AT = 5  # texts of a candidate whose genre is guessed
 # What a comparison warns of because of its population; the other candidates are no usual one.
 _OF_POPULATION = {"mixed_population", "small_population"}
@@ -68,6 +72,31 @@ def cautions_of_ranking(
         )
     if source == OTHERS and genres:
         yield _of_two_genres(genres)
+
+
+def cautions_of_others(
+    verifier: Verifier, disputed: Sequence[Document], levs: Levs
+) -> Iterator[Caution]:
+    """Of disputed texts that are ranked by themselves, beside the first: short ones, no prose."""
+    if not len(levs):
+        return
+    tokens = np.exp(levs[:, -1].astype(np.float64))  # (texts,)
+    short = [text.id for text, count in zip(disputed, tokens, strict=True) if count < _FEWEST - 0.5]
+    if short:
+        yield Caution(
+            "too_short",
+            f"disputed texts with fewer than {_FEWEST} words and marks, of which nothing can be "
+            f"said: {listed(short)}",
+            decides=True,
+        )
+    foreign = verifier.foreign(disputed, levs).tolist()
+    if odd := [text.id for text, is_odd in zip(disputed, foreign, strict=True) if is_odd]:
+        yield Caution(
+            "foreign",
+            f"disputed texts of another language, or no running prose, of which nothing can be "
+            f"said: {listed(odd)}",
+            decides=True,
+        )
 
 
 def _of_two_genres(genres: Mapping[str, str]) -> Caution:

@@ -19,20 +19,15 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import Levs
+from adhominem.attribute.against import Against, population_of_case
 from adhominem.attribute.cautions import (
     UNTRIED,
     candidates_by_genre,
+    cautions_of_others,
     cautions_of_ranking,
     foreign_shares,
 )
-from adhominem.attribute.known import (
-    MOST_POPULATION,
-    Encode,
-    LevStore,
-    enough_others,
-    in_batches,
-    in_turn,
-)
+from adhominem.attribute.known import Encode, LevStore, in_batches
 from adhominem.attribute.material import (
     FEWEST_CANDIDATES,
     CaseMaterial,
@@ -50,14 +45,12 @@ from adhominem.attribute.ranking import (
     RankedCandidate,
     RankedCase,
     Ranking,
-    RankingPopulation,
     support,
 )
 from adhominem.attribute.trust import MOST_TRIALS, try_known_texts
 from adhominem.attribute.versus import Versus, explain_versus
-from adhominem.errors import EmptyTextError, OptionError
+from adhominem.errors import EmptyTextError
 from adhominem.scoring.decision import VerbalScale
-from adhominem.scoring.population import FEWEST, first_places
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of
@@ -82,15 +75,6 @@ class _Scored:
     def factors(self) -> Factors:
         """(cases, candidates)."""
         return Factors.joined(self.parts)
-
-
-@dataclass(frozen=True)
-class _Against:
-    """Who else could have written it."""
-
-    told: RankingPopulation
-    levs: Levs  # (texts, lev_size)
-    documents: list[Document] = field(default_factory=list)  # those that were given
 
 
 def rank_texts(
@@ -132,7 +116,7 @@ def rank_texts(
     )
     levs = _disputed(material, store)
     groups = [[at] for at in range(len(levs))] if one_by_one else [list(range(len(levs)))]
-    against = _population(material, population, store, seed)
+    against = population_of_case(material, population, store, seed)
     scored = _score(verifier, material, store, levs, groups, against, _part(on_progress, 0, 0.6))
     cases = [
         _ranked(scored, row, [material.disputed[at] for at in group], prior_none, scale)
@@ -178,6 +162,11 @@ def rank_texts(
             strange=scored.factors.strange[0].tolist(),
             foreign=foreign_shares(verifier, material.candidates, store),
             genres=candidates_by_genre(verifier, shared, material.candidates, store),
+        ),
+        *cautions_of_others(
+            verifier,
+            [exhibit.document for exhibit in material.disputed[len(side) :]],
+            levs[len(side) :],
         ),
         *([UNTRIED] if trials and trust is None else []),
     ]
@@ -228,72 +217,13 @@ def _part(on_progress: OnProgress, begin: float, end: float) -> OnProgress:
     return lambda share: on_progress(begin + (end - begin) * share)
 
 
-def _population(
-    material: CaseMaterial,
-    given: Sequence[str | Document] | None,
-    store: LevStore,
-    seed: int,
-) -> _Against:
-    """Who else could have written it, from as many texts as are worth while."""
-    rng = np.random.default_rng([seed, 1])
-    if given is not None:
-        texts = [Document(text=text) if isinstance(text, str) else text for text in given]
-        if len(texts) > MOST_POPULATION:
-            kept = sorted(rng.permutation(len(texts))[:MOST_POPULATION].tolist())
-            texts = [texts[at] for at in kept]
-        texts, levs = store(texts)
-        once = first_places(levs)
-        texts, levs = [texts[at] for at in once.tolist()], levs[once]
-        if len(texts) < FEWEST:
-            raise OptionError(
-                f"the population has {len(texts)} texts; expected {FEWEST} or more, and better 50"
-            )
-        return _Against(
-            RankingPopulation(
-                source=GIVEN,
-                texts=len(texts),
-                fewest=len(texts),
-                most=len(texts),
-                told=f"the {len(texts):,} texts that were given",
-            ),
-            levs,
-            texts,
-        )
-    drawn = in_turn(material.candidates, MOST_POPULATION, rng)
-    kept_texts, levs = store([text for _, text in drawn])
-    names = {id(text): name for name, text in drawn}
-    fewest, most = enough_others([names[id(text)] for text in kept_texts])
-    if not fewest:
-        return _Against(
-            RankingPopulation(
-                source=NO_POPULATION,
-                texts=0,
-                fewest=0,
-                most=0,
-                told="none: the other candidates have too few texts between them",
-            ),
-            levs[:0],
-        )
-    count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    return _Against(
-        RankingPopulation(
-            source=OTHERS,
-            texts=len(kept_texts),
-            fewest=fewest,
-            most=most,
-            told=f"for each candidate, the texts of the others ({count} texts)",
-        ),
-        levs,
-    )
-
-
 def _score(
     verifier: Verifier,
     material: CaseMaterial,
     store: LevStore,
     disputed: Levs,
     groups: Sequence[Sequence[int]],
-    against: _Against,
+    against: Against,
     on_progress: OnProgress,
 ) -> _Scored:
     """All cases against all candidates, a batch of these at a time."""

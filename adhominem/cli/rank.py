@@ -85,7 +85,13 @@ def rank(job: opt.Job, /, as_json: bool, top: int, **options: Any) -> None:
     """
     from adhominem.cli.terminal import print_result, print_table, say, warn
     from adhominem.jobs.rank import rank
-    from adhominem.render.rank_rows import CANDIDATE_COLUMNS, candidate_rows, sentences, trust_rows
+    from adhominem.render.rank_rows import (
+        CANDIDATE_COLUMNS,
+        candidate_rows,
+        sentences,
+        trust_facts,
+        trust_rows,
+    )
 
     ranking = rank(**options, **job)
     if as_json:
@@ -96,10 +102,12 @@ def rank(job: opt.Job, /, as_json: bool, top: int, **options: Any) -> None:
         for name, fact in sentences(ranking, case).items():
             say(f"{name}  {fact}")
     if ranking.trust is not None:
-        columns = ["How far to trust it", "", "95% interval"]
         print_table(
-            "", columns, [[row.name, row.value, row.interval] for row in trust_rows(ranking.trust)]
+            "How far to trust it",
+            ["known texts, ranked in turn", "", "95% interval"],
+            [[row.name, row.value, row.interval] for row in trust_rows(ranking.trust)],
         )
+        say(f"Trials  {trust_facts(ranking.trust)}")
     if options["output"] is not None:
         say(f"Written  {options['output']}")
     warn(ranking.warnings)

@@ -145,12 +145,14 @@ def trust_facts(trust: Trust) -> str:
     disputed = "1 known text" if trust.texts == 1 else f"{trust.texts:,} known texts"
     among = f"{trust.candidates:,} candidates"
     if trust.candidates < trust.of_candidates:
-        among += f", drawn from {trust.of_candidates:,} with seed {trust.seed},"
-    return (
-        f"In each of {trust.first.of:,} trials, {disputed} of a candidate, cut to {trust.words:,} "
-        f"words if longer, took the place of the disputed text and was ranked among {among} as "
-        f"above; in {trust.none_right.of:,} more the author was left out of the candidates"
+        among += f", drawn from {trust.of_candidates:,} with seed {trust.seed}"
+    facts = (
+        f"in each of {trust.first.of:,} trials, {disputed} of a candidate, cut to {trust.words:,} "
+        f"words if longer, took the place of the disputed text and was ranked among {among}"
     )
+    if trust.none_right.of:
+        facts += f"; in {trust.none_right.of:,} more, the author was left out of the candidates"
+    return facts
 
 
 def _share(name: str, share: Share, meaning: str) -> TrustRow | None:

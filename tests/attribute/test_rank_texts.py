@@ -112,6 +112,14 @@ def test_several_disputed_texts_are_one_side_or_each_is_a_case(verifier: Verifie
     assert one_by_one.cases[0].candidates == ranked(verifier).cases[0].candidates
 
 
+def test_each_disputed_text_that_is_too_short_is_named(verifier: Verifier) -> None:
+    ranking = ranked(verifier, [" ".join(DISPUTED * 3), "It was.", "It is."], one_by_one=True)
+    (told,) = [c for c in ranking.warnings if c.message.startswith("disputed texts with fewer")]
+    assert told.code == "too_short"
+    assert "disputed-2, disputed-3" in told.message
+    assert "disputed-1" not in told.message
+
+
 def test_batches_make_no_difference(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ranked(verifier)
     monkeypatch.setattr(known, "_TEXTS_AT_ONCE", 5)
