@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from adhominem.arrays import Levs
+from adhominem.arrays import FloatArray, Levs
 from adhominem.attribute.known import LevStore
 from adhominem.attribute.material import listed
 from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS
@@ -20,6 +20,7 @@ from adhominem.verify.verifier import Verifier
 _MOST_CHECKED = 1_000  # texts that are looked at for whether they are prose
 _MOSTLY = 0.5  # of a candidate's texts
 _FEWEST = 100  # tokens of a text: of fewer, nothing can be said
+_CLEARLY, _HARDLY = 0.9, 0.02  # shares of a genre in a guess
 _LOOKED_AT = 5  # texts of a candidate whose genre is guessed
 # What a comparison warns of because of its population; the other candidates are no usual one.
 _OF_POPULATION = {"mixed_population", "small_population"}
@@ -111,6 +112,44 @@ def _of_two_genres(genres: Mapping[str, str]) -> Caution:
         f"genres: {' and '.join(parts)}. What sets genres apart then counts as evidence on the "
         "author, for candidates of the disputed text's genre and against the others",
     )
+
+
+def other_genres(
+    verifier: Verifier,
+    disputed: Levs,
+    candidates: Mapping[str, Sequence[Document]],
+    store: LevStore,
+) -> Iterator[Caution]:
+    """Candidates whose texts are clearly of another genre than the disputed ones.
+
+    By these limits, hardly one in a thousand pairs of one genre is taken to be of two, but only the
+    plainest of the others are told.
+    """
+    styles = verifier.lead.styles
+    if styles is None:
+        return
+
+    def guess(levs: Levs) -> FloatArray:
+        assert styles is not None
+        return styles.guess(verifier.scorer.lead_columns(levs))  # (genres,)
+
+    here = guess(disputed)
+    apart: dict[int, list[str]] = {}  # by their genre
+    for name, documents in list(candidates.items())[:_MOST_CHECKED]:
+        texts, levs = store(documents[:_LOOKED_AT])
+        there = guess(levs) if texts else here
+        clear = min(here.max(), there.max()) > _CLEARLY
+        if clear and max(here[there.argmax()], there[here.argmax()]) < _HARDLY:
+            apart.setdefault(int(there.argmax()), []).append(name)
+    names = [verifier.genre_names.get(genre, genre) for genre in styles.genres]
+    if apart:
+        told = "; ".join(f"{listed(those)} (most like {names[at]})" for at, those in apart.items())
+        like = names[int(here.argmax())]
+        yield Caution(
+            "other_genre_of_candidate",
+            f"texts of another genre than the disputed one (most like {like}): "
+            f"those of {told}. What sets the genres apart then counts against these candidates",
+        )
 
 
 def candidates_by_genre(

@@ -26,6 +26,7 @@ from adhominem.attribute.cautions import (
     cautions_of_others,
     cautions_of_ranking,
     foreign_shares,
+    other_genres,
 )
 from adhominem.attribute.known import Encode, LevStore, in_batches
 from adhominem.attribute.material import (
@@ -163,6 +164,7 @@ def rank_texts(
             foreign=foreign_shares(verifier, material.candidates, store),
             genres=candidates_by_genre(verifier, shared, material.candidates, store),
         ),
+        *other_genres(verifier, levs[: len(side)], material.candidates, store),
         *cautions_of_others(
             verifier,
             [exhibit.document for exhibit in material.disputed[len(side) :]],
