@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
-_MOST_CHECKED = 1_000  # texts that are looked at for whether they are prose
+_MOST_CHECKED = 1_000  # texts that are looked at, be they prose, and of which genre
 _MOSTLY = 0.5  # of a candidate's texts
 _FEWEST = 100  # tokens of a text: of fewer, nothing can be said
 _CLEARLY, _HARDLY = 0.9, 0.02  # shares of a genre in a guess
-_LOOKED_AT = 5  # texts of a candidate whose genre is guessed
+_OF_GENRE = 5  # texts of a candidate whose genre is guessed
+_SOME_CANDIDATES = 200  # the first, if there are more texts than that
 # What a comparison warns of because of its population; the other candidates are no usual one.
 _OF_POPULATION = {"mixed_population", "small_population"}
 
@@ -135,8 +137,8 @@ def other_genres(
 
     here = guess(disputed)
     apart: dict[int, list[str]] = {}  # by their genre
-    for name, documents in list(candidates.items())[:_MOST_CHECKED]:
-        texts, levs = store(documents[:_LOOKED_AT])
+    for name, documents in _looked_at(candidates, _OF_GENRE):
+        texts, levs = store(documents)
         there = guess(levs) if texts else here
         clear = min(here.max(), there.max()) > _CLEARLY
         if clear and max(here[there.argmax()], there[here.argmax()]) < _HARDLY:
@@ -166,8 +168,8 @@ def candidates_by_genre(
     if len(places) < 2:
         return {}
     genres: dict[str, str] = {}
-    for name, documents in list(candidates.items())[:_MOST_CHECKED]:
-        texts, levs = store(documents[:_LOOKED_AT])
+    for name, documents in _looked_at(candidates, _OF_GENRE):
+        texts, levs = store(documents)
         if texts:
             shares = styles.guess(verifier.scorer.lead_columns(levs))
             genre = styles.genres[max(places, key=lambda at: float(shares[at]))]
@@ -178,15 +180,23 @@ def candidates_by_genre(
 def foreign_shares(
     verifier: Verifier, candidates: Mapping[str, Sequence[Document]], store: LevStore
 ) -> dict[str, float]:
-    """Which share of each candidate's texts is not what the model was made for.
-
-    Where there are very many texts, only the first of each candidate is looked at, and of the first
-    so many candidates.
-    """
-    many = sum(map(len, candidates.values())) > _MOST_CHECKED
+    """Which share of each candidate's texts is not what the model was made for."""
     shares: dict[str, float] = {}
-    for name, documents in list(candidates.items())[:_MOST_CHECKED]:
-        texts, levs = store(documents[:1] if many else documents)
+    for name, documents in _looked_at(candidates, _MOST_CHECKED):
+        texts, levs = store(documents)
         if texts:
             shares[name] = float(verifier.foreign(texts, levs).mean())
     return shares
+
+
+def _looked_at(
+    candidates: Mapping[str, Sequence[Document]], most: int
+) -> Iterator[tuple[str, Sequence[Document]]]:
+    """So many texts of each candidate; where there are very many, one text of some candidates.
+
+    To look at all of them would take as long as to rank them.
+    """
+    if sum(map(len, candidates.values())) > _MOST_CHECKED:
+        candidates, most = dict(islice(candidates.items(), _SOME_CANDIDATES)), 1
+    for name, documents in candidates.items():
+        yield name, documents[:most]
