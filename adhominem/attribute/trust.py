@@ -54,7 +54,7 @@ class Trust:
 
     candidates: int  # among whom they were ranked
     of_candidates: int  # how many there are
-    texts: int  # disputed together in each trial
+    texts: int  # disputed together in a trial, at most: somebody must be left to compare with
     words: int  # that each was cut to, if it was longer
     population: int  # texts of it, at most
     first: Share  # of trials where the author has the strongest evidence of all candidates
@@ -110,7 +110,7 @@ def try_known_texts(
     return Trust(
         candidates=len(trials.names),
         of_candidates=len(candidates),
-        texts=texts,
+        texts=max(len(trial.taken) for trial in trials.all),
         words=words,
         population=trials.population_texts,
         first=Share.counted(outcome.first),

@@ -267,6 +267,14 @@ def test_trust_counts_what_the_trials_gave_and_repeats_by_its_seed(verifier: Ver
     assert 0 <= trust.first.low <= trust.first.value <= trust.first.high <= 1
 
 
+def test_where_candidates_have_few_texts_fewer_are_disputed_together(verifier: Verifier) -> None:
+    two = {name: texts[:3] for name, texts in CANDIDATES.items()}
+    trust = rank_texts(verifier, DISPUTED, two).trust
+    assert trust is not None
+    assert trust.texts == 2
+    assert trust.first.of == 5
+
+
 def test_in_a_closed_set_nobody_is_left_out(verifier: Verifier) -> None:
     ranking = ranked(verifier, trials=100, prior_none=0.0)
     assert ranking.cases[0].posterior_none == 0
