@@ -12,6 +12,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _NAMES = {
+    "attribute.rank": "rank_texts",
+    "attribute.ranking": "Ranking",
     "config": "Config NgramConfig preset",
     "errors": "AdHominemError AdHominemWarning InputError",
     "evaluation.answers": "load_answers load_truth write_answers",
@@ -20,6 +22,7 @@ _NAMES = {
     "evaluation.study": "ValidationStudy read_study",
     "explain.explanation": "Explanation explain_texts",
     "jobs.attention": "attention_of",
+    "jobs.attribute": "attribute_problems",
     "jobs.calibrate": "calibrate_model",
     "jobs.compare": "explain_files verify_files",
     "jobs.corpora": "encode pair_files prepare_files split_files",
@@ -28,6 +31,7 @@ _NAMES = {
     "jobs.map": "map_corpus",
     "jobs.predict": "predict",
     "jobs.prose": "learn_prose",
+    "jobs.rank": "rank",
     "jobs.report": "check_report_files report_files",
     "jobs.train": "make_ensemble train train_files",
     "jobs.validate": "validate",

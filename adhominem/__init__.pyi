@@ -1,5 +1,7 @@
 """The public names, for type checkers; a test compares them with `__init__.py`."""
 
+from adhominem.attribute.rank import rank_texts as rank_texts
+from adhominem.attribute.ranking import Ranking as Ranking
 from adhominem.config import Config as Config
 from adhominem.config import NgramConfig as NgramConfig
 from adhominem.config import preset as preset
@@ -16,6 +18,7 @@ from adhominem.evaluation.study import read_study as read_study
 from adhominem.explain.explanation import Explanation as Explanation
 from adhominem.explain.explanation import explain_texts as explain_texts
 from adhominem.jobs.attention import attention_of as attention_of
+from adhominem.jobs.attribute import attribute_problems as attribute_problems
 from adhominem.jobs.calibrate import calibrate_model as calibrate_model
 from adhominem.jobs.compare import explain_files as explain_files
 from adhominem.jobs.compare import verify_files as verify_files
@@ -30,6 +33,7 @@ from adhominem.jobs.genres import learn_genres as learn_genres
 from adhominem.jobs.map import map_corpus as map_corpus
 from adhominem.jobs.predict import predict as predict
 from adhominem.jobs.prose import learn_prose as learn_prose
+from adhominem.jobs.rank import rank as rank
 from adhominem.jobs.report import check_report_files as check_report_files
 from adhominem.jobs.report import report_files as report_files
 from adhominem.jobs.train import make_ensemble as make_ensemble

@@ -31,6 +31,7 @@ ROOMS = (
     "training",
     "verify",
     "explain",
+    "attribute",
     "render",
     "report",
     "map",
