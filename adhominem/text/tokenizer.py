@@ -15,6 +15,7 @@ import numpy as np
 
 from adhominem.arrays import IntArray
 from adhominem.errors import TokenizerError
+from adhominem.text.lexicon import Lexicon
 from adhominem.text.normalisation import Normaliser
 
 # Short forms whose full stop belongs to them; none that is also a word at the end of sentences.
@@ -45,6 +46,7 @@ _RULES = (
 )
 TOKEN_PATTERN = rf"(?:{'|'.join(_RULES)})\p{{M}}*"  # marks stay with what they stand on
 
+_MOST_TYPES = 1 << 17  # of a lexicon
 _LONGEST_RUN = 128  # of one character, that the rules get to see
 _PANIC = ("pyo3_runtime", "PanicException")  # where it comes from; it cannot be imported
 
@@ -75,10 +77,28 @@ class Tokenizer:
         self._split = Split(Regex(TOKEN_PATTERN), behavior="removed", invert=True)
         self._known: dict[str, tuple[str, ...]] = {}
         self._characters = 0  # that are known
+        self._lexicon = Lexicon()
 
     def tokens(self, text: str) -> list[str]:
         """The tokens alone: the fast way, for corpora."""
         return list(chain.from_iterable(self._split_chunks(self.normaliser(text).split())))
+
+    def lexicon(self) -> Lexicon:
+        """That of the token types met lately; a new one where it has grown large."""
+        if len(self._lexicon) > _MOST_TYPES or self._lexicon.characters > 2 * self._MOST_CHARACTERS:
+            self._lexicon = Lexicon()
+        return self._lexicon
+
+    def numbers(self, text: str, lexicon: Lexicon) -> IntArray:
+        """(tokens,): the tokens alone, as their types' numbers in a lexicon of this tokenizer."""
+        chunks = self.normaliser(text).split()
+        known = lexicon.chunks
+        try:
+            rows = b"".join(map(known.__getitem__, chunks))
+        except KeyError:
+            lexicon.add_chunks(self._split_new(set(chunks).difference(known)))
+            rows = b"".join(map(known.__getitem__, chunks))
+        return np.frombuffer(rows, np.int64)
 
     def tokenize(self, text: str) -> Tokens:
         """The tokens, and their spans in the text as it was given."""

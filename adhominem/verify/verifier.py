@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
 from adhominem.encoders.network.runtime import Encoded
+from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.together import NgramsTogether
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.calibration import MisleadingRates, Validation, read_validation
 from adhominem.models.files import ModelFiles
@@ -25,6 +28,7 @@ from adhominem.scoring.scorer import Scorer, out_of_range
 from adhominem.scoring.two_covariance import squared_distance
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.verify.cautions import cautions_of
@@ -43,7 +47,8 @@ Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
 TokensBy = Mapping[Tokenizer, Tokens]
 
-_DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
+_DOCUMENTS_AT_ONCE = 512  # tokenized and encoded together
+_CHARACTERS_AT_ONCE = 1 << 22  # of all of these
 _LOG_10 = float(np.log(10))
 
 
@@ -289,38 +294,52 @@ class Verifier:
         numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
         rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1]
-        parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
-        for begin in range(0, len(firsts), _DOCUMENTS_AT_ONCE):
-            places = firsts[begin : begin + _DOCUMENTS_AT_ONCE]
+        levs = np.zeros((len(firsts), self.lev_size), dtype=np.float32)
+        for part in _batches([len(texts[at].text) for at in firsts]):
+            places = firsts[part]
             chosen = [texts[at] for at in places]
             known = None if tokens is None else [tokens[at] for at in places]
-            parts.append(self._encode(chosen, known))
+            self._encode(chosen, known, levs[part])
             on_documents(len(places))
-        levs = np.concatenate(parts)
         if len(firsts) == len(documents):
             return levs
         on_documents(len(documents) - len(firsts))
         return np.asarray(levs[rows])
 
-    def _encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
-        """(documents, lev_size): of a few, one member after another."""
-        tokens: dict[Tokenizer, list[list[str]]] = {}
+    def _encode(
+        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, levs: Levs
+    ) -> None:
+        """Add the LEVs of a few documents to zeros, (documents, lev_size)."""
+        numbered: dict[Tokenizer, Numbered] = {}
         for tokenizer in self.tokenizers:
+            lexicon = tokenizer.lexicon()
             if known is None:
-                tokens[tokenizer] = [_tokens(document, tokenizer) for document in documents]
+                numbers = [_numbers(document, tokenizer, lexicon) for document in documents]
             else:
-                tokens[tokenizer] = [tokens_by[tokenizer].tokens for tokens_by in known]
-        levs = []
-        for member in self.members:
-            topics: list[list[str]] = [[]] * len(documents)
-            if member.knows_topics:
-                topics = [member.topic(document) for document in documents]
-            levs.append(member.encoder.encode(tokens[member.tokenizer], topics))
-        levs.append(_log_tokens(tokens[self.lead.tokenizer]))
-        encoded = np.concatenate(levs, axis=1)
-        if not np.isfinite(encoded).all():  # weights that are numbers all may do that
+                numbers = [lexicon.number(tokens_by[tokenizer].tokens) for tokens_by in known]
+            numbered[tokenizer] = Numbered(lexicon, numbers)
+        ends = np.cumsum([member.lev_size for member in self.members])
+        columns = dict(zip(self.members, np.split(levs, ends, axis=1), strict=False))
+        for tokenizer, ngrams, members in self._counted_together:
+            ngrams.encode(numbered[tokenizer], [columns.pop(member) for member in members])
+        for member, part in columns.items():  # networks
+            part[:] = member.encode_numbered(documents, numbered[member.tokenizer])
+        levs[:, -1] = np.log(numbered[self.lead.tokenizer].lengths)
+        if not np.isfinite(levs).all():  # weights that are numbers all may do that
             raise out_of_range(f"the model {self.name} gives LEVs")
-        return encoded
+
+    @cached_property
+    def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:
+        """Members that count n-grams, by what they read: their texts are counted once."""
+        groups: dict[tuple[Tokenizer, int, int], list[Member]] = {}
+        for member in self.members:
+            if isinstance(member.encoder, NgramEncoder):
+                lengths = member.encoder.longest, member.encoder.table.longest
+                groups.setdefault((member.tokenizer, *lengths), []).append(member)
+        return [
+            (tokenizer, NgramsTogether([member.encoder for member in members]), members)
+            for (tokenizer, *_), members in groups.items()
+        ]
 
     def _attend(
         self, documents: Sequence[Document], tokens: Sequence[TokensBy]
@@ -462,15 +481,27 @@ def _log_tokens(tokens: Sequence[Sequence[str]]) -> Levs:
     return np.log([[len(words)] for words in tokens]).astype(np.float32).reshape(-1, 1)
 
 
-def _tokens(document: Document, tokenizer: Tokenizer) -> list[str]:
+def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon) -> IntArray:
     """The tokens of a document; what is wrong with it is said by its name."""
     try:
-        tokens = tokenizer.tokens(document.text)
+        numbers = tokenizer.numbers(document.text, lexicon)
     except InputError as error:
         raise error.at(document.id) from None
-    if not tokens:
+    if not len(numbers):
         raise EmptyTextError("the text has no word in it", document.id)
-    return tokens
+    return numbers
+
+
+def _batches(characters: Sequence[int]) -> Iterator[slice]:
+    """Texts that are tokenized and encoded together: not too many, nor too long in all."""
+    begin = length = 0
+    for at, size in enumerate(characters):
+        if at - begin == _DOCUMENTS_AT_ONCE or (at > begin and length + size > _CHARACTERS_AT_ONCE):
+            yield slice(begin, at)
+            begin, length = at, 0
+        length += size
+    if begin < len(characters):
+        yield slice(begin, len(characters))
 
 
 def _side(texts: Sequence[ComparedText], lead: Member) -> Side:

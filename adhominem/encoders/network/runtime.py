@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, compress
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
+from adhominem.encoders.by_type import Growing, KeptByType
 from adhominem.encoders.protocol import spliced
+from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.vocabulary import (
     PADDING,
     Vocabulary,
@@ -141,7 +141,7 @@ _MOST_CHARACTERS = 1 << 20  # of their spellings
 _TYPES_AT_ONCE = 4_096
 
 
-class TypeInputs:
+class TypeInputs(KeptByType):
     """Token types to the inputs of the gates, in both directions."""
 
     def __init__(
@@ -156,52 +156,37 @@ class TypeInputs:
         self._filters = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
         self._filter_bias = weights["characters.convolution.bias"]
         self._weight, self._bias = weight, bias  # (word + filters, inputs) and (inputs,)
-        self._lock = Lock()
-        self._forget()
+        super().__init__()
 
-    def _forget(self) -> None:
-        self._known: dict[str, int] = {}
-        self._characters = 0  # that are known
-        self._tables = self._room(1 << 10)
+    def _limits(self) -> tuple[int, int]:
+        return _MOST_TYPES, _MOST_CHARACTERS
 
-    def _room(self, types: int) -> tuple[Array32, Array32]:
-        """For each direction: contiguous, or each step would copy it."""
+    def _clear(self) -> None:
         half = self._weight.shape[1] // 2
-        return np.empty((types, half), np.float32), np.empty((types, half), np.float32)
+        # For each direction: contiguous, or each step would copy it.
+        self._tables = Growing((half,), np.float32), Growing((half,), np.float32)
 
-    def look_up(self, tokens: Sequence[str]) -> tuple[IntArray, tuple[Array32, Array32]]:
+    def look_up(
+        self, lexicon: Lexicon, numbers: IntArray
+    ) -> tuple[IntArray, tuple[Array32, Array32]]:
         """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
         with self._lock:
-            new = list(set(tokens).difference(self._known))
-            if (
-                len(self._known) + len(new) > _MOST_TYPES
-                or self._characters + sum(map(len, new)) > _MOST_CHARACTERS
-            ):
-                self._forget()
-                new = list(set(tokens))
-            for at in range(0, len(new), _TYPES_AT_ONCE):
-                self._add(new[at : at + _TYPES_AT_ONCE])
-            rows = np.fromiter(map(self._known.__getitem__, tokens), np.int64, len(tokens))
-            tables = self._tables
-            if len(self._known) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
-                self._forget()  # these tokens alone are too much
-            return rows, tables
+            rows = self._rows_of(lexicon, numbers)
+            first, second = self._tables
+            tables = first.rows, second.rows
+            self._forget_what_is_too_much()
+        return rows, tables
 
     def _add(self, types: list[str]) -> None:
-        first, last = len(self._known), len(self._known) + len(types)
-        if last > len(self._tables[0]):  # a new table: others may still read the old one
-            grown = self._room(max(last, 2 * len(self._tables[0])))
-            for table, old in zip(grown, self._tables, strict=True):
-                table[:first] = old[:first]
-            self._tables = grown
-        ids = self._vocabulary.token_ids(types)
-        spelled = self._spellings(self._vocabulary.character_ids(types))
-        seen = np.concatenate([self._word_vectors[ids], spelled], axis=1)  # (types, word + filters)
-        inputs = product(seen, self._weight) + self._bias
-        for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
-            table[first:last] = half
-        self._characters += sum(map(len, types))
-        self._known.update(zip(types, range(first, last), strict=True))
+        for at in range(0, len(types), _TYPES_AT_ONCE):
+            part = types[at : at + _TYPES_AT_ONCE]
+            ids = self._vocabulary.token_ids(part)
+            spelled = self._spellings(self._vocabulary.character_ids(part))
+            # (types, word + filters)
+            seen = np.concatenate([self._word_vectors[ids], spelled], axis=1)
+            inputs = product(seen, self._weight) + self._bias
+            for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
+                table.add(half)
 
     def _spellings(self, characters: npt.NDArray[np.int32]) -> Array32:
         """(types, filters): the CNN of ids (types, characters); padding never is the maximum."""
@@ -282,12 +267,15 @@ class Runtime:
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
-        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
-        levs = np.zeros((len(documents), len(self._lev_bias)), dtype=np.float32)
-        order = np.argsort(-lengths, kind="stable")  # like lengths together, the longest first
+        return self.encode_numbered(Numbered.of(documents), topics)
+
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
+        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        levs = np.zeros((len(texts.documents), len(self._lev_bias)), dtype=np.float32)
+        order = np.argsort(-texts.lengths, kind="stable")  # like lengths together, longest first
         for at in range(0, len(order), self._documents_at_once):
             rows = order[at : at + self._documents_at_once]
-            levs[rows] = self.attend([documents[n] for n in rows], [topics[n] for n in rows]).levs
+            levs[rows] = self._attend(texts.chosen(rows), [topics[n] for n in rows]).levs
         return levs
 
     def vary(
@@ -310,7 +298,7 @@ class Runtime:
             return self.encode(variants, [topic] * len(variants))
         if attention is None:
             places = table.token_places(np.array([len(tokens)]), self._windows.width)
-            vectors, _ = self._window_vectors([tokens], [topic], table, places)
+            vectors, _ = self._window_vectors(Numbered.of([tokens]), [topic], table, places)
         else:
             vectors = attention.window_vectors
         levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
@@ -326,28 +314,28 @@ class Runtime:
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Encoded:
         """The LEVs of a few documents, the longest first, and the attention."""
-        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
+        return self._attend(Numbered.of(documents), topics)
+
+    def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Encoded:
+        lengths = texts.lengths
         table = spread_windows(lengths, self._windows)
         places = table.token_places(lengths, self._windows.width)
-        vectors, attention = self._window_vectors(documents, topics, table, places)
+        vectors, attention = self._window_vectors(texts, topics, table, places)
         levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
         return Encoded(levs, table, vectors, attention, window_attention)
 
     def _window_vectors(
         self,
-        documents: Sequence[Sequence[str]],
+        texts: Numbered,
         topics: Sequence[Sequence[str]],
         table: WindowTable,
         places: IntArray,
     ) -> tuple[Array32, Array32]:
         """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
-        count = sum(map(len, documents))
-        needed = np.zeros(count, dtype=np.bool_)  # (tokens,) of all documents in a row
-        needed[places] = True
-        rows = np.zeros(len(needed), dtype=np.int64)
-        rows[needed], tables = self._types.look_up(list(compress(chain(*documents), needed)))
+        numbers = texts.row[places]  # (windows, tokens)
+        rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
+        tokens = rows.reshape(places.shape)
         prefixes = self._types.prefixes(topics)
-        tokens = rows[places]
         vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
         attention = np.empty((len(tokens), 1 + places.shape[1]), dtype=np.float32)
 

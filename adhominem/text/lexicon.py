@@ -1,0 +1,82 @@
+"""Token types by number: a text is looked up once, and what encoders keep by type is arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from adhominem.arrays import IntArray
+
+
+class Lexicon:
+    """Token types in the order in which they were first seen. It only grows.
+
+    Nothing is ever forgotten in it: whoever keeps one begins a new one when it is large enough.
+    """
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+        self.characters = 0  # of all types, and of `chunks`
+        # What white space leaves together, for a tokenizer: the numbers of its tokens, as bytes.
+        self.chunks: dict[str, bytes] = {}
+        self._numbers: dict[str, int] = {}
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def number(self, tokens: Sequence[str]) -> IntArray:
+        """(tokens,): the number of each token's type."""
+        try:
+            return self._known(tokens)
+        except KeyError:
+            self._add(tokens)
+            return self._known(tokens)
+
+    def add_chunks(self, chunks: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Remember chunks with their tokens."""
+        for chunk, tokens in chunks:
+            self.chunks[chunk] = self.number(tokens).tobytes()
+            self.characters += len(chunk)
+
+    def _known(self, tokens: Sequence[str]) -> IntArray:
+        return np.fromiter(map(self._numbers.__getitem__, tokens), np.int64, len(tokens))
+
+    def _add(self, tokens: Sequence[str]) -> None:
+        with self._lock:
+            for token in tokens:
+                if token not in self._numbers:
+                    self.types.append(token)  # first, since others may read a number at once
+                    self._numbers[token] = len(self.types) - 1
+                    self.characters += len(token)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """Tokenized documents, each token as the number of its type."""
+
+    lexicon: Lexicon
+    documents: Sequence[IntArray]  # of each, (tokens,)
+
+    @classmethod
+    def of(cls, documents: Sequence[Sequence[str]]) -> Numbered:
+        """Documents given as strings, with a lexicon of their own."""
+        lexicon = Lexicon()
+        return cls(lexicon, [lexicon.number(tokens) for tokens in documents])
+
+    @property
+    def row(self) -> IntArray:
+        """(tokens,): those of all documents in a row."""
+        return np.concatenate([np.zeros(0, np.int64), *self.documents])
+
+    @property
+    def lengths(self) -> IntArray:
+        """(documents,): how many tokens each has."""
+        return np.array([len(tokens) for tokens in self.documents], dtype=np.int64)
+
+    def chosen(self, places: Iterable[int]) -> Numbered:
+        """The documents at these places, in this order."""
+        return Numbered(self.lexicon, [self.documents[at] for at in places])
