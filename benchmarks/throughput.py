@@ -38,7 +38,7 @@ MODEL = "general-en"
 # What each stage calls, in this checkout or in others. A stage inside of another is not counted
 # with it.
 STAGES = {
-    "tokenizing": ("text.tokenizer:Tokenizer.tokens", "text.tokenizer:Tokenizer.numbered"),
+    "tokenizing": ("text.tokenizer:Tokenizer.tokens", "text.tokenizer:Tokenizer.numbers"),
     "n-gram counting": (
         "encoders.ngrams.counter:NgramCounter.count",
         "encoders.ngrams.together:NgramsTogether._counted",

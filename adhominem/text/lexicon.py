@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from threading import Lock
 
 import numpy as np
@@ -38,9 +39,13 @@ class Lexicon:
 
     def add_chunks(self, chunks: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Remember chunks with their tokens."""
-        for chunk, tokens in chunks:
-            self.chunks[chunk] = self.number(tokens).tobytes()
-            self.characters += len(chunk)
+        names, tokens = zip(*chunks, strict=True)
+        numbers = self.number(list(chain.from_iterable(tokens)))
+        ends = np.cumsum(list(map(len, tokens))) * numbers.itemsize
+        rows = numbers.tobytes()
+        parts = (rows[begin:end] for begin, end in pairwise([0, *ends.tolist()]))
+        self.chunks.update(zip(names, parts, strict=True))
+        self.characters += sum(map(len, names))
 
     def _known(self, tokens: Sequence[str]) -> IntArray:
         return np.fromiter(map(self._numbers.__getitem__, tokens), np.int64, len(tokens))

@@ -7,8 +7,8 @@ is NumPy: neither torch nor scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from adhominem.text.lexicon import Numbered
 
 _MOST_TYPES = 1 << 18  # that are remembered, at most some 150 MB
 _MOST_CHARACTERS = 1 << 21  # of their spellings
+_TYPES_AT_ONCE = 256  # whose n-grams are in memory as strings
 
 
 class NgramCounter(KeptByType):
@@ -34,16 +35,16 @@ class NgramCounter(KeptByType):
             raise ValueError("tables of one `longest` can be counted at once")
         self.table = tables[0]
         self._tables, self._longest = tables, self.table.longest
-        self._grams = _numbered(*(table.characters for table in tables))
-        self._tokens = _numbered(*(table.tokens for table in tables))
+        self._grams = _numbered(1, *(table.characters for table in tables))
+        self._tokens = _numbered(1 + len(self._grams), *(table.tokens for table in tables))
         sizes = [len(self._grams), len(self._tokens)]
         sizes += [sum(len(getattr(table, name)) for table in tables) for name in CHANNELS[2:]]
         # (channels + 1,): the first place of each channel, and the end of all.
         self.starts = np.cumsum([1, *sizes])
         self._symbols = [
             (
-                {token: at + 1 for at, token in enumerate(table.tokens[: table.unmasked])},
-                {symbol: at + 1 for at, symbol in enumerate(table.symbols)},
+                _numbered(1, table.tokens[: table.unmasked]),
+                _numbered(1, table.symbols),
             )
             for table in tables
         ]
@@ -67,17 +68,13 @@ class NgramCounter(KeptByType):
         """(columns,): the place of each column of one of the tables."""
         table, before = self._tables[number], self._tables[:number]
         parts = [
-            np.fromiter(map(numbers.__getitem__, strings), np.int64, len(strings))
-            for numbers, strings in (
-                (self._grams, table.characters),
-                (self._tokens, table.tokens),
-            )
+            _looked_up(self._grams, table.characters, len(table.characters)),
+            _looked_up(self._tokens, table.tokens, len(table.tokens)),
         ]
-        for name in CHANNELS[2:]:
-            first = sum(len(getattr(other, name)) for other in before)
+        for name, first in zip(CHANNELS[2:], self.starts[2:4].tolist(), strict=True):
+            first += sum(len(getattr(other, name)) for other in before)
             parts.append(first + np.arange(len(getattr(table, name))))
-        firsts = self.starts[:-1]  # (channels,)
-        return np.concatenate([first + part for first, part in zip(firsts, parts, strict=True)])
+        return np.concatenate(parts)
 
     # What is kept of token types
 
@@ -86,37 +83,40 @@ class NgramCounter(KeptByType):
 
     def _clear(self) -> None:
         self._ends = Growing((), np.int64)  # (types,): where the places of each end
-        self._flat = Growing((), np.int64)  # the places of all, in a row
-        # (types, tables * 2): 0 is a masked token, or a rare shape.
-        self._type_symbols = Growing((2 * len(self._tables),), np.int64)
+        self._flat = Growing((), np.int64)  # the places of all n-grams of characters, in a row
+        # (types, 1 + tables * 2): the place of the token itself, and its symbols. A symbol 0 is a
+        # masked token, or a rare shape.
+        self._whole = Growing((1 + 2 * len(self._tables),), np.int64)
 
     def _add(self, types: list[str]) -> None:
-        get_gram, get_token = self._grams.get, self._tokens.get
-        first_token = int(self.starts[1])
-        places, lengths, symbols = [], [], []
-        for token in types:
-            grams = [at + 1 for at in map(get_gram, spell(token, self._longest)) if at is not None]
-            if (at := get_token(token)) is not None:
-                grams.append(first_token + at)
-            places.append(grams)
-            lengths.append(len(grams))
-            hidden = shape(token)
-            row = []
-            for unmasked, shaped in self._symbols:
-                number = unmasked.get(token, 0)
-                row += [number, shaped.get(token if number else hidden, 0)]
-            symbols.append(row)
-        self._flat.add(np.fromiter(chain.from_iterable(places), np.int64, sum(lengths)))
+        for at in range(0, len(types), _TYPES_AT_ONCE):
+            self._add_few(types[at : at + _TYPES_AT_ONCE])
+
+    def _add_few(self, types: list[str]) -> None:
+        grams = [spell(token, self._longest) for token in types]
+        lengths = list(map(len, grams))
+        places = _looked_up(self._grams, chain.from_iterable(grams), sum(lengths))
+        counted = places > 0
+        owners = np.repeat(np.arange(len(types)), lengths)[counted]
+        self._flat.add(places[counted])
         before = self._ends.rows[-1] if self._ends.size else 0
-        self._ends.add(np.cumsum(lengths) + before)
-        self._type_symbols.add(symbols)
+        self._ends.add(np.cumsum(np.bincount(owners, minlength=len(types))) + before)
+        shapes = list(map(shape, types))
+        whole = [_looked_up(self._tokens, types, len(types))]
+        for unmasked, symbols in self._symbols:
+            number = _looked_up(unmasked, types, len(types))
+            by_name, by_shape = (
+                _looked_up(symbols, names, len(types)) for names in (types, shapes)
+            )
+            whole += [number, np.where(number > 0, by_name, by_shape)]
+        self._whole.add(np.stack(whole, axis=1))
 
     def look_up(self, texts: Numbered) -> tuple[IntArray, TypePlaces]:
         """(tokens,): the row of each token of all texts, and the tables of these rows."""
         numbers = texts.row
         with self._lock:
             rows = self._rows_of(texts.lexicon, numbers)
-            tables = TypePlaces(self, self._ends.rows, self._flat.rows, self._type_symbols.rows)
+            tables = TypePlaces(self, self._ends.rows, self._flat.rows, self._whole.rows)
             self._forget_what_is_too_much()
         return rows, tables
 
@@ -130,10 +130,8 @@ class NgramCounter(KeptByType):
     def occurrences(self, tokens: Sequence[str]) -> tuple[IntArray, IntArray]:
         """Each n-gram where it occurs: its column, and the token it is in or begins with."""
         rows, tables = self.look_up(Numbered.of([tokens]))
-        places = tables.places(rows)
-        lengths = tables.lengths(rows)
-        at = np.arange(len(rows))
-        begins = [np.repeat(at, lengths), *[at[:-1]] * len(self._bigrams)]
+        places, at = tables.places(rows), np.arange(len(rows))
+        begins = [np.repeat(at, tables.lengths(rows)), at, *[at[:-1]] * len(self._bigrams)]
         counted = places > 0
         return places[counted] - 1, np.concatenate(begins)[counted]
 
@@ -142,33 +140,34 @@ class TypePlaces:
     """What a counter knew of token types when texts were looked up: theirs are among them."""
 
     def __init__(
-        self, counter: NgramCounter, ends: IntArray, flat: IntArray, symbols: IntArray
+        self, counter: NgramCounter, ends: IntArray, flat: IntArray, whole: IntArray
     ) -> None:
         self._bigrams, self._size = counter._bigrams, int(counter.starts[-1])
-        self._ends, self._flat, self._symbols = ends, flat, symbols
+        self._ends, self._flat, self._whole = ends, flat, whole
 
     def lengths(self, rows: IntArray) -> IntArray:
-        """(tokens,): how many n-grams of characters, and of the token itself, each token has."""
+        """(tokens,): how many n-grams of characters each token has."""
         return np.asarray(self._ends[rows] - np.where(rows > 0, self._ends[rows - 1], 0))
 
     def places(self, rows: IntArray) -> IntArray:
-        """The places of all n-grams of a text, first of tokens, then of bigrams by channel."""
+        """The places of all n-grams of a text: of characters, of tokens, of bigrams by channel."""
         lengths = self.lengths(rows)
         ends = np.cumsum(lengths)
-        within = int(ends[-1]) if len(rows) else 0
-        pairs = max(len(rows) - 1, 0)
-        places = np.empty(within + pairs * len(self._bigrams), np.int64)
+        within, tokens = int(ends[-1]) if len(rows) else 0, len(rows)
+        pairs = max(tokens - 1, 0)
+        places = np.empty(within + tokens + pairs * len(self._bigrams), np.int64)
         # Where in `flat` each stands: its own place in the text, shifted as its token's are.
         at = np.repeat(self._ends[rows] - ends, lengths)
         at += np.arange(within)
         np.take(self._flat, at, out=places[:within], mode="clip")
-        symbols = self._symbols[rows]  # (tokens, tables * 2)
-        for channel, (size, of_pairs) in enumerate(self._bigrams):
-            row = symbols[:, channel]
-            begin = within + channel * pairs
+        whole = self._whole[rows]  # (tokens, 1 + tables * 2)
+        begin = within + tokens
+        places[within:begin] = whole[:, 0]
+        for row, (size, of_pairs) in zip(whole.T[1:], self._bigrams, strict=True):
             codes = row[:-1] * size
             codes += row[1:]
             np.take(of_pairs, codes, out=places[begin : begin + pairs], mode="clip")
+            begin += pairs
         return places
 
     def count(self, rows: IntArray) -> IntArray:
@@ -178,6 +177,11 @@ class TypePlaces:
         return np.asarray(counts)
 
 
-def _numbered(*lists: Sequence[str]) -> dict[str, int]:
-    """Strings with their numbers, each once."""
-    return {string: at for at, string in enumerate(dict.fromkeys(chain(*lists)))}
+def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:
+    """Strings with their numbers from `first` on, each once."""
+    return {string: at for at, string in enumerate(dict.fromkeys(chain(*lists)), start=first)}
+
+
+def _looked_up(numbers: dict[str, int], strings: Iterable[str], count: int) -> IntArray:
+    """(strings,): the number of each of so many; 0 for one that has none."""
+    return np.fromiter(map(numbers.get, strings, repeat(0)), np.int64, count)

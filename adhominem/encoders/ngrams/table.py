@@ -58,7 +58,7 @@ def shape(token: str) -> str:
     if not token[:1].isalpha():
         return f"~{token[:1]}"
     case = "U" if len(token) > 1 and token.isupper() else "C" if token[0].isupper() else "w"
-    signs = "".join(sign for sign in "-'" if sign in token)
+    signs = ("-" if "-" in token else "") + ("'" if "'" in token else "")
     return f"~{case}{signs}{token.lower()[-2:]}"
 
 
