@@ -31,11 +31,8 @@ class Lexicon:
 
     def number(self, tokens: Sequence[str]) -> IntArray:
         """(tokens,): the number of each token's type."""
-        try:
-            return self._known(tokens)
-        except KeyError:
-            self._add(tokens)
-            return self._known(tokens)
+        self._add(tokens)
+        return np.fromiter(map(self._numbers.__getitem__, tokens), np.int64, len(tokens))
 
     def add_chunks(self, chunks: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Remember chunks with their tokens."""
@@ -47,13 +44,13 @@ class Lexicon:
         self.chunks.update(zip(names, parts, strict=True))
         self.characters += sum(map(len, names))
 
-    def _known(self, tokens: Sequence[str]) -> IntArray:
-        return np.fromiter(map(self._numbers.__getitem__, tokens), np.int64, len(tokens))
-
     def _add(self, tokens: Sequence[str]) -> None:
+        new = [token for token in dict.fromkeys(tokens) if token not in self._numbers]
+        if not new:
+            return
         with self._lock:
-            for token in tokens:
-                if token not in self._numbers:
+            for token in new:
+                if token not in self._numbers:  # as it may have come to be meanwhile
                     self.types.append(token)  # first, since others may read a number at once
                     self._numbers[token] = len(self.types) - 1
                     self.characters += len(token)

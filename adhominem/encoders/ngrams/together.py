@@ -82,7 +82,7 @@ class NgramsTogether:
 
     def _counted(self, tables: TypePlaces, rows: IntArray) -> _Counts:
         counts = tables.count(rows)
-        places = np.flatnonzero(counts)
+        places = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
         levels = np.log(counts[places].astype(np.float32))
         levels += 1
         return _Counts(places, levels, np.searchsorted(places, self._counter.starts))
