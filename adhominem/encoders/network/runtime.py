@@ -84,7 +84,9 @@ class BiLSTM:
         size, sequences = self.size, len(lengths)
         active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
         rows = max(sequences, _FEWEST_ROWS)
-        hidden = np.zeros((steps, rows, 2 * size), dtype=np.float32)
+        hidden = np.empty((steps, rows, 2 * size), dtype=np.float32)
+        for of_step, n in zip(hidden, active, strict=True):
+            of_step[n:] = 0
         gates = np.empty((rows, 4 * size), dtype=np.float32)
         inputs = np.empty_like(gates)
         squashed = np.empty((rows, size), dtype=np.float32)
@@ -92,15 +94,18 @@ class BiLSTM:
         for direction, recurrent in enumerate(self._recurrent):
             cell = np.zeros((rows, size), dtype=np.float32)
             columns = slice(direction * size, (direction + 1) * size)
-            before = hidden[0, :, columns]  # of the step before; zeros at first
+            before = None  # what is hidden of the step before
             for at in range(steps) if direction == 0 else reversed(range(steps)):
                 n = active[at]  # the sequences that have this step
                 if not n:
                     continue
-                step_inputs(at, n, direction, inputs[:n])
-                m = max(n, _FEWEST_ROWS)
-                np.matmul(before[:m], recurrent, out=gates[:m])
-                gates[:n] += inputs[:n]
+                if before is None:
+                    step_inputs(at, n, direction, gates[:n])
+                else:
+                    step_inputs(at, n, direction, inputs[:n])
+                    m = max(n, _FEWEST_ROWS)
+                    np.matmul(before[:m], recurrent, out=gates[:m])
+                    gates[:n] += inputs[:n]
                 z, c, s = by_gate[:, :n], cell[:n], squashed[:n]
                 np.tanh(gates[:n].reshape(n, 4, size).transpose(1, 0, 2), out=z)
                 z[:3] += 1  # twice the input, forget and output gates

@@ -8,18 +8,19 @@ is NumPy: neither torch nor scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.encoders.by_type import Growing, KeptByType
-from adhominem.encoders.ngrams.table import CHANNELS, NgramTable, shape, spell
+from adhominem.encoders.ngrams.grams import GramIndex
+from adhominem.encoders.ngrams.table import CHANNELS, NgramTable, shape
 from adhominem.text.lexicon import Numbered
 
 _MOST_TYPES = 1 << 18  # that are remembered, at most some 150 MB
 _MOST_CHARACTERS = 1 << 21  # of their spellings
-_TYPES_AT_ONCE = 256  # whose n-grams are in memory as strings
+_TYPES_AT_ONCE = 4_096  # whose n-grams are looked up together
 
 
 class NgramCounter(KeptByType):
@@ -34,7 +35,7 @@ class NgramCounter(KeptByType):
         if len({table.longest for table in tables}) != 1:
             raise ValueError("tables of one `longest` can be counted at once")
         self.table = tables[0]
-        self._tables, self._longest = tables, self.table.longest
+        self._tables = tables
         self._grams = _numbered(1, *(table.characters for table in tables))
         self._tokens = _numbered(1 + len(self._grams), *(table.tokens for table in tables))
         sizes = [len(self._grams), len(self._tokens)]
@@ -49,6 +50,7 @@ class NgramCounter(KeptByType):
             for table in tables
         ]
         self._bigrams = self._bigram_places()
+        self._index = GramIndex(self._grams, self.table.longest)
         super().__init__()
 
     def _bigram_places(self) -> list[tuple[int, IntArray]]:
@@ -93,14 +95,9 @@ class NgramCounter(KeptByType):
             self._add_few(types[at : at + _TYPES_AT_ONCE])
 
     def _add_few(self, types: list[str]) -> None:
-        grams = [spell(token, self._longest) for token in types]
-        lengths = list(map(len, grams))
-        places = _looked_up(self._grams, chain.from_iterable(grams), sum(lengths))
-        counted = places > 0
-        owners = np.repeat(np.arange(len(types)), lengths)[counted]
-        self._flat.add(places[counted])
-        before = self._ends.rows[-1] if self._ends.size else 0
-        self._ends.add(np.cumsum(np.bincount(owners, minlength=len(types))) + before)
+        places, lengths = self._index.of_types(types)
+        self._ends.add(np.cumsum(lengths) + self._flat.size)
+        self._flat.add(places)
         shapes = list(map(shape, types))
         whole = [_looked_up(self._tokens, types, len(types))]
         for unmasked, symbols in self._symbols:
@@ -179,7 +176,7 @@ class TypePlaces:
 
 def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:
     """Strings with their numbers from `first` on, each once."""
-    return {string: at for at, string in enumerate(dict.fromkeys(chain(*lists)), start=first)}
+    return dict(zip(dict.fromkeys(chain(*lists)), count(first), strict=False))
 
 
 def _looked_up(numbers: dict[str, int], strings: Iterable[str], count: int) -> IntArray:

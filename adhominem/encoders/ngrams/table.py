@@ -28,7 +28,7 @@ from adhominem.records import Options, Size, Within
 START, END = "\x02", "\x03"
 MASK = "\x00"  # any masked token, or a rare shape
 CHANNELS = ("characters", "tokens", "bigrams", "shaped_bigrams")
-_LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
+LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class NgramOptions(Options):
     """How many n-grams of each channel are counted: the most frequent ones."""
 
     # Characters in an n-gram: at most those that are looked at, and a token's two ends.
-    longest: Annotated[int, Within(1, _LONGEST_TOKEN + 2)] = 4
+    longest: Annotated[int, Within(1, LONGEST_TOKEN + 2)] = 4
     characters: Size = 40_000
     tokens: Size = 5_000
     bigrams: Size = 15_000
@@ -64,7 +64,7 @@ def shape(token: str) -> str:
 
 def spell(token: str, longest: int) -> tuple[str, ...]:
     """The character n-grams of a token, the shortest first."""
-    marked = f"{START}{token[:_LONGEST_TOKEN]}{END}"
+    marked = f"{START}{token[:LONGEST_TOKEN]}{END}"
     grams = _pieces(len(marked), longest)(marked)
     if START in token or END in token:
         return tuple(gram for gram in grams if gram not in (START, END))
