@@ -8,9 +8,9 @@ worker processes. Half of them come first and do not count: what is kept of toke
 full as in a long run, but the texts that count are new. The floor is reading and tokenizing.
 
 With --against, another checkout of this project does the same: each measurement is a process of its
-own, in turn with the other's, and the best of several rounds counts, since the machine may be busier
-at one time than at another. What counts is their ratio. On one core, seconds are those of the CPU;
-on two, those of a clock.
+own, in turn with the other's, and the best of several rounds counts, since the machine may be
+busier at one time than at another. What counts is their ratio. On one core, seconds are those of
+the CPU; on two, those of a clock.
 """
 
 from __future__ import annotations
@@ -109,17 +109,23 @@ def _end_of_word(text: str, number: int) -> int | None:
 def child(folder: Path, jobs: int) -> Record:
     """One measurement, in the checkout that is imported."""
     import adhominem
-    from adhominem.jobs.workers import encoder
+    from adhominem.jobs import workers
     from adhominem.text.readers import read_documents
 
     watch = Stopwatch()
+
+    def one_after_another(documents: Iterator[Any], encode: Any) -> Iterator[Any]:
+        while batch := list(islice(documents, AT_ONCE)):
+            yield zip(batch, encode(batch), strict=True)
+
+    batches = getattr(workers, "encoded_batches", one_after_another)  # which others may not have
 
     def run(name: str, encode: Any) -> int:
         """Read and encode all texts of a file."""
         documents = read_documents(folder / name, author_required=False)
         count = 0
-        while batch := list(islice(documents, AT_ONCE)):
-            for lev in encode(batch):
+        for batch in batches(documents, encode):
+            for _, lev in batch:
                 count += 1
                 assert len(lev) == lev_size
         return count
@@ -127,7 +133,7 @@ def child(folder: Path, jobs: int) -> Record:
     verifier = adhominem.load(MODEL)
     lev_size = verifier.lev_size
     with ExitStack() as stack:
-        encode = stack.enter_context(encoder(MODEL, verifier, jobs))
+        encode = stack.enter_context(workers.encoder(MODEL, verifier, jobs))
         run("before.jsonl", encode)
         if jobs == 1:
             for stage, places in STAGES.items():
@@ -167,7 +173,7 @@ def measure(checkout: Path, folder: Path, jobs: int) -> Record:
 
 
 def best_of(records: list[Record]) -> Record:
-    """The fastest; its memory is the median's, which does not depend on the machine's other work."""
+    """The fastest; with the median of the memory."""
     memory = sorted(record["peak_mb"] for record in records)
     return {**min(records, key=lambda r: r["seconds"]), "peak_mb": memory[len(memory) // 2]}
 

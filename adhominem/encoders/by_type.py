@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import IntArray
-from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.lexicon import Lexicon
 
 
 class KeptByType(ABC):
@@ -53,14 +53,14 @@ class KeptByType(ABC):
             if rows is not None:
                 grown[: len(rows)] = rows
             rows = self._rows[lexicon] = grown
-        found = rows[numbers]
-        new = found < 0
+        of_tokens = rows[numbers]
+        new = of_tokens < 0
         if new.any():
             self._learn(lexicon, np.unique(numbers[new]), rows)
             if lexicon not in self._rows:  # all was forgotten
                 self._learn(lexicon, np.unique(numbers), rows)
-            found = rows[numbers]
-        return found
+            of_tokens = rows[numbers]
+        return np.asarray(of_tokens)
 
     def _learn(self, lexicon: Lexicon, missing: IntArray, rows: IntArray) -> None:
         """Fill in the rows of these types, or forget all where there is no room for them."""
@@ -104,7 +104,9 @@ class Growing:
         """Append some rows."""
         last = self.size + len(rows)
         if last > len(self._array):
-            grown = np.empty((max(last, 2 * len(self._array)), *self._array.shape[1:]), self._array.dtype)
+            grown = np.empty(
+                (max(last, 2 * len(self._array)), *self._array.shape[1:]), self._array.dtype
+            )
             grown[: self.size] = self._array[: self.size]
             self._array = grown
         self._array[self.size : last] = rows
@@ -114,9 +116,3 @@ class Growing:
     def rows(self) -> npt.NDArray[Any]:
         """Those that are there now."""
         return self._array[: self.size]
-
-
-def batch_rows(kept: Numbered) -> list[slice]:
-    """Where the tokens of each document stand in their row."""
-    ends = np.cumsum(kept.lengths).tolist()
-    return [slice(end - len(tokens), end) for end, tokens in zip(ends, kept.documents, strict=True)]

@@ -175,8 +175,11 @@ def encode(
                     yield document
 
         for batch in encoded_batches(texts(), run):
-            labelled = ((names.popleft(), document, lev) for document, lev in batch)
-            rows = (row[-1] if isinstance(row[-1], InputError) else row for row in labelled)
+            labelled = ((names.popleft(), *encoded) for encoded in batch)
+            rows: Iterator[Row | InputError] = (
+                lev if isinstance(lev, InputError) else (name, document, lev)
+                for name, document, lev in labelled
+            )
             good = list(stop_or_skip(rows, skipped))
             write(good)
             documents += len(good)

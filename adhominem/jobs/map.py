@@ -60,9 +60,7 @@ def map_corpus(
                 f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
             )
         with watch("encoding", len(drawn)) as on_documents:
-            documents, levs = encode_documents(
-                in_order(drawn), encode, skipped, on_documents
-            )
+            documents, levs = encode_documents(in_order(drawn), encode, skipped, on_documents)
         if not documents:
             raise NotFoundError("no document can be read here; expected one or more", corpus)
         if unread := len(skipped or ()) - before:

@@ -137,6 +137,7 @@ def predict(
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
         rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
+
         def digested() -> Iterator[tuple[list[Case], list[bytes], list[bool], list[Case]]]:
             """Some cases, their digests, which of them are answered already, and the others."""
             while batch := list(islice(rest, _CASES_AT_ONCE)):

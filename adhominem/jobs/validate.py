@@ -88,9 +88,7 @@ def validate(
         given = None
         with encoder(model, verifier, jobs, device) as encode:
             with watch("encoding", len(chosen.documents)) as on_documents:
-                encoded, levs = encode_documents(
-                    chosen.documents, encode, skipped, on_documents
-                )
+                encoded, levs = encode_documents(chosen.documents, encode, skipped, on_documents)
             if len(encoded) < len(chosen.documents):
                 kept = set(map(id, encoded))
                 chosen = chosen.of(

@@ -13,8 +13,8 @@ from adhominem.arrays import Array32, FloatArray, IntArray, Levs
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Encoded, Runtime
-from adhominem.encoders.ngrams.table import CHANNELS, NgramTable
 from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.table import CHANNELS, NgramTable
 from adhominem.encoders.protocol import Encoder
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.models.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading

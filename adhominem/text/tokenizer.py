@@ -93,11 +93,11 @@ class Tokenizer:
         """(tokens,): the tokens alone, as their types' numbers in a lexicon of this tokenizer."""
         chunks = self.normaliser(text).split()
         known = lexicon.chunks
-        rows = list(map(known.get, chunks))
-        if None in rows:
-            new = {chunk for chunk, row in zip(chunks, rows, strict=True) if row is None}
+        rows = list(map(known.get, chunks, repeat(b"")))  # no chunk is without a token
+        if b"" in rows:
+            new = {chunk for chunk, row in zip(chunks, rows, strict=True) if not row}
             lexicon.add_chunks(self._split_new(new))
-            rows = [known[chunk] if row is None else row for chunk, row in zip(chunks, rows)]
+            rows = [row or known[chunk] for chunk, row in zip(chunks, rows, strict=True)]
         return np.frombuffer(b"".join(rows), np.int64)
 
     def tokenize(self, text: str) -> Tokens:
@@ -139,8 +139,12 @@ class Tokenizer:
             yield chunk, tuple(_lengthen_runs(split, chunk, cuts))
         usual = []
         for chunk in chunks.difference(long) if long else chunks:
-            if chunk.isalnum() and chunk.isascii():
-                yield chunk, (chunk,)  # by the rules, too: sparing them saves time
+            if not chunk.isascii():
+                usual.append(chunk)
+            elif chunk.isalnum():  # the rules say the same of these two, but take longer
+                yield chunk, (chunk,)
+            elif chunk[-1] in ",;!?" and chunk[:-1].isalnum():
+                yield chunk, (chunk[:-1], chunk[-1])
             else:
                 usual.append(chunk)
         pieces = iter(self._by_the_rules(" ".join(usual)))

@@ -331,14 +331,14 @@ class Verifier:
     @cached_property
     def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:
         """Members that count n-grams, by what they read: their texts are counted once."""
-        groups: dict[tuple[Tokenizer, int, int], list[Member]] = {}
+        groups: dict[tuple[Tokenizer, int, int], list[tuple[Member, NgramEncoder]]] = {}
         for member in self.members:
-            if isinstance(member.encoder, NgramEncoder):
-                lengths = member.encoder.longest, member.encoder.table.longest
-                groups.setdefault((member.tokenizer, *lengths), []).append(member)
+            if isinstance(encoder := member.encoder, NgramEncoder):
+                key = member.tokenizer, encoder.longest, encoder.table.longest
+                groups.setdefault(key, []).append((member, encoder))
         return [
-            (tokenizer, NgramsTogether([member.encoder for member in members]), members)
-            for (tokenizer, *_), members in groups.items()
+            (key[0], NgramsTogether([encoder for _, encoder in group]), [of for of, _ in group])
+            for key, group in groups.items()
         ]
 
     def _attend(

@@ -364,7 +364,9 @@ def test_the_workers_of_a_process_that_is_killed_end_with_it(model: Path, tmp_pa
 
     rows = made_up_pairs(20_000)
     for number, row in enumerate(rows):  # no two texts alike: there is much to encode
-        row["pair"] = [f"{text} {number}{side}" for text, side in zip(row["pair"], "ab", strict=True)]
+        row["pair"] = [
+            f"{text} {number}{side}" for text, side in zip(row["pair"], "ab", strict=True)
+        ]
     write(tmp_path / "pairs.jsonl", rows)
     command = [sys.executable, "-m", "adhominem", "predict", "pairs.jsonl", "-o", "answers.jsonl"]
     process = subprocess.Popen([*command, "--model", str(model), "--jobs", "2"], cwd=tmp_path)

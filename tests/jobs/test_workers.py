@@ -1,4 +1,4 @@
-"""Encoding in this process or in others: the same LEVs, in the same order, and no process in vain."""
+"""Encoding in this process or in others: the same LEVs in the same order, no process in vain."""
 # ruff: noqa: F401, F811 - fixtures are imported, and named by the tests
 
 from __future__ import annotations
@@ -123,17 +123,17 @@ def test_an_error_of_the_next_item_does_not_come_before_its_turn() -> None:
         yield from (1, 2)
         raise InputError("broken")
 
-    taken = []
+    taken: list[int] = []
     with pytest.raises(InputError, match="broken"):
-        for item in one_ahead(items()):
-            taken.append(item)
+        list(map(taken.append, one_ahead(items())))
     assert taken == [1, 2]
     assert list(one_ahead([])) == []
     assert list(one_ahead(range(5))) == list(range(5))
 
 
 def test_no_jobs_are_refused(model: Path, verifier: Verifier) -> None:
-    with pytest.raises(OptionError, match="jobs is 0; expected 1 or more"), encoder(
-        model, verifier, jobs=0
+    with (
+        pytest.raises(OptionError, match="jobs is 0; expected 1 or more"),
+        encoder(model, verifier, jobs=0),
     ):
         pass

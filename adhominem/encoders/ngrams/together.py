@@ -2,7 +2,7 @@
 
 What a text counts is a few thousand numbers of a hundred thousand. They stay sparse until they are
 weighted; then a profile puts each to its dimension, and a projection is a product of matrices for
-some texts together. A text's LEV does not depend on which texts these are, to the last bit.
+some texts together.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from adhominem.text.lexicon import Numbered
 
 if TYPE_CHECKING:
     from adhominem.encoders.ngrams.encoder import NgramEncoder
+
+Number = TypeVar("Number", bound=np.generic)
 
 _PIECES_AT_ONCE = 64  # whose values are in memory as rows of a matrix: some 5 MB
 
@@ -114,7 +116,7 @@ class _Weighted:
         self._size = int(starts[-1])
         self._weights = self._by_place(encoder.weights, 0)
 
-    def _by_place(self, values: npt.NDArray[np.generic], other: int) -> npt.NDArray[np.generic]:
+    def _by_place(self, values: npt.NDArray[Number], other: int) -> npt.NDArray[Number]:
         """(places,): values given by column, (columns,)."""
         by_place = np.full(self._size, other, values.dtype)
         by_place[self._places] = values
@@ -147,7 +149,8 @@ class _Profiled(_Weighted):
     def lev(self, counts: _Counts) -> npt.NDArray[np.float64]:
         """(lev_size,)"""
         dimensions = self._dimension[counts.places]
-        return np.bincount(dimensions, self.values(counts), self.lev_size)
+        lev = np.bincount(dimensions, self.values(counts), self.lev_size)
+        return lev.astype(np.float64, copy=False)  # whole numbers where there is no n-gram
 
 
 class _ProfileSink:
@@ -177,9 +180,10 @@ class _Projected(_Weighted):
         return _ProjectionSink(self, levs, pieces)
 
 
-# Of a product, for each number to be added up in the same order whatever stands beside it: so many
-# columns are one sum of products, in their order. Zeros in between change nothing. The sums of
-# blocks are then added one after another. A BLAS computes so many rows, and numbers of a row, alike.
+# For each number of a product to be added up in the same order whatever stands beside it: so many
+# columns are one sum of products, in their order, in which zeros change nothing; these sums are
+# then added one after another. OpenBLAS treats so many rows, and so many numbers of a row, alike
+# where it has AVX-512. Elsewhere a LEV may depend on its company by a rounding error.
 _BLOCK = 256
 _ALIKE = 16
 

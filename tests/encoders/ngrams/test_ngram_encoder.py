@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from adhominem.encoders.ngrams.counter import NgramCounter
-from adhominem.encoders.ngrams.table import NgramOptions, NgramTable
 from adhominem.encoders.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
+from adhominem.encoders.ngrams.table import NgramOptions, NgramTable
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 4, 3)]
 SIZE = 7
