@@ -76,7 +76,7 @@ force = flag("--force", "Write the output even if nothing is in it.")
 jobs = click.option(
     "--jobs",
     type=ONE_OR_MORE,
-    show_default="as many as there are cores, where there is much to do",
+    show_default="all cores, for long work",
     help="Worker processes.",
 )
 all_cores = click.option(

@@ -125,11 +125,13 @@ class _Weighted:
     def values(self, counts: _Counts) -> Array32:
         """(n-grams,): weighted, each channel of the same length, one in all."""
         values = counts.levels * self._weights[counts.places]
-        ends = counts.firsts
-        squares = np.add.reduceat(np.append(values * values, np.float32(0)), ends[:-1])
-        sizes = np.diff(ends)
-        squares[sizes == 0] = 0  # `reduceat` gives an empty one the next
-        lengths = np.sqrt(np.maximum(squares, 1e-24) * len(sizes))
+        # In double precision, for it not to matter in which order what is counted stands.
+        squares = np.append(values, np.float32(0)).astype(np.float64)
+        squares *= squares
+        sums = np.add.reduceat(squares, counts.firsts[:-1])  # (channels,)
+        sizes = np.diff(counts.firsts)
+        sums[sizes == 0] = 0  # `reduceat` gives an empty one the next
+        lengths = np.sqrt(np.maximum(sums, 1e-24) * len(sizes)).astype(np.float32)
         values /= np.repeat(lengths, sizes)
         return np.asarray(values)
 
