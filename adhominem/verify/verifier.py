@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.encoders.network.runtime import Encoded
-from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.encoders.ngrams.together import NgramsTogether
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.calibration import MisleadingRates, Validation, read_validation
 from adhominem.models.files import ModelFiles
@@ -24,15 +21,14 @@ from adhominem.scoring.decision import Decision, VerbalScale, decide, probabilit
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
-from adhominem.scoring.scorer import Scorer, out_of_range
+from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.two_covariance import squared_distance
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.pan import Pair
-from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.verify.cautions import cautions_of
 from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.encoding import Encoding, TokensBy, batches
 from adhominem.verify.verification import (
     Likeness,
     Material,
@@ -45,10 +41,7 @@ from adhominem.verify.verification import (
 
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
-TokensBy = Mapping[Tokenizer, Tokens]
 
-_DOCUMENTS_AT_ONCE = 512  # tokenized and encoded together
-_CHARACTERS_AT_ONCE = 1 << 22  # of all of these
 _LOG_10 = float(np.log(10))
 
 
@@ -83,8 +76,9 @@ class Verifier:
         self.name, self.sha256, self.prose = name, sha256, prose
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
-        self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
         self.lead = self.members[lead]
+        self._encoding = Encoding(self.members, self.lead, name)
+        self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
         self.scorer = Scorer(scorers, scales or Scales(), lead, name)
 
@@ -156,7 +150,7 @@ class Verifier:
         tokens = [tokens_by for _, tokens_by in rows]
         attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
-            levs, attended = self._attend(documents, tokens)
+            levs, attended = self._encoding.attend(documents, tokens)
         else:
             levs = self.encode(documents, tokens=tokens)
         texts = tuple(
@@ -295,68 +289,16 @@ class Verifier:
         rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1]
         levs = np.zeros((len(firsts), self.lev_size), dtype=np.float32)
-        for part in _batches([len(texts[at].text) for at in firsts]):
+        for part in batches([len(texts[at].text) for at in firsts]):
             places = firsts[part]
             chosen = [texts[at] for at in places]
             known = None if tokens is None else [tokens[at] for at in places]
-            self._encode(chosen, known, levs[part])
+            self._encoding.encode(chosen, known, levs[part])
             on_documents(len(places))
         if len(firsts) == len(documents):
             return levs
         on_documents(len(documents) - len(firsts))
         return np.asarray(levs[rows])
-
-    def _encode(
-        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, levs: Levs
-    ) -> None:
-        """Add the LEVs of a few documents to zeros, (documents, lev_size)."""
-        numbered: dict[Tokenizer, Numbered] = {}
-        for tokenizer in self.tokenizers:
-            lexicon = tokenizer.lexicon()
-            if known is None:
-                numbers = [_numbers(document, tokenizer, lexicon) for document in documents]
-            else:
-                numbers = [lexicon.number(tokens_by[tokenizer].tokens) for tokens_by in known]
-            numbered[tokenizer] = Numbered(lexicon, numbers)
-        ends = np.cumsum([member.lev_size for member in self.members])
-        columns = dict(zip(self.members, np.split(levs, ends, axis=1), strict=False))
-        for tokenizer, ngrams, members in self._counted_together:
-            ngrams.encode(numbered[tokenizer], [columns.pop(member) for member in members])
-        for member, part in columns.items():  # networks
-            part[:] = member.encode_numbered(documents, numbered[member.tokenizer])
-        levs[:, -1] = np.log(numbered[self.lead.tokenizer].lengths)
-        if not np.isfinite(levs).all():  # weights that are numbers all may do that
-            raise out_of_range(f"the model {self.name} gives LEVs")
-
-    @cached_property
-    def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:
-        """Members that count n-grams, by what they read: their texts are counted once."""
-        groups: dict[tuple[Tokenizer, int, int], list[tuple[Member, NgramEncoder]]] = {}
-        for member in self.members:
-            if isinstance(encoder := member.encoder, NgramEncoder):
-                key = member.tokenizer, encoder.longest, encoder.table.longest
-                groups.setdefault(key, []).append((member, encoder))
-        return [
-            (key[0], NgramsTogether([encoder for _, encoder in group]), [of for of, _ in group])
-            for key, group in groups.items()
-        ]
-
-    def _attend(
-        self, documents: Sequence[Document], tokens: Sequence[TokensBy]
-    ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
-        """(documents, lev_size), and the attention of each member, of each document."""
-        levs, attended = [], []
-        for member in self.members:
-            words = [tokens_by[member.tokenizer].tokens for tokens_by in tokens]
-            seen = [member.attend(*pair) for pair in zip(documents, words, strict=True)]
-            attended.append(seen)
-            read = [encoded.levs[0] for encoded in seen if encoded is not None]
-            levs.append(np.array(read) if read else member.encode(documents, words))
-        levs.append(_log_tokens([tokens_by[self.lead.tokenizer].tokens for tokens_by in tokens]))
-        encoded = np.concatenate(levs, axis=1)
-        if not np.isfinite(encoded).all():
-            raise out_of_range(f"the model {self.name} gives LEVs")
-        return encoded, list(zip(*attended, strict=True))
 
     def _tokenized(
         self, sides: Sequence[Sequence[Exhibit]]
@@ -474,34 +416,6 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         validation=read_validation(files),
         prose=read.prose,
     )
-
-
-def _log_tokens(tokens: Sequence[Sequence[str]]) -> Levs:
-    """(documents, 1): the last column of their LEVs."""
-    return np.log([[len(words)] for words in tokens]).astype(np.float32).reshape(-1, 1)
-
-
-def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon) -> IntArray:
-    """The tokens of a document; what is wrong with it is said by its name."""
-    try:
-        numbers = tokenizer.numbers(document.text, lexicon)
-    except InputError as error:
-        raise error.at(document.id) from None
-    if not len(numbers):
-        raise EmptyTextError("the text has no word in it", document.id)
-    return numbers
-
-
-def _batches(characters: Sequence[int]) -> Iterator[slice]:
-    """Texts that are tokenized and encoded together: not too many, nor too long in all."""
-    begin = length = 0
-    for at, size in enumerate(characters):
-        if at - begin == _DOCUMENTS_AT_ONCE or (at > begin and length + size > _CHARACTERS_AT_ONCE):
-            yield slice(begin, at)
-            begin, length = at, 0
-        length += size
-    if begin < len(characters):
-        yield slice(begin, len(characters))
 
 
 def _side(texts: Sequence[ComparedText], lead: Member) -> Side:

@@ -124,7 +124,7 @@ def test_documents_come_back_in_their_order_over_many_batches(
     small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from adhominem.encoders.network import runtime
-    from adhominem.verify import verifier as module
+    from adhominem.verify import encoding as module
 
     many = [" ".join(["the", "of", "he"][number % 3 :] * (1 + number % 7)) for number in range(40)]
     whole = load(small_run.folder, threads=1).encode(many)
@@ -155,7 +155,7 @@ class Counting:
 def test_a_text_that_is_there_several_times_is_encoded_once(
     order: list[int], at_once: int, small_run: SmallRun
 ) -> None:
-    from adhominem.verify import verifier as module
+    from adhominem.verify import encoding as module
 
     known: list[str | Document] = [*TEXTS, "the of he", Document(text=TEXTS[0], topic="ships")]
     several = load(small_run.folder, threads=1)
