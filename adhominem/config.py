@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Self, TypeVar
 
 from adhominem.encoders.network.options import EncoderOptions
-from adhominem.encoders.ngrams.counter import NgramOptions
+from adhominem.encoders.ngrams.table import NgramOptions
 from adhominem.errors import OptionError
 from adhominem.pairs.sampling import PairOptions
 from adhominem.records import (

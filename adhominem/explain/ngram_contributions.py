@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.encoders.ngrams.counter import CHANNELS, Ngram
+from adhominem.encoders.ngrams.table import CHANNELS, Ngram
 from adhominem.explain.ngram_groups import Occurrences, are_names, group, name_tokens
 from adhominem.explain.ngram_texts import NgramMember, letters, ngram_members, shown, spans_of
 from adhominem.verify.comparison import Comparison

@@ -17,7 +17,6 @@ from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import load
 
 MOST_DOCUMENTS = 1_000
-_AT_ONCE = 16  # documents that each worker gets at a time
 _SUFFIXES = (".html", ".htm")
 
 
@@ -30,7 +29,7 @@ def map_corpus(
     linkage: str = "average",
     limit: int = MOST_DOCUMENTS,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | None = 1,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> CorpusMap:
@@ -61,9 +60,7 @@ def map_corpus(
                 f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
             )
         with watch("encoding", len(drawn)) as on_documents:
-            documents, levs = encode_documents(
-                in_order(drawn), encode, _AT_ONCE * jobs, skipped, on_documents
-            )
+            documents, levs = encode_documents(in_order(drawn), encode, skipped, on_documents)
         if not documents:
             raise NotFoundError("no document can be read here; expected one or more", corpus)
         if unread := len(skipped or ()) - before:

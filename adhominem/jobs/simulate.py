@@ -53,7 +53,7 @@ def conditions() -> tuple[Condition, ...]:
     several += [
         Condition(k, 1, n, cut) for k in (1, 5) for n in (20, 50) for cut in ("sides", "population")
     ]
-    return (*several, *(Condition(population=n, joined=True) for n in (0, 50)))
+    return (*several, *(Condition(population=n, joined=True) for n in (0, 20, 50, 100)))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import torch
 import adhominem
 from adhominem.arrays import Array32, FloatArray
 from adhominem.config import NgramConfig
-from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
+from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError
 from adhominem.models.card import ngram_card
 from adhominem.models.files import Arrays

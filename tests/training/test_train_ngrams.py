@@ -16,7 +16,7 @@ from conftest import NGRAM_SETTINGS, NgramRun, rich_rows
 
 from adhominem import NgramConfig, load, train
 from adhominem.cli import main
-from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError, OptionError
 from adhominem.models.member import NgramModel, read_styles, read_typicality
 from adhominem.training import train_ngrams as module
