@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.encoders.ngrams.counter import CHANNELS
+from adhominem.encoders.ngrams.table import CHANNELS
 from adhominem.explain.explanation import ExplainedText, explain_text
 from adhominem.explain.ngram_contributions import WeighedNgrams, weigh_ngrams
 from adhominem.explain.ngram_groups import Occurrences, are_names, group, name_tokens

@@ -96,7 +96,7 @@ def attribute_problems(
                     one_by_one=True,
                     trials=0,
                     seed=seed,
-                    encode=encoding(encode, jobs, skipped),
+                    encode=encoding(encode, skipped),
                 )
                 answers = {case.disputed[0].name: case.answer or NONE for case in ranking.cases}
                 rows = [

@@ -25,8 +25,6 @@ from adhominem.text.readers import Layout, find_sources, read_documents
 from adhominem.text.writing import write_whole
 from adhominem.verify.verifier import load
 
-_AT_ONCE = 16  # documents that each worker gets at a time
-
 
 def check_page_name(output: str | Path) -> None:
     """Refuse a page whose file is no .html."""
@@ -90,7 +88,7 @@ def rank(
                 explained=output is not None,
                 seed=seed,
                 unreadable=unreadable,
-                encode=encoding(encode, jobs, skipped),
+                encode=encoding(encode, skipped),
                 on_progress=on_progress,
             )
         if output is not None:
@@ -101,11 +99,11 @@ def rank(
     return ranking
 
 
-def encoding(encode: EncodeEach, jobs: int, skipped: list[InputError] | None) -> Encode:
+def encoding(encode: EncodeEach, skipped: list[InputError] | None) -> Encode:
     """How texts get their LEVs here; why one has none goes to `skipped`, or is raised."""
 
     def encode_all(documents: Sequence[Document]) -> tuple[list[Document], Levs]:
-        return encode_documents(documents, encode, _AT_ONCE * jobs, skipped)
+        return encode_documents(documents, encode, skipped)
 
     return encode_all
 
