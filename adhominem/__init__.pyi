@@ -4,9 +4,10 @@ from adhominem.attribute.cluster import Clustering as Clustering
 from adhominem.attribute.contrast import Contrast as Contrast
 from adhominem.attribute.contrast import ContrastOptions as ContrastOptions
 from adhominem.attribute.contrast import contrast_texts as contrast_texts
+from adhominem.attribute.rank import rank_texts as rank_texts
+from adhominem.attribute.ranking import Ranking as Ranking
 from adhominem.attribute.roll import Rolled as Rolled
 from adhominem.attribute.roll import RollOptions as RollOptions
-from adhominem.attribute.roll_page import roll_page as roll_page
 from adhominem.attribute.rolling import roll_text as roll_text
 from adhominem.config import Config as Config
 from adhominem.config import NgramConfig as NgramConfig
@@ -24,6 +25,7 @@ from adhominem.evaluation.study import read_study as read_study
 from adhominem.explain.explanation import Explanation as Explanation
 from adhominem.explain.explanation import explain_texts as explain_texts
 from adhominem.jobs.attention import attention_of as attention_of
+from adhominem.jobs.attribute import attribute_problems as attribute_problems
 from adhominem.jobs.calibrate import calibrate_model as calibrate_model
 from adhominem.jobs.cluster import cluster_corpus as cluster_corpus
 from adhominem.jobs.compare import explain_files as explain_files
@@ -40,6 +42,7 @@ from adhominem.jobs.genres import learn_genres as learn_genres
 from adhominem.jobs.map import map_corpus as map_corpus
 from adhominem.jobs.predict import predict as predict
 from adhominem.jobs.prose import learn_prose as learn_prose
+from adhominem.jobs.rank import rank as rank
 from adhominem.jobs.report import check_report_files as check_report_files
 from adhominem.jobs.report import report_files as report_files
 from adhominem.jobs.roll import roll_files as roll_files
@@ -55,6 +58,7 @@ from adhominem.pairs.sampling import draw_epoch as draw_epoch
 from adhominem.pairs.split import SplitOptions as SplitOptions
 from adhominem.pairs.split import split as split
 from adhominem.render.html import explanation_page as explanation_page
+from adhominem.render.roll_page import roll_page as roll_page
 from adhominem.report.check import check_report as check_report
 from adhominem.report.html import report_page as report_page
 from adhominem.report.report import Report as Report

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Self, TypeVar
 
 from adhominem.encoders.network.options import EncoderOptions
-from adhominem.encoders.ngrams.counter import NgramOptions
+from adhominem.encoders.ngrams.table import NgramOptions
 from adhominem.errors import OptionError
 from adhominem.pairs.sampling import PairOptions
 from adhominem.records import (
@@ -160,10 +160,19 @@ class NgramTrainingOptions(Options):
     projection_rate: Positive = 0.0003
     dropout: ShareBelow1 = 0.05  # of the weighted n-grams, while the projection is learnt
     batch_authors: Size = 256
+    # Of so many other works of an author, drawn at random, the one whose content words are least
+    # like the first text's is its second; 1 takes any.
+    hard_positives: Size = 1
+    # A batch is drawn from so many times its authors: those whose texts are nearest in content
+    # words to one of them; 1 takes any.
+    hard_negatives: Size = 1
     cut: Share = 0.5  # share of texts that are cut at random
     shortest: Size = 200  # tokens that a cut leaves
     longest: Size = 4_000  # tokens that are read of a text
     sample: Size = 3_000  # texts of a corpus that the starting values come from
+    # Texts of a corpus that the most frequent n-grams are those of, so that no large one decides
+    # what is counted; 0: all.
+    table_sample: SizeOrNone = 0
     dev_every: Size = 200  # steps between two evaluations on dev
     seed: Seed = 0
 

@@ -57,6 +57,13 @@ class _Spawn(SpawnContext):
     Process = _Process
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
 def worker_pool(
     jobs: int, start: Callable[..., object] | None = None, *arguments: Any

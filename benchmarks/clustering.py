@@ -29,7 +29,7 @@ from adhominem.arrays import FloatArray, IntArray
 from adhominem.attribute.cluster import merge_texts
 from adhominem.evaluation.clusters import measure_clusters
 from adhominem.jobs.cluster import PRIOR
-from adhominem.map.corpus_map import square
+from adhominem.scoring.scorer import square
 from adhominem.text.readers import read_pairs
 from adhominem.text.tokenizer import Tokenizer
 

@@ -18,8 +18,8 @@ Cllr_min is fitted to the very cases that it is measured on. With so many cases 
 good by `optimism`: the same difference for numbers that are calibrated by construction.
 
 With --unknown, the model does not know the genre of a set (and its like): that of its name. With
---common, only those sets count that have authors with texts enough for all numbers of known texts,
-so that these can be compared.
+--common, numbers of known texts are compared, on those sets alone that have authors with texts
+enough for all of them.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--sets", default="", help="names of dev sets; all that have enough texts")
     parser.add_argument("--unknown", action="store_true", help="the model knows no set's genre")
-    parser.add_argument("--common", action="store_true", help="the sets that fill all conditions")
+    parser.add_argument("--common", action="store_true", help="known texts, on the same sets")
     given = parser.parse_args(arguments)
     verifier = adhominem.load(given.model)
     folders = sorted((given.corpora / "dev").iterdir())
@@ -265,11 +265,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"| known | population | words | sets | {' | '.join(COLUMNS)} |")
     print(f"|{'---|' * (4 + len(COLUMNS))}")
     sets: dict[tuple[int, int, int | None], list[DevSet]] = {}
-    for condition in conditions():
-        if given.common and not sets:
-            most = Condition(max(KNOWN), 0)
-            whole = dev_sets(verifier, read, most, given.unknown)
-            read = [path for path, dev in zip(read, whole, strict=True) if dev.enough(most)]
+    wanted = conditions()
+    if given.common:
+        wanted = [Condition(k, size) for size in (0, 20, 50) for k in KNOWN]
+        whole = dev_sets(verifier, read, wanted[0], given.unknown)
+        sets = {(0, 0, None): [dev for dev in whole if dev.enough(wanted[-1])]}
+    for condition in wanted:
         texts = (condition.words, condition.joined, condition.population_words)
         if texts not in sets:
             sets = {texts: dev_sets(verifier, read, condition, given.unknown)}

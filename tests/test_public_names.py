@@ -31,10 +31,10 @@ ROOMS = (
     "training",
     "verify",
     "explain",
+    "attribute",
     "render",
     "report",
     "map",
-    "attribute",
     "jobs",
 )
 ENTRANCES = ("__init__", "__main__", "cli", "web")  # may use every room

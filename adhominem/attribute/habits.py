@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray
-from adhominem.encoders.ngrams.counter import Ngram, NgramCounter
+from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.table import Ngram
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.explain.ngram_groups import name_tokens
 from adhominem.explain.ngram_texts import NgramText, letters

@@ -21,9 +21,8 @@ import numpy as np
 from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.attribute.blocks import Blocks
 from adhominem.attribute.cluster import membership, merge_texts, pooled, without_diagonal
-from adhominem.map.corpus_map import square
 from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.scorer import Scorer, square
 
 EVEN = 0.5  # prior: two stretches of one text are by one person
 

@@ -23,7 +23,17 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from adhominem import __version__
-from adhominem.cli import answers, cluster, compare, contrast, corpora, models, roll, validation
+from adhominem.cli import (
+    answers,
+    cluster,
+    compare,
+    contrast,
+    corpora,
+    models,
+    rank,
+    roll,
+    validation,
+)
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
 from adhominem.text.files import DEFAULT_MOST_BYTES, inputs_read, largest_text
@@ -148,10 +158,12 @@ def main() -> None:
 for _command in (
     compare.verify,
     compare.explain,
+    rank.rank,
     validation.validate,
     compare.report,
     compare.check_report,
     answers.predict,
+    rank.attribute,
     corpora.encode,
     corpora.attention,
     corpora.map_command,

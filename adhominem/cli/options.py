@@ -73,7 +73,12 @@ corpora = click.argument("corpora", metavar="SOURCES...", nargs=-1, required=Tru
 output_folder = output("The folder to make.")
 seed = number("--seed", 0, "Repeats a run.", of=click.IntRange(min=0))
 force = flag("--force", "Write the output even if nothing is in it.")
-jobs = number("--jobs", 1, "Worker processes.")
+jobs = click.option(
+    "--jobs",
+    type=ONE_OR_MORE,
+    show_default="all cores, for long work",
+    help="Worker processes.",
+)
 all_cores = click.option(
     "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=ONE_OR_MORE
 )

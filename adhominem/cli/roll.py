@@ -41,9 +41,9 @@ def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) ->
         adhominem roll novel.txt --against austen/ --against lady/ --population novels/ -o roll.html
         adhominem roll novel.txt --words 1000 --step 200
     """
-    from adhominem.attribute.roll_page import change_in_words, shown_probability, summary_of
     from adhominem.cli.terminal import complain, print_result, print_table, say
     from adhominem.jobs.roll import roll_files
+    from adhominem.render.roll_page import change_in_words, shown_probability, summary_of
     from adhominem.render.summary import signed
 
     result = roll_files(output=output, **options, **job)

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
+from adhominem.text.lexicon import Numbered
 
 
 class Encoder(Protocol):
@@ -17,6 +18,10 @@ class Encoder(Protocol):
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
+        ...
+
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
+        """(documents, lev_size): the same of documents whose tokens are numbers: faster."""
         ...
 
     def vary(

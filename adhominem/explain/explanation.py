@@ -132,7 +132,7 @@ def explain_comparison(
     texts = []
     for side, (name, of_side) in enumerate(zip(("first", "second"), comparison.sides, strict=True)):
         for number, text in enumerate(of_side):
-            texts.append(_explain_text(comparison, name, side, number, text))
+            texts.append(explain_text(comparison, name, side, number, text))
             on_progress(len(texts) / steps)
     ngrams = explain_ngrams(comparison)
     on_progress(1.0)
@@ -157,9 +157,10 @@ def _balance(comparison: Comparison, ngrams: NgramContributions | None) -> Balan
     )
 
 
-def _explain_text(
+def explain_text(
     comparison: Comparison, name: str, side: int, number: int, text: ComparedText
 ) -> ExplainedText:
+    """A text of a side, which is called `name`, with what each of its passages contributes."""
     tokenized = text.tokens(comparison.lead)
     starts = comparison.passages(text)
     ends = np.append(starts[1:], len(tokenized.tokens))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.encoders.ngrams.counter import CHANNELS, Ngram
+from adhominem.encoders.ngrams.table import CHANNELS, Ngram
 from adhominem.explain.ngram_groups import Occurrences, are_names, group, name_tokens
 from adhominem.explain.ngram_texts import NgramMember, letters, ngram_members, shown, spans_of
 from adhominem.verify.comparison import Comparison
@@ -65,18 +65,41 @@ class NgramContributions:
     all: float  # what all of them contribute
 
 
-def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
-    """What n-grams contribute, and which most; None without an n-gram profile."""
+@dataclass(frozen=True)
+class WeighedNgrams:
+    """The n-grams that occur in a comparison, in the order of their columns, and their parts."""
+
+    profile: NgramMember
+    ngrams: list[Ngram]
+    columns: IntArray  # (n-grams,): of the profile
+    usual: FloatArray  # (n-grams,): what the centre of the genre has of each
+    contributions: FloatArray  # (n-grams,): to the log Bayes factor, in nats
+
+
+def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
+    """What each n-gram contributes by itself; None without an n-gram profile."""
     members = list(ngram_members(comparison))
     profile = next((member for member in members if member.encoder.is_profile), None)
     if profile is None:
         return None
     columns = profile.columns[profile.encoder.has_own_dimension(profile.columns)]
-    if not len(columns):
-        return NgramContributions((), 0.0, (), 0.0)
     ngrams = [profile.table.ngram(column) for column in columns.tolist()]
     usual = profile.encoder.project_back(columns, profile.likeness.centre)  # (n-grams,)
-    contributions = _contributions(members, profile, ngrams, columns, usual)
+    contributions = np.zeros(0)
+    if ngrams:
+        contributions = _contributions(members, profile, ngrams, columns, usual)
+    return WeighedNgrams(profile, ngrams, columns, usual, contributions)
+
+
+def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
+    """What n-grams contribute, and which most; None without an n-gram profile."""
+    weighed = weigh_ngrams(comparison)
+    if weighed is None:
+        return None
+    if not weighed.ngrams:
+        return NgramContributions((), 0.0, (), 0.0)
+    profile, ngrams, columns = weighed.profile, weighed.ngrams, weighed.columns
+    usual, contributions = weighed.usual, weighed.contributions
     is_pair = np.array([ngram.channel > 1 for ngram in ngrams])
     occurrences = Occurrences.of(profile.texts, columns, is_pair)
     name_like = name_tokens(profile.texts, profile.table.tokens)

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.encoders.ngrams.counter import END, MASK, START, Ngram
 from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.table import END, MASK, START, Ngram
 from adhominem.models.member import Member
 from adhominem.scoring.likeness import CosineLikeness
 from adhominem.verify.comparison import ComparedText, Comparison

@@ -18,8 +18,9 @@ from adhominem.evaluation.clusters import measure_clusters
 from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, EncodedCorpus, read_encoded
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import encoder
-from adhominem.map.corpus_map import MappedDocument, remarks_of, square
+from adhominem.map.corpus_map import MappedDocument, remarks_of
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.scoring.scorer import square
 from adhominem.text.files import noting_inputs
 from adhominem.verify.cautions import cautions_of_many
 from adhominem.verify.verifier import Verifier, load
@@ -35,7 +36,7 @@ def cluster_corpus(
     population: str | Path | None = None,
     limit: int = MOST_DOCUMENTS,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | None = 1,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> Clustering:
@@ -60,7 +61,6 @@ def cluster_corpus(
             population=population,
             limit=limit,
             seed=seed,
-            jobs=jobs,
             skipped=skipped,
             watch=watch,
         )

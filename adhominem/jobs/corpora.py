@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,6 @@ Row = tuple[str, Document, Array32]  # the corpus, the text, its LEV
 Write = Callable[[Sequence[Row]], None]
 
 _LABELS = ("corpus", "author", "topic", "work", "id")
-_DOCUMENTS_AT_ONCE = 512
 
 
 def prepare_files(
@@ -137,7 +136,7 @@ def encode(
     corpora: Corpora,
     output: str | Path,
     *,
-    jobs: int = 1,
+    jobs: int | None = 1,
     device: str = "cpu",
     force: bool = False,
     skipped: list[InputError] | None = None,
@@ -148,7 +147,7 @@ def encode(
     Where not a single text can be read, that is an error, and what was there stays; with `force`
     a table without rows is written.
     """
-    from adhominem.jobs.workers import encoder
+    from adhominem.jobs.workers import encoded_batches, encoder
     from adhominem.verify.verifier import load
 
     output = Path(output)
@@ -165,19 +164,22 @@ def encode(
         reading(corpora, "encoding", watch) as (sources, on_bytes),
     ):
         documents = 0
-        texts = (
-            (source.name, document)
-            for source in sources
-            for document in source.documents(
-                author_required=False, skipped=skipped, on_bytes=on_bytes
+        names: deque[str] = deque()  # of the corpora, for texts that are being encoded
+
+        def texts() -> Iterator[Document]:
+            for source in sources:
+                for document in source.documents(
+                    author_required=False, skipped=skipped, on_bytes=on_bytes
+                ):
+                    names.append(source.name)
+                    yield document
+
+        for batch in encoded_batches(texts(), run):
+            labelled = ((names.popleft(), *encoded) for encoded in batch)
+            rows: Iterator[Row | InputError] = (
+                lev if isinstance(lev, InputError) else (name, document, lev)
+                for name, document, lev in labelled
             )
-        )
-        while batch := list(islice(texts, _DOCUMENTS_AT_ONCE)):
-            levs = run([document for _, document in batch])
-            rows = [
-                lev if isinstance(lev, InputError) else (*labelled, lev)
-                for labelled, lev in zip(batch, levs, strict=True)
-            ]
             good = list(stop_or_skip(rows, skipped))
             write(good)
             documents += len(good)

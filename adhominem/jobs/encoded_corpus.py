@@ -16,7 +16,6 @@ from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
 
 MOST_DOCUMENTS = 1_000
-_AT_ONCE = 16  # documents that each worker gets at a time
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ def read_encoded(
     population: str | Path | None,
     limit: int = MOST_DOCUMENTS,
     seed: int = 0,
-    jobs: int = 1,
     output: Path | None = None,
     skipped: list[InputError] | None,
     watch: Watch,
@@ -63,9 +61,7 @@ def read_encoded(
             f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
         )
     with watch("encoding", len(drawn)) as on_documents:
-        documents, levs = encode_documents(
-            in_order(drawn), encode, _AT_ONCE * jobs, skipped, on_documents
-        )
+        documents, levs = encode_documents(in_order(drawn), encode, skipped, on_documents)
     if not documents:
         raise NotFoundError("no document can be read here; expected one or more", corpus)
     if unread := len(skipped or ()) - before:

@@ -26,7 +26,7 @@ def map_corpus(
     linkage: str = "average",
     limit: int = MOST_DOCUMENTS,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | None = 1,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> CorpusMap:
@@ -53,7 +53,6 @@ def map_corpus(
             population=population,
             limit=limit,
             seed=seed,
-            jobs=jobs,
             output=output,
             skipped=skipped,
             watch=watch,

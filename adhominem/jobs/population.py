@@ -18,7 +18,6 @@ from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
 
 _MOST_TEXTS = 1_000  # more would hardly move the mean
-_AT_ONCE = 200
 
 Drawn = tuple[float, int, Document]  # a random number, the place among all documents, the document
 
@@ -45,7 +44,7 @@ def read_population(
     drawn, count = draw(_distinct(documents), MOST if companions else _MOST_TEXTS, seed)
     if count > MOST:
         companions, drawn = False, heapq.nlargest(_MOST_TEXTS, drawn)
-    encoded, levs = encode_documents(in_order(drawn), encode, _AT_ONCE, skipped, on_documents)
+    encoded, levs = encode_documents(in_order(drawn), encode, skipped, on_documents)
     if verifier is None:
         return Population.of(levs, encoded)
     return verifier.population_of(levs, encoded, companions=companions)

@@ -31,7 +31,7 @@ from adhominem.jobs.partial_answers import (
     remove_rest,
 )
 from adhominem.jobs.population import read_population
-from adhominem.jobs.workers import Encode, encoder
+from adhominem.jobs.workers import Encode, encoder, one_ahead
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 from adhominem.scoring.population import each_once
 from adhominem.text.files import Document, noting_inputs
@@ -70,7 +70,7 @@ def predict(
     companions: bool = False,
     prior_same_author: float = 0.5,
     delta: float = 0.0,
-    jobs: int = 1,
+    jobs: int | None = 1,
     device: str = "cpu",
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
@@ -137,10 +137,18 @@ def predict(
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
         rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
-        while batch := list(islice(rest, _CASES_AT_ONCE)):
-            digests = [digest_of(case) for case in batch]
-            known = [known_digest in partial for known_digest in digests]
-            good, first, second = levs.of(list(compress(batch, map(not_, known))), skipped)
+
+        def digested() -> Iterator[tuple[list[Case], list[bytes], list[bool], list[Case]]]:
+            """Some cases, their digests, which of them are answered already, and the others."""
+            while batch := list(islice(rest, _CASES_AT_ONCE)):
+                digests = [digest_of(case) for case in batch]
+                known = [known_digest in partial for known_digest in digests]
+                new = list(compress(batch, map(not_, known)))
+                levs.begin(_texts_of(new))
+                yield batch, digests, known, new
+
+        for batch, digests, known, new in one_ahead(digested()):
+            good, first, second = levs.of(new, skipped)
             partial.recognise([*compress(batch, known), *good])
             scored: dict[str, tuple[float, float]] = {}
             if good:
@@ -187,20 +195,32 @@ class _Levs:
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
         self._kept: OrderedDict[bytes, Array32 | InputError] = OrderedDict()
+        # Those that are being encoded, in order, and where each will be.
+        self._begun: OrderedDict[bytes, Iterator[Array32 | InputError]] = OrderedDict()
         self.encoded = 0
 
-    def encode(self, documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
-        """Of each document its LEV, or why it has none."""
+    def begin(self, documents: Sequence[Document]) -> list[bytes]:
+        """Have these documents encoded, unless they are or will be; the key of each."""
         keys = [_key(document) for document in documents]
         new = {
             key: document
             for key, document in zip(keys, documents, strict=True)
-            if key not in self._kept
+            if key not in self._kept and key not in self._begun
         }
-        for key, lev in zip(new, self._encode(list(new.values())), strict=True):
-            # As the network gave it: half the memory, and no hold on the batch it came in.
-            self._kept[key] = lev if isinstance(lev, InputError) else lev.astype(np.float32)
-        self.encoded += len(new)
+        if new:
+            self._begun |= dict.fromkeys(new, self._encode(list(new.values())))
+            self.encoded += len(new)
+        return keys
+
+    def encode(self, documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
+        """Of each document its LEV, or why it has none."""
+        keys = self.begin(documents)
+        for wanted in keys:
+            while wanted not in self._kept:
+                key, levs_begun = self._begun.popitem(last=False)
+                lev = next(levs_begun)
+                # With no hold on the batch it came in.
+                self._kept[key] = lev if isinstance(lev, InputError) else lev.copy()
         levs = [self._kept[key] for key in keys]
         for key in keys:
             self._kept.move_to_end(key)
@@ -213,7 +233,7 @@ class _Levs:
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> tuple[list[Case], list[Levs], list[Levs]]:
         """The cases whose texts all could be encoded, and the LEVs of both their sides."""
-        levs = self.encode([text for case in cases for text in chain(*documents_of(case))])
+        levs = self.encode(_texts_of(cases))
         good = []
         sides: tuple[list[Levs], list[Levs]] = [], []
         for case in cases:
@@ -233,6 +253,10 @@ class _Levs:
             for levs_of_side, side in zip(sides, encoded, strict=True):
                 levs_of_side.append(each_once(np.array([lev for _, lev in side], dtype=np.float32)))
         return good, *sides
+
+
+def _texts_of(cases: Sequence[Case]) -> list[Document]:
+    return [text for case in cases for text in chain(*documents_of(case))]
 
 
 def _key(document: Document) -> bytes:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adhominem.attribute.roll import Rolled, RollOptions
-from adhominem.attribute.roll_page import roll_page
 from adhominem.attribute.rolling import Known, roll_text
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.compare import note_model
@@ -14,6 +13,7 @@ from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.render.roll_page import roll_page
 from adhominem.text.exhibits import read_exhibits
 from adhominem.text.files import bare_stem, check_not_read, noting_inputs
 from adhominem.text.writing import write_whole

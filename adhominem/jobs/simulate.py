@@ -7,10 +7,9 @@ large, small or none, as long as they are, longer or shorter.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, islice
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import OptionError
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
+from adhominem.text.excerpts import first_words as first_words
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 
@@ -53,7 +53,7 @@ def conditions() -> tuple[Condition, ...]:
     several += [
         Condition(k, 1, n, cut) for k in (1, 5) for n in (20, 50) for cut in ("sides", "population")
     ]
-    return (*several, *(Condition(population=n, joined=True) for n in (0, 50)))
+    return (*several, *(Condition(population=n, joined=True) for n in (0, 20, 50, 100)))
 
 
 @dataclass(frozen=True)
@@ -209,12 +209,6 @@ class CaseTexts:
     def whole(self) -> int:
         """How many of the first texts are whole ones."""
         return self._whole
-
-
-def first_words(text: str, words: int) -> str:
-    """The beginning of a text, up to so many words."""
-    ends: Iterator[re.Match[str]] = islice(re.finditer(r"\S+", text), words - 1, words)
-    return next((text[: word.end()] for word in ends), text)
 
 
 def side_words(words: IntArray, cases: Cases) -> FloatArray:

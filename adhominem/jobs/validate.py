@@ -27,7 +27,6 @@ from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.verifier import Verifier, load
 
 INPUT = "input"  # instead of a population's path: the material itself
-_AT_ONCE = 16  # documents that each worker gets at a time
 _CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
@@ -49,7 +48,7 @@ def validate(
     cases: int | None = None,
     resamples: int = 1000,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | None = 1,
     device: str = "cpu",
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
@@ -89,9 +88,7 @@ def validate(
         given = None
         with encoder(model, verifier, jobs, device) as encode:
             with watch("encoding", len(chosen.documents)) as on_documents:
-                encoded, levs = encode_documents(
-                    chosen.documents, encode, _AT_ONCE * jobs, skipped, on_documents
-                )
+                encoded, levs = encode_documents(chosen.documents, encode, skipped, on_documents)
             if len(encoded) < len(chosen.documents):
                 kept = set(map(id, encoded))
                 chosen = chosen.of(

@@ -1,78 +1,152 @@
-"""Encoding in worker processes, or in this one."""
+"""Encoding in worker processes where there is much to do, or in this one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from adhominem.arrays import Array32
-from adhominem.errors import AdHominemError, InputError
-from adhominem.processes import worker_pool
+from adhominem.errors import AdHominemError, InputError, OptionError
+from adhominem.processes import cores, worker_pool
 from adhominem.text.files import Document
 from adhominem.text.readers import stop_or_skip
 from adhominem.verify.verifier import Verifier, load
 
-# Documents to their LEVs, in order; or to why one has none.
+Item = TypeVar("Item")
+# Documents to their LEVs, in order; or to why one has none. What worker processes do begins with
+# the call, what this one does when it is asked for.
 Encode = Callable[[Sequence[Document]], Iterator[Array32 | InputError]]
+
+# Of texts: less is encoded sooner than processes have started and read the model. About 2 seconds.
+_LONG_WORK = 2_000_000  # characters
+# What is encoded together, whoever does it: a LEV may depend on its company by a rounding error.
+_DOCUMENTS_AT_ONCE = 64
+_CHARACTERS_AT_ONCE = 1_000_000
+_BATCH = 512  # documents that are asked for at once
 
 
 @contextmanager
 def encoder(
-    model: str | Path, verifier: Verifier, jobs: int, device: str = "cpu"
+    model: str | Path, verifier: Verifier, jobs: int | None, device: str = "cpu"
 ) -> Iterator[Encode]:
-    """Encode here, or in so many worker processes."""
-    if jobs == 1:
-        yield lambda documents: iter(_encode_all(verifier, documents))
-        return
-    # Read by each worker's BLAS when it is loaded: with several threads each, they would wait for
-    # one another most of the time.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with worker_pool(jobs, _start_worker, str(model), device) as pool:
+    """Encode here, or in so many worker processes once there is much to do.
+
+    Without a number, as many as there are cores; for a GPU, none.
+    """
+    if jobs is None:
+        jobs = cores() if device == "cpu" else 1
+    if jobs < 1:
+        raise OptionError(f"jobs is {jobs}; expected 1 or more")
+    done = 0  # characters
+    pool: ProcessPoolExecutor | None = None
+    with ExitStack() as stack:
 
         def encode(documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
-            # Long ones first, dealt out: the shares take about equally long.
-            order = sorted(range(len(documents)), key=lambda at: -len(documents[at].text))
-            shares = [order[first::jobs] for first in range(min(jobs, len(order)))]
-            levs: dict[int, Array32 | InputError] = {}
-            try:
-                done = pool.map(_work, [[documents[at] for at in share] for share in shares])
-                for share, of_share in zip(shares, done, strict=True):
-                    levs.update(zip(share, of_share, strict=True))
-            except BrokenProcessPool:
-                raise AdHominemError(
-                    "a worker process was killed, perhaps for want of memory; try fewer --jobs"
-                ) from None
-            return (levs[at] for at in range(len(documents)))
+            nonlocal done, pool
+            done += sum(len(document.text) for document in documents)
+            if pool is None and jobs > 1 and done > _LONG_WORK:
+                # Read by each worker's BLAS when it is loaded: with several threads each, they
+                # would wait for one another most of the time.
+                os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+                workers = worker_pool(jobs, _start_worker, str(model), device)
+                pool = stack.enter_context(workers)
+                stack.callback(pool.shutdown, cancel_futures=True)
+            if pool is None:
+                return _encode_here(verifier, documents)
+            tasks = [pool.submit(_work, task) for task in _tasks(documents)]
+            return _results(deque(tasks))
 
         yield encode
+
+
+def _encode_here(
+    verifier: Verifier, documents: Sequence[Document]
+) -> Iterator[Array32 | InputError]:
+    for task in _tasks(documents):
+        yield from _encode_all(verifier, task)
+
+
+def _results(tasks: deque[Future[_Answer]]) -> Iterator[Array32 | InputError]:
+    while tasks:
+        try:
+            levs, errors = tasks.popleft().result()
+        except BrokenProcessPool:
+            raise AdHominemError(
+                "a worker process was killed, perhaps for want of memory; try fewer --jobs"
+            ) from None
+        rows = iter(levs)
+        yield from (next(rows) if error is None else error for error in errors)
+
+
+def _tasks(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
+    """Neighbours that are encoded together: not too many, nor too long in all."""
+    begin = length = 0
+    for at, document in enumerate(documents):
+        size = len(document.text)
+        full = at - begin == _DOCUMENTS_AT_ONCE or length + size > _CHARACTERS_AT_ONCE
+        if full and at > begin:
+            yield documents[begin:at]
+            begin, length = at, 0
+        length += size
+    if begin < len(documents):
+        yield documents[begin:]
+
+
+def encoded_batches(
+    documents: Iterable[Document], encode: Encode
+) -> Iterator[Iterator[tuple[Document, Array32 | InputError]]]:
+    """Documents with their LEVs, some hundreds at a time; workers are given the next meanwhile."""
+    rest = iter(documents)
+    batches = iter(lambda: list(islice(rest, _BATCH)), [])
+    return one_ahead(zip(batch, encode(batch), strict=True) for batch in batches)
+
+
+def one_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Each item once the next one has been begun; an error of that one comes in its turn."""
+    begun = iter(items)
+    waiting: list[Item] = []
+    try:
+        for item in begun:
+            yield from waiting
+            waiting = [item]
+    except Exception:
+        yield from waiting
+        raise
+    yield from waiting
 
 
 def encode_documents(
     documents: Sequence[Document],
     encode: Encode,
-    at_once: int,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> tuple[list[Document], Array32]:
-    """The documents that have LEVs, and these (documents, LEV size); so many encoded at a time.
+    """The documents that have LEVs, and these (documents, LEV size).
 
     Why a document has none goes to `skipped`; without it, it is raised.
     """
     good, levs = [], []
-    for begin in range(0, len(documents), at_once):
-        batch = documents[begin : begin + at_once]
-        encoded = zip(batch, encode(batch), strict=True)
-        rows = (lev if isinstance(lev, InputError) else (text, lev) for text, lev in encoded)
-        for document, lev in stop_or_skip(rows, skipped):
+    for batch in encoded_batches(documents, encode):
+        rows = (lev if isinstance(lev, InputError) else (text, lev) for text, lev in batch)
+        for document, lev in stop_or_skip(_counted(rows, on_documents), skipped):
             good.append(document)
             levs.append(lev)
-        on_documents(len(batch))
     return good, np.array(levs)
+
+
+def _counted(rows: Iterable[Item], on_documents: Callable[[int], None]) -> Iterator[Item]:
+    for row in rows:
+        on_documents(1)
+        yield row
 
 
 def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Array32 | InputError]:
@@ -88,6 +162,7 @@ def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Array
     return _encode_all(verifier, documents[:middle]) + _encode_all(verifier, documents[middle:])
 
 
+_Answer = tuple[Array32, list[InputError | None]]  # the LEVs there are; why a document has none
 _worker: Verifier
 
 
@@ -96,5 +171,8 @@ def _start_worker(model: str, device: str) -> None:
     _worker = load(model, device=device)
 
 
-def _work(documents: Sequence[Document]) -> list[Array32 | InputError]:
-    return _encode_all(_worker, documents)
+def _work(documents: Sequence[Document]) -> _Answer:
+    encoded = _encode_all(_worker, documents)
+    errors = [row if isinstance(row, InputError) else None for row in encoded]
+    # One array for all: many small ones take longer to send.
+    return np.array([row for row in encoded if not isinstance(row, InputError)]), errors

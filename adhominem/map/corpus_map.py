@@ -26,6 +26,7 @@ from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
 from adhominem.scoring.population import Population
 from adhominem.scoring.products import products
+from adhominem.scoring.scorer import square
 from adhominem.text.files import Document
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.verifier import Verifier
@@ -199,15 +200,6 @@ def map_documents(
         model_sha256=verifier.sha256,
         version=adhominem.__version__,
     )
-
-
-def square(pairs: FloatArray) -> FloatArray:
-    """(documents, documents): of all pairs (pairs,); NaN for a text and itself."""
-    documents = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
-    table = np.full((documents, documents), np.nan)
-    first, second = np.triu_indices(documents, 1)
-    table[first, second] = table[second, first] = pairs
-    return table
 
 
 def style_products(parts: Sequence[Levs], population: Population | None) -> FloatArray:

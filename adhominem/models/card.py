@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adhominem.config import Config, NgramConfig
-from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
+from adhominem.encoders.ngrams.table import CHANNELS, NgramTable
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.models.calibration import CalibrationReport, Validation

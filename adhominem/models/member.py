@@ -13,8 +13,8 @@ from adhominem.arrays import Array32, FloatArray, IntArray, Levs
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Encoded, Runtime
-from adhominem.encoders.ngrams.counter import CHANNELS, NgramTable
 from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.table import CHANNELS, NgramTable
 from adhominem.encoders.protocol import Encoder
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.models.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
@@ -27,6 +27,7 @@ from adhominem.scoring.two_covariance import (
     TwoCovariance,
 )
 from adhominem.text.files import Document
+from adhominem.text.lexicon import Numbered
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
@@ -129,6 +130,11 @@ class Member:
         """(documents, lev_size): the LEVs of documents with these tokens."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode(tokens, topics)
+
+    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Levs:
+        """(documents, lev_size): the same, of tokens that are numbers."""
+        topics = [self.topic(document) for document in documents]
+        return self.encoder.encode_numbered(tokens, topics)
 
     def vary(
         self,

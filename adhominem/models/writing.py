@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adhominem.config import Config, NgramConfig
-from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import ModelError
 from adhominem.models.files import Arrays, ModelFiles, reading
 from adhominem.models.folder import FORMAT, PROSE_FORMAT, member_folders

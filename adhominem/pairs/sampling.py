@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import OptionError
-from adhominem.records import OneOf, Options
+from adhominem.records import OneOf, Options, SizeOrNone
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels
 
 Item = TypeVar("Item")
@@ -175,6 +175,8 @@ class PairOptions(Options):
     even_corpora              smaller corpora are drawn from several times an epoch, a whole number,
                               so that the shares of two corpora are about as the roots of their
                               documents
+    most_rounds               how many times at most, lest the few texts of a tiny corpus be learnt
+                              by heart; 0 sets no limit
     """
 
     balanced: bool = False
@@ -182,6 +184,7 @@ class PairOptions(Options):
     different_authors_within: Annotated[str, OneOf("", "topic", "corpus")] = ""
     one_corpus_batches: bool = False
     even_corpora: bool = False
+    most_rounds: SizeOrNone = 0
 
     @property
     def within(self) -> str:
@@ -198,6 +201,8 @@ def draw_epoch(
         return _draw(labels, f"{seed}/{epoch}", _generator(seed, epoch), options)
     sizes = np.bincount(labels.corpus, minlength=len(labels.corpus_names))
     rounds = np.rint(np.sqrt(sizes.max() / np.maximum(sizes, 1))).astype(np.int64)  # (corpora,)
+    if options.most_rounds:
+        rounds = np.minimum(rounds, options.most_rounds)
     drawn = []
     for turn in range(rounds[sizes > 0].max()):
         documents = np.flatnonzero(rounds[labels.corpus] > turn)

@@ -17,7 +17,7 @@ from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.scale import METHODS, Calibration, Fusion, Scores, design
 
 _STEP = 0.01  # of the search for the bounds, in decades
-_LENGTHS = (0.005, 0.99)  # shares of texts between which lengths are told apart
+_LENGTHS = (0.005, 0.998)  # shares of texts between which lengths are told apart
 _RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
 _FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
 

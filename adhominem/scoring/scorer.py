@@ -88,11 +88,20 @@ class Scorer:
         first: IntArray,
         second: IntArray,
         population: IntArray | None = None,
+        *,
+        even_if_strange: bool = False,
     ) -> LogBayesFactors:
-        """The log Bayes factors of pairs among texts whose products are known: `scores_among`."""
+        """The log Bayes factors of pairs among texts whose products are known: `scores_among`.
+
+        With `even_if_strange`, a population that seems to be of another genre is used, and told
+        of: where pairs are ranked, all must be seen against the same one.
+        """
         scores = self.scores_among(tables, log_tokens, first, second, population)
         if population is None:
             return self._weighed(scores, self.scales.alone)
+        if even_if_strange:
+            factors = self._weighed(scores, self.scales.with_population)
+            return replace(factors, strange=self.scales.strange(scores))
         return self._with_population(
             scores,
             lambda chosen: self.scores_among(tables, log_tokens, first[chosen], second[chosen]),
@@ -353,6 +362,15 @@ class Scorer:
         weight = member_weights(companions.separation, usual)  # (members,)
         owners = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         return companions.compare(styles, owners) * weight[:, None]
+
+
+def square(pairs: FloatArray) -> FloatArray:
+    """(documents, documents): of `all_pairs` (pairs,); NaN for a text and itself."""
+    documents = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
+    table = np.full((documents, documents), np.nan)
+    first, second = np.triu_indices(documents, 1)
+    table[first, second] = table[second, first] = pairs
+    return table
 
 
 def out_of_range(given: str) -> ModelError:

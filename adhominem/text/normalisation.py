@@ -29,10 +29,15 @@ Edit = tuple[int, int, str]
 Edits = Callable[[str], Iterable[Edit]]
 
 
+# Rules by what each match begins with, a class of characters beyond ASCII.
+_BEGINS: dict[Edits, re.Pattern[str]] = {}
+
+
 def _rule(pattern: str, new: str | Callable[[str], str], only_if: str | None = None) -> Edits:
     """Edits by a regular expression, which should begin with a character or a class (fast).
 
-    `only_if` names a character that every match holds; without one, ASCII texts are left alone.
+    `only_if` names a character that every match holds; without one, it begins with a class of
+    characters beyond ASCII.
     """
     compiled = re.compile(pattern)
 
@@ -42,6 +47,8 @@ def _rule(pattern: str, new: str | Callable[[str], str], only_if: str | None = N
         for match in compiled.finditer(text):
             yield match.start(), match.end(), new if isinstance(new, str) else new(match.group())
 
+    if only_if is None:
+        _BEGINS[edits] = re.compile(pattern[: pattern.index("]") + 1])
     return edits
 
 
@@ -202,6 +209,14 @@ STEPS: dict[str, tuple[Edits, ...]] = {
 }
 
 
+_ANY_BEGINS = re.compile("|".join(begins.pattern for begins in _BEGINS.values()))
+
+
+def _special(text: str) -> str:
+    """The characters of a text, each once, that any of the rules in `_BEGINS` begins with."""
+    return "" if text.isascii() else "".join(set(_ANY_BEGINS.findall(text)))
+
+
 def _edited(text: str, edits: Iterable[Edit]) -> str:
     pieces: list[str] = []
     last = 0
@@ -235,8 +250,14 @@ class Normaliser(Options):
 
     def __call__(self, text: str) -> str:
         """The normalised text."""
+        special = _special(text)
         for edits in self._passes():
-            text = _edited(text, edits(text))
+            begins = _BEGINS.get(edits)
+            if begins is not None and not begins.search(special):
+                continue
+            before, text = text, _edited(text, edits(text))
+            if edits is _nfc and text is not before:  # all others write ASCII
+                special = _special(text)
         return text
 
     def align(self, text: str) -> AlignedText:

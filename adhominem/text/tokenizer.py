@@ -15,6 +15,7 @@ import numpy as np
 
 from adhominem.arrays import IntArray
 from adhominem.errors import TokenizerError
+from adhominem.text.lexicon import Lexicon
 from adhominem.text.normalisation import Normaliser
 
 # Short forms whose full stop belongs to them; none that is also a word at the end of sentences.
@@ -45,6 +46,7 @@ _RULES = (
 )
 TOKEN_PATTERN = rf"(?:{'|'.join(_RULES)})\p{{M}}*"  # marks stay with what they stand on
 
+_MOST_TYPES = 1 << 17  # of a lexicon
 _LONGEST_RUN = 128  # of one character, that the rules get to see
 _PANIC = ("pyo3_runtime", "PanicException")  # where it comes from; it cannot be imported
 
@@ -75,10 +77,28 @@ class Tokenizer:
         self._split = Split(Regex(TOKEN_PATTERN), behavior="removed", invert=True)
         self._known: dict[str, tuple[str, ...]] = {}
         self._characters = 0  # that are known
+        self._lexicon = Lexicon()
 
     def tokens(self, text: str) -> list[str]:
         """The tokens alone: the fast way, for corpora."""
         return list(chain.from_iterable(self._split_chunks(self.normaliser(text).split())))
+
+    def lexicon(self) -> Lexicon:
+        """That of the token types met lately; a new one where it has grown large."""
+        if len(self._lexicon) > _MOST_TYPES or self._lexicon.characters > 2 * self._MOST_CHARACTERS:
+            self._lexicon = Lexicon()
+        return self._lexicon
+
+    def numbers(self, text: str, lexicon: Lexicon) -> IntArray:
+        """(tokens,): the tokens alone, as their types' numbers in a lexicon of this tokenizer."""
+        chunks = self.normaliser(text).split()
+        known = lexicon.chunks
+        rows = list(map(known.get, chunks, repeat(b"")))  # no chunk is without a token
+        if b"" in rows:
+            new = {chunk for chunk, row in zip(chunks, rows, strict=True) if not row}
+            lexicon.add_chunks(self._split_new(new))
+            rows = [row or known[chunk] for chunk, row in zip(chunks, rows, strict=True)]
+        return np.frombuffer(b"".join(rows), np.int64)
 
     def tokenize(self, text: str) -> Tokens:
         """The tokens, and their spans in the text as it was given."""
@@ -117,7 +137,16 @@ class Tokenizer:
             shortened, cuts = _shorten_runs(chunk)
             split = [token for token, _ in self._by_the_rules(shortened)]
             yield chunk, tuple(_lengthen_runs(split, chunk, cuts))
-        usual = list(chunks.difference(long) if long else chunks)
+        usual = []
+        for chunk in chunks.difference(long) if long else chunks:
+            if not chunk.isascii():
+                usual.append(chunk)
+            elif chunk.isalnum():  # the rules say the same of these two, but take longer
+                yield chunk, (chunk,)
+            elif chunk[-1] in ",;!?" and chunk[:-1].isalnum():
+                yield chunk, (chunk[:-1], chunk[-1])
+            else:
+                usual.append(chunk)
         pieces = iter(self._by_the_rules(" ".join(usual)))
         for chunk in usual:
             tokens: list[str] = []

@@ -103,10 +103,12 @@ class Vocabulary:
     def character_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
         """(types, characters): the first characters of each token type, padded."""
         size = self.characters_per_token
-        padded = "".join(
-            token_type[:size].ljust(size, "\0") for token_type in types
-        )  # no token holds a NUL
-        codes = np.frombuffer(padded.encode("utf-32-le"), np.uint32).reshape(len(types), size)
+        short = [token_type[:size] for token_type in types]
+        lengths = np.fromiter(map(len, short), np.int64, len(short))
+        codes = np.zeros((len(types), size), np.uint32)  # no token holds a NUL
+        codes[np.arange(size) < lengths[:, None]] = np.frombuffer(
+            "".join(short).encode("utf-32-le"), np.uint32
+        )
         known = np.array([0, *map(ord, self.characters)], dtype=np.uint32)
         ids = np.array([PADDING, *range(len(SPECIAL), len(SPECIAL) + len(known) - 1)], np.int32)
         order = np.argsort(known)

@@ -3,7 +3,8 @@
 Both are learnt like the network by its in-batch softmax: of all second texts of a batch, which is
 by the author of the first? A batch holds one corpus, and its texts are moved to their mean, as a
 relevant population would do; so what tells genres apart earns nothing. The two texts
-of an author are of different works, and cut at random.
+of an author are of different works, and cut at random; if asked for, they are the least alike in
+content words, and the authors of a batch the most alike.
 
 1. weights: the cosine of whole tables of n-grams. Starts with TF-IDF over the deviation.
 2. projection: the cosine of LEVs. Starts with the singular vectors of weighted tables.
@@ -19,17 +20,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from adhominem.arrays import IntArray
+from adhominem.arrays import Array32, IntArray
 from adhominem.config import NgramTrainingOptions
-from adhominem.encoders.ngrams.counter import NgramTable, symbols_of
+from adhominem.encoders.ngrams.table import NgramTable, symbols_of
 from adhominem.errors import OptionError
 from adhominem.evaluation.pan import auc
-from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
+from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 from adhominem.training.checkpoint import Event
+from adhominem.training.topics import content_vectors
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
 _MORE_VECTORS = 32  # than asked for make the wanted singular vectors exact
+_FEWEST_NEAREST = 64  # authors of a batch: among fewer, few rivals are left
 
 
 class DeviceNgrams:
@@ -118,6 +121,9 @@ class NgramTrainer:
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
+        self._content: Array32 | None = None  # (documents, size), where hard pairs are asked for
+        if options.hard_positives > 1 or options.hard_negatives > 1:
+            self._content = content_vectors(corpus, device, options.seed)
         self._on_event = on_event
 
     def learn_weights(self) -> Tensor:
@@ -225,11 +231,12 @@ class NgramTrainer:
         share = np.array([len(corpus_authors) for corpus_authors in authors]) ** 0.5
         while True:
             of_corpus = authors[rng.choice(len(authors), p=share / share.sum())]
-            chosen = rng.choice(
-                len(of_corpus), min(options.batch_authors, len(of_corpus)), replace=False
-            )
-            pairs = np.array([_two_works(of_corpus[at], self._work, rng) for at in chosen])
-            documents = pairs.T.ravel()
+            most = min(options.batch_authors * options.hard_negatives, len(of_corpus))
+            chosen = rng.choice(len(of_corpus), most, replace=False)
+            firsts = np.array([rng.choice(of_corpus[at]) for at in chosen])
+            kept = self._nearest(firsts)
+            seconds = [self._of_another_work(firsts[at], of_corpus[chosen[at]], rng) for at in kept]
+            documents = np.concatenate([firsts[kept], seconds])
             longest = np.minimum(lengths[documents], options.longest)
             shortest = np.minimum(longest, options.shortest)
             cut = rng.random(len(documents)) < options.cut
@@ -237,6 +244,22 @@ class NgramTrainer:
             size = np.where(cut, np.clip(size, shortest, longest), longest)
             starts = rng.integers(0, lengths[documents] - size + 1)
             yield documents, starts, size
+
+    def _nearest(self, firsts: IntArray) -> IntArray:
+        """Places of the documents nearest in content to the first one: one in `hard_negatives`."""
+        if self._content is None or self.options.hard_negatives == 1:
+            return np.arange(len(firsts))
+        alike = self._content[firsts] @ self._content[firsts[0]]  # (documents,)
+        size = max(_FEWEST_NEAREST, -(-len(firsts) // self.options.hard_negatives))
+        return np.argsort(-alike, kind="stable")[:size]
+
+    def _of_another_work(self, first: int, documents: IntArray, rng: np.random.Generator) -> int:
+        """Of an author's documents one of another work; of several drawn the least like it."""
+        others = documents[self._work[documents] != self._work[first]]
+        if self._content is None or self.options.hard_positives == 1:
+            return int(rng.choice(others))
+        drawn = rng.permutation(others)[: self.options.hard_positives]
+        return int(drawn[np.argmin(self._content[drawn] @ self._content[first])])
 
     @torch.no_grad()
     def _start_weights(self) -> Tensor:
@@ -281,12 +304,7 @@ class NgramTrainer:
 
     def samples(self, most: int) -> list[IntArray]:
         """Up to `most` documents of each corpus, drawn at random, so that no large one decides."""
-        rng = np.random.default_rng(self.options.seed)
-        corpora = self._labels.corpus
-        return [
-            rng.permutation(np.flatnonzero(corpora == corpus))[:most]
-            for corpus in np.unique(corpora)
-        ]
+        return samples_of(self._labels, most, self.options.seed)
 
     @torch.no_grad()
     def weighed(self, documents: IntArray, weights: Tensor) -> Iterator[Tensor]:
@@ -320,6 +338,15 @@ class NgramTrainer:
         return torch.nn.Parameter(torch.tensor(np.log(_STARTING_SCALE), device=self.device).float())
 
 
+def samples_of(labels: Labels, most: int, seed: int) -> list[IntArray]:
+    """Up to `most` documents of each corpus, drawn at random."""
+    rng = np.random.default_rng(seed)
+    return [
+        rng.permutation(np.flatnonzero(labels.corpus == corpus))[:most]
+        for corpus in np.unique(labels.corpus)
+    ]
+
+
 def _authors_of_several_works(
     author: npt.NDArray[np.int32], work: IntArray, corpus: npt.NDArray[np.int32]
 ) -> list[list[IntArray]]:
@@ -335,10 +362,3 @@ def _authors_of_several_works(
     if not corpora:
         raise OptionError("no corpus has two authors with two works each; expected some")
     return corpora
-
-
-def _two_works(documents: IntArray, work: IntArray, rng: np.random.Generator) -> tuple[int, int]:
-    """Two documents of an author, of different works."""
-    first = rng.choice(documents)
-    others = documents[work[documents] != work[first]]
-    return int(first), int(rng.choice(others))

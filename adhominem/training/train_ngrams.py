@@ -13,8 +13,8 @@ import torch
 import adhominem
 from adhominem.arrays import Array32, FloatArray
 from adhominem.config import NgramConfig
-from adhominem.encoders.ngrams.counter import NgramTable
 from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
+from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError
 from adhominem.models.card import ngram_card
 from adhominem.models.files import Arrays
@@ -33,7 +33,7 @@ from adhominem.training.fit_styles import (
     styles_of,
     training_levs,
 )
-from adhominem.training.ngram_loop import NgramTrainer
+from adhominem.training.ngram_loop import NgramTrainer, samples_of
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
@@ -57,13 +57,23 @@ class _Run:
             )
         with write_whole(path) as file:
             file.write(fingerprint)
-        documents = np.repeat(np.arange(len(corpus)), corpus.lengths)
-        tokens = np.asarray(corpus.tokens)
-        self.table = NgramTable.build(corpus.types, tokens, documents, self.config.ngrams)
+        self.table = self._table()
         self._log.touch()  # without dev there are no evaluations
         self.trainer = NgramTrainer(
             corpus, task.dev, self.table, self.config.training, task.device, self._hear
         )
+
+    def _table(self) -> NgramTable:
+        """Which n-grams are counted: the most frequent ones, of all texts or of a sample."""
+        corpus, training = self.task.corpus, self.config.training
+        documents = np.repeat(np.arange(len(corpus)), corpus.lengths)  # (tokens,)
+        tokens = np.asarray(corpus.tokens)
+        if training.table_sample:
+            samples = samples_of(corpus.labels, training.table_sample, training.seed)
+            chosen = np.zeros(len(corpus), dtype=bool)
+            chosen[np.concatenate(samples)] = True
+            documents, tokens = documents[chosen[documents]], tokens[chosen[documents]]
+        return NgramTable.build(corpus.types, tokens, documents, self.config.ngrams)
 
     def _hear(self, event: Event) -> None:
         if event["event"] == "dev":

@@ -246,8 +246,8 @@ def _of_population(
         names = ", ".join(exhibits[at].document.id for at in sorted(compared)[:_MOST_NAMED])
         yield Caution(
             "compared_in_population",
-            f"compared texts stand in the population, too ({names}): it then takes what is their "
-            "author's for usual; leave them out",
+            f"compared texts stand in the population, too ({names}): exact copies were left out of "
+            "it, but copies in part make their author's style look usual; leave them out",
             decides=len(copies) > _MOST_COPIES * population.texts,
         )
     if len(repeated) > _MOST_REPEATED * inside:

@@ -21,14 +21,14 @@ from adhominem.scoring.decision import Decision, VerbalScale, decide, probabilit
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
-from adhominem.scoring.scorer import Scorer, out_of_range
+from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.two_covariance import squared_distance
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
-from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.verify.cautions import cautions_of
 from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.encoding import Encoding, TokensBy, batches
 from adhominem.verify.verification import (
     Likeness,
     Material,
@@ -41,9 +41,7 @@ from adhominem.verify.verification import (
 
 Text = str | Document | Exhibit
 SideTexts = Text | Sequence[Text]  # one text, or several by one author
-TokensBy = Mapping[Tokenizer, Tokens]
 
-_DOCUMENTS_AT_ONCE = 500  # tokenized and encoded together
 _LOG_10 = float(np.log(10))
 
 
@@ -78,8 +76,9 @@ class Verifier:
         self.name, self.sha256, self.prose = name, sha256, prose
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
-        self.tokenizers = list(dict.fromkeys(member.tokenizer for member in self.members))
         self.lead = self.members[lead]
+        self._encoding = Encoding(self.members, self.lead, name)
+        self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
         self.scorer = Scorer(scorers, scales or Scales(), lead, name)
 
@@ -151,7 +150,7 @@ class Verifier:
         tokens = [tokens_by for _, tokens_by in rows]
         attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
-            levs, attended = self._attend(documents, tokens)
+            levs, attended = self._encoding.attend(documents, tokens)
         else:
             levs = self.encode(documents, tokens=tokens)
         texts = tuple(
@@ -289,55 +288,17 @@ class Verifier:
         numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
         rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1]
-        parts = [np.zeros((0, self.lev_size), dtype=np.float32)]
-        for begin in range(0, len(firsts), _DOCUMENTS_AT_ONCE):
-            places = firsts[begin : begin + _DOCUMENTS_AT_ONCE]
+        levs = np.zeros((len(firsts), self.lev_size), dtype=np.float32)
+        for part in batches([len(texts[at].text) for at in firsts]):
+            places = firsts[part]
             chosen = [texts[at] for at in places]
             known = None if tokens is None else [tokens[at] for at in places]
-            parts.append(self._encode(chosen, known))
+            self._encoding.encode(chosen, known, levs[part])
             on_documents(len(places))
-        levs = np.concatenate(parts)
         if len(firsts) == len(documents):
             return levs
         on_documents(len(documents) - len(firsts))
         return np.asarray(levs[rows])
-
-    def _encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
-        """(documents, lev_size): of a few, one member after another."""
-        tokens: dict[Tokenizer, list[list[str]]] = {}
-        for tokenizer in self.tokenizers:
-            if known is None:
-                tokens[tokenizer] = [_tokens(document, tokenizer) for document in documents]
-            else:
-                tokens[tokenizer] = [tokens_by[tokenizer].tokens for tokens_by in known]
-        levs = []
-        for member in self.members:
-            topics: list[list[str]] = [[]] * len(documents)
-            if member.knows_topics:
-                topics = [member.topic(document) for document in documents]
-            levs.append(member.encoder.encode(tokens[member.tokenizer], topics))
-        levs.append(_log_tokens(tokens[self.lead.tokenizer]))
-        encoded = np.concatenate(levs, axis=1)
-        if not np.isfinite(encoded).all():  # weights that are numbers all may do that
-            raise out_of_range(f"the model {self.name} gives LEVs")
-        return encoded
-
-    def _attend(
-        self, documents: Sequence[Document], tokens: Sequence[TokensBy]
-    ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
-        """(documents, lev_size), and the attention of each member, of each document."""
-        levs, attended = [], []
-        for member in self.members:
-            words = [tokens_by[member.tokenizer].tokens for tokens_by in tokens]
-            seen = [member.attend(*pair) for pair in zip(documents, words, strict=True)]
-            attended.append(seen)
-            read = [encoded.levs[0] for encoded in seen if encoded is not None]
-            levs.append(np.array(read) if read else member.encode(documents, words))
-        levs.append(_log_tokens([tokens_by[self.lead.tokenizer].tokens for tokens_by in tokens]))
-        encoded = np.concatenate(levs, axis=1)
-        if not np.isfinite(encoded).all():
-            raise out_of_range(f"the model {self.name} gives LEVs")
-        return encoded, list(zip(*attended, strict=True))
 
     def _tokenized(
         self, sides: Sequence[Sequence[Exhibit]]
@@ -455,22 +416,6 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         validation=read_validation(files),
         prose=read.prose,
     )
-
-
-def _log_tokens(tokens: Sequence[Sequence[str]]) -> Levs:
-    """(documents, 1): the last column of their LEVs."""
-    return np.log([[len(words)] for words in tokens]).astype(np.float32).reshape(-1, 1)
-
-
-def _tokens(document: Document, tokenizer: Tokenizer) -> list[str]:
-    """The tokens of a document; what is wrong with it is said by its name."""
-    try:
-        tokens = tokenizer.tokens(document.text)
-    except InputError as error:
-        raise error.at(document.id) from None
-    if not tokens:
-        raise EmptyTextError("the text has no word in it", document.id)
-    return tokens
 
 
 def _side(texts: Sequence[ComparedText], lead: Member) -> Side:

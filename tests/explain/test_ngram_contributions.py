@@ -11,8 +11,8 @@ import pytest
 from conftest import NgramRun, rich_rows
 
 from adhominem import Document, Verifier, load
-from adhominem.encoders.ngrams.counter import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.explain import ngram_contributions as module
 from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams

@@ -16,6 +16,7 @@ from conftest import NgramRun, rich_rows, write_rows
 from adhominem import Document, Population, load
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFoundError, OptionError
 from adhominem.jobs import population as module
+from adhominem.jobs import workers
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.scoring.population import PopulationText
@@ -116,7 +117,7 @@ def test_problems_without_a_line_in_the_truth_are_of_the_population(tmp_path: Pa
 def test_texts_are_encoded_some_at_a_time_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_AT_ONCE", 4)
+    monkeypatch.setattr(workers, "_BATCH", 4)
     encode = Numbered()
     population = read_population(numbers(tmp_path / "texts.jsonl", 10), encode)
     assert encode.batches == [list("0123"), list("4567"), list("89")]

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from test_folder import change, halve
 
 from adhominem import load
-from adhominem.encoders.ngrams.counter import CHANNELS
+from adhominem.encoders.ngrams.table import CHANNELS
 from adhominem.errors import ModelError
 from adhominem.models.folder import model_hash, read_models, read_scores
 from adhominem.models.member import NgramModel

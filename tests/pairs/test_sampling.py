@@ -590,6 +590,17 @@ def test_corpora_have_shares_like_the_roots_of_their_documents(one_corpus: bool)
     np.testing.assert_allclose(before / before.sum(), np.array(sizes) / sum(sizes), rtol=0.05)
 
 
+def test_rounds_can_be_limited() -> None:
+    labels = uneven_labels((900, 9))
+    for limit, most in ((0, 10), (4, 4), (20, 10)):
+        options = PairOptions(even_corpora=True, most_rounds=limit)
+        pairs = draw_epoch(labels, seed=0, epoch=0, options=options)
+        documents = np.concatenate([pairs.first, pairs.second])
+        times = np.bincount(documents, minlength=len(labels))
+        assert times[labels.corpus == 1].max() == most
+        assert times[labels.corpus == 0].max() == 1
+
+
 def test_a_corpus_without_documents_makes_no_rounds() -> None:
     labels = make_labels([(at % 5, 0, at % 3, 4) for at in range(60)])  # 49 names have none
     options = PairOptions(even_corpora=True)

@@ -198,7 +198,7 @@ def test_a_number_beyond_all_numbers_is_damage(case: Worked, tmp_path: Path) -> 
         ("version", "0.0.1", "version of AdHominem"),
         ("model_sha256", "00" * 32, "SHA-256 of the model"),
         ("probability_same_author", 0.999, "probability by the prior given"),
-        ("warnings", [{"code": "x", "message": "all is well", "decides": False}], "warnings"),
+        ("warnings", [{"code": "x", "message": "all is well", "decides": False}] * 9, "warnings"),
         ("reach", "at most certainty", "reach"),
         ("validation", None, "validation"),
         ("interval", None, "interval"),

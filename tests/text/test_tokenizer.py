@@ -272,7 +272,7 @@ class Raising:
         raise self.error
 
 
-@pytest.mark.parametrize("text", ["a secret", "a secret" + "x" * 500])
+@pytest.mark.parametrize("text", ["a secret.", "a secret" + "x" * 500])
 def test_a_panic_of_the_library_is_an_error_about_the_text(text: str) -> None:
     panicking = Tokenizer()
     rules = panicking._split
@@ -291,7 +291,7 @@ def test_whatever_else_is_raised_stays_what_it_is(error: BaseException) -> None:
     stopped = Tokenizer()
     stopped._split = Raising(error)  # type: ignore[assignment]
     with pytest.raises(type(error)):
-        stopped.tokens("a text")
+        stopped.tokens("a text.")
 
 
 def test_a_text_too_long_to_be_remembered_is_not() -> None:

@@ -16,10 +16,11 @@ from conftest import NGRAM_SETTINGS, NgramRun, rich_rows
 
 from adhominem import NgramConfig, load, train
 from adhominem.cli import main
-from adhominem.encoders.ngrams.counter import NgramTable
+from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError, OptionError
 from adhominem.models.member import NgramModel, read_styles, read_typicality
 from adhominem.training import train_ngrams as module
+from adhominem.training.ngram_loop import samples_of
 
 FILES = {
     "README.md",
@@ -88,6 +89,21 @@ def test_the_ngrams_are_the_most_frequent_ones_of_the_corpus(ngram_run: NgramRun
     assert ngram_run.model.table.sizes == expected.sizes == (700, 70, 150, 250)
     assert ngram_run.model.table.characters == expected.characters
     np.testing.assert_array_equal(ngram_run.model.table.bigrams, expected.bigrams)
+
+
+def test_ngrams_can_be_chosen_from_as_many_texts_of_each_corpus(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    corpus, folder = ngram_run.data.corpus, tmp_path / "model"
+    config = ngram_run.config.with_setting("training.table_sample=9")
+    model = again(ngram_run, folder, config=config, dev={})
+    chosen = np.concatenate(samples_of(corpus.labels, 9, config.training.seed))
+    assert np.bincount(corpus.labels.corpus[chosen]).tolist() == [9, 9]
+    texts = [corpus.document(at) for at in sorted(chosen.tolist())]
+    documents = np.repeat(np.arange(18), [len(text) for text in texts])
+    expected = NgramTable.build(corpus.types, np.concatenate(texts), documents, config.ngrams)
+    assert model.table.characters == expected.characters != ngram_run.model.table.characters
+    np.testing.assert_array_equal(model.table.bigrams, expected.bigrams)
 
 
 def test_kinds_and_reference_are_those_of_the_levs_of_the_training_texts(

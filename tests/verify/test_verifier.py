@@ -23,6 +23,7 @@ from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.models.member import make_members
 from adhominem.models.writing import write_ensemble
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
+from adhominem.text.lexicon import Numbered
 from adhominem.training.network_data import DeviceCorpus, score_pairs
 from adhominem.training.network_model import SiameseModel
 
@@ -123,7 +124,7 @@ def test_documents_come_back_in_their_order_over_many_batches(
     small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from adhominem.encoders.network import runtime
-    from adhominem.verify import verifier as module
+    from adhominem.verify import encoding as module
 
     many = [" ".join(["the", "of", "he"][number % 3 :] * (1 + number % 7)) for number in range(40)]
     whole = load(small_run.folder, threads=1).encode(many)
@@ -142,17 +143,19 @@ class Counting:
         self.encoder = encoder
         self.asked: list[tuple[str, str]] = []
 
-    def encode(self, tokens: Sequence[list[str]], topics: Sequence[list[str]]) -> Any:
-        parts = zip(tokens, topics, strict=True)
+    def encode_numbered(self, texts: Numbered, topics: Sequence[list[str]]) -> Any:
+        types = texts.lexicon.types
+        words = [[types[number] for number in tokens] for tokens in texts.documents]
+        parts = zip(words, topics, strict=True)
         self.asked += [(" ".join(text), " ".join(topic)) for text, topic in parts]
-        return self.encoder.encode(tokens, topics)
+        return self.encoder.encode_numbered(texts, topics)
 
 
 @given(order=st.lists(st.integers(0, 4), max_size=12), at_once=st.integers(1, 6))
 def test_a_text_that_is_there_several_times_is_encoded_once(
     order: list[int], at_once: int, small_run: SmallRun
 ) -> None:
-    from adhominem.verify import verifier as module
+    from adhominem.verify import encoding as module
 
     known: list[str | Document] = [*TEXTS, "the of he", Document(text=TEXTS[0], topic="ships")]
     several = load(small_run.folder, threads=1)

@@ -543,6 +543,12 @@ def test_a_wrong_call_ends_with_2(
     ids=" ".join,
 )
 def test_scoring_imports_neither_torch_nor_matplotlib(desk: Path, arguments: list[str]) -> None:
+    if "--jobs" in arguments:  # much to do, or no process would be started
+        rows = [
+            {"id": f"{at}", "fandoms": ["", ""], "pair": [f"{side}{at} " * 50_000 for side in "ab"]}
+            for at in range(8)
+        ]
+        write_rows(desk / "pairs.jsonl", rows)
     done = subprocess.run(  # the processes that it starts report their imports, too
         [sys.executable, "-X", "importtime", "-m", "adhominem", *arguments],
         capture_output=True,

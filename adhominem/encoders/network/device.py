@@ -13,6 +13,7 @@ from adhominem.arrays import Array32, IntArray
 from adhominem.encoders.network.network import Batch, Network
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Runtime
+from adhominem.text.lexicon import Numbered
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable
 
 
@@ -40,25 +41,25 @@ class DeviceRuntime(Runtime):
     @torch.no_grad()
     def _window_vectors(
         self,
-        documents: Sequence[Sequence[str]],
+        texts: Numbered,
         topics: Sequence[Sequence[str]],
         table: WindowTable,
         places: IntArray,
     ) -> tuple[Array32, Array32]:
-        lexicon: dict[str, int] = {}
-        numbered = [lexicon.setdefault(token, len(lexicon)) for token in chain(*documents)]
-        types, vocabulary, network = list(lexicon), self._vocabulary, self._network
+        vocabulary, network = self._vocabulary, self._network
+        numbers, tokens = np.unique(texts.row[places], return_inverse=True)
+        types = [texts.lexicon.types[number] for number in numbers.tolist()]
         batch = Batch(
             type_words=self._send(vocabulary.token_ids(types)),
             type_characters=self._send(vocabulary.character_ids(types)),
-            tokens=self._send(np.array(numbered)[places]),
+            tokens=self._send(tokens.reshape(places.shape)),
             token_counts=self._send(table.counts),
             window_documents=self._send(table.documents),
             window_positions=self._send(table.positions),
             max_windows=int(table.positions.max()) + 1,
             topic_words=self._send(vocabulary.token_ids(list(chain(*topics)))),
             topic_documents=self._send(np.repeat(np.arange(len(topics)), list(map(len, topics)))),
-            documents=len(documents),
+            documents=len(texts.documents),
         )
         vectors, attention = network.window_vectors(
             network.type_vectors(batch.type_words, batch.type_characters),

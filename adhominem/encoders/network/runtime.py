@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, compress
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
+from adhominem.encoders.by_type import Growing, KeptByType
 from adhominem.encoders.protocol import spliced
+from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.vocabulary import (
     PADDING,
     Vocabulary,
@@ -72,68 +73,76 @@ class BiLSTM:
         # The last input says "padding" in training. Here there is none: see `run`.
         return (
             np.ascontiguousarray((taken[order, :-1] * halves[:, None]).T),
-            # The state is kept at twice its size, which saves a multiplication a step.
+            # The state is twice as large as it should be, which saves a multiplication a step.
             np.ascontiguousarray((0.5 * recurrent[order] * halves[:, None]).T),
             bias[order] * halves,
         )
 
     @_QUIET
     def run(self, step_inputs: StepInputs, lengths: IntArray, steps: int) -> Array32:
-        """(sequences, steps, 2 * size): the hidden states; zeros behind a sequence's end."""
+        """(steps, sequences, 2 * size): twice the hidden states; zeros behind a sequence's end."""
         size, sequences = self.size, len(lengths)
-        hidden = np.zeros((sequences, steps, 2 * size), dtype=np.float32)
         active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
         rows = max(sequences, _FEWEST_ROWS)
+        hidden = np.empty((steps, rows, 2 * size), dtype=np.float32)
+        for of_step, n in zip(hidden, active, strict=True):
+            of_step[n:] = 0
         gates = np.empty((rows, 4 * size), dtype=np.float32)
         inputs = np.empty_like(gates)
-        squashed = np.empty((sequences, size), dtype=np.float32)
+        squashed = np.empty((rows, size), dtype=np.float32)
+        by_gate = np.empty((4, rows, size), dtype=np.float32)  # each one contiguous, unlike `gates`
         for direction, recurrent in enumerate(self._recurrent):
-            state = np.zeros((rows, size), dtype=np.float32)  # twice the hidden state
-            cell = np.zeros_like(state)
+            cell = np.zeros((rows, size), dtype=np.float32)
             columns = slice(direction * size, (direction + 1) * size)
+            before = None  # what is hidden of the step before
             for at in range(steps) if direction == 0 else reversed(range(steps)):
                 n = active[at]  # the sequences that have this step
                 if not n:
                     continue
-                z, c, h, s = gates[:n], cell[:n], state[:n], squashed[:n]
-                step_inputs(at, n, direction, inputs[:n])
-                m = max(n, _FEWEST_ROWS)
-                np.matmul(state[:m], recurrent, out=gates[:m])
-                z += inputs[:n]
-                np.tanh(z, out=z)
-                z[:, : 3 * size] += 1  # twice the input, forget and output gates
-                c *= z[:, size : 2 * size]
-                np.multiply(z[:, :size], z[:, 3 * size :], out=s)
+                if before is None:
+                    step_inputs(at, n, direction, gates[:n])
+                else:
+                    step_inputs(at, n, direction, inputs[:n])
+                    m = max(n, _FEWEST_ROWS)
+                    np.matmul(before[:m], recurrent, out=gates[:m])
+                    gates[:n] += inputs[:n]
+                z, c, s = by_gate[:, :n], cell[:n], squashed[:n]
+                np.tanh(gates[:n].reshape(n, 4, size).transpose(1, 0, 2), out=z)
+                z[:3] += 1  # twice the input, forget and output gates
+                c *= z[1]
+                np.multiply(z[0], z[3], out=s)
                 c += s
                 c *= 0.5
                 np.tanh(c, out=s)
-                np.multiply(z[:, 2 * size : 3 * size], s, out=h)
-                np.multiply(h, 0.5, out=hidden[:n, at, columns])
-        return hidden
+                before = hidden[at, :, columns]
+                np.multiply(z[2], s, out=before[:n])
+        return hidden[:, :sequences]
 
 
 class Attention:
     """v' tanh(W h + b), a softmax over the steps of each sequence, the weighted mean."""
 
     def __init__(self, weights: Weights, name: str) -> None:
-        self._weight = np.ascontiguousarray(weights[f"{name}.hidden.weight"].T)
+        # Half of it, for hidden states that are twice as large.
+        self._weight = np.ascontiguousarray(0.5 * weights[f"{name}.hidden.weight"].T)
         self._bias = weights[f"{name}.hidden.bias"]
         self._score = weights[f"{name}.score.weight"][0]
 
     @_QUIET
     def mean(self, hidden: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
-        """(sequences, size), and the attention (sequences, steps)."""
-        sequences, steps, size = hidden.shape
+        """(sequences, size), and the attention (sequences, steps), of twice the hidden states."""
+        steps, sequences, size = hidden.shape
         inner = product(hidden.reshape(-1, size), self._weight)
         inner += self._bias
         np.tanh(inner, out=inner)
-        inner *= self._score
-        scores = inner.sum(axis=1).reshape(sequences, steps)
-        scores[np.arange(steps) >= lengths[:, None]] = -np.inf
-        scores -= scores.max(axis=1, keepdims=True)
+        scores = np.einsum("ij,j->i", inner, self._score).reshape(steps, sequences)
+        scores[np.arange(steps)[:, None] >= lengths] = -np.inf
+        scores -= scores.max(axis=0)
         attention = np.exp(scores, out=scores)
-        attention /= attention.cumsum(axis=1)[:, -1:]
-        return np.einsum("ns,nsd->nd", attention, hidden), attention
+        attention /= attention.cumsum(axis=0)[-1]
+        mean = np.einsum("sn,snd->nd", attention, hidden)
+        mean *= 0.5
+        return mean, attention.T
 
 
 _MOST_TYPES = 1 << 16  # kept, some 100 MB; then it forgets them all and starts again
@@ -141,7 +150,7 @@ _MOST_CHARACTERS = 1 << 20  # of their spellings
 _TYPES_AT_ONCE = 4_096
 
 
-class TypeInputs:
+class TypeInputs(KeptByType):
     """Token types to the inputs of the gates, in both directions."""
 
     def __init__(
@@ -155,53 +164,44 @@ class TypeInputs:
         self._width = filters.shape[2]
         self._filters = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
         self._filter_bias = weights["characters.convolution.bias"]
-        self._weight, self._bias = weight, bias  # (word + filters, inputs) and (inputs,)
-        self._lock = Lock()
-        self._forget()
+        # (word, inputs), (filters, inputs) and (inputs,)
+        self._word_weight, self._filter_weight = np.split(weight, [self._word_vectors.shape[1]])
+        self._bias = bias
+        super().__init__()
 
-    def _forget(self) -> None:
-        self._known: dict[str, int] = {}
-        self._characters = 0  # that are known
-        self._tables = self._room(1 << 10)
+    def _limits(self) -> tuple[int, int]:
+        return _MOST_TYPES, _MOST_CHARACTERS
 
-    def _room(self, types: int) -> tuple[Array32, Array32]:
-        """For each direction: contiguous, or each step would copy it."""
-        half = self._weight.shape[1] // 2
-        return np.empty((types, half), np.float32), np.empty((types, half), np.float32)
+    def _clear(self) -> None:
+        half = len(self._bias) // 2
+        # For each direction: contiguous, or each step would copy it.
+        self._tables = Growing((half,), np.float32), Growing((half,), np.float32)
 
-    def look_up(self, tokens: Sequence[str]) -> tuple[IntArray, tuple[Array32, Array32]]:
+    def look_up(
+        self, lexicon: Lexicon, numbers: IntArray
+    ) -> tuple[IntArray, tuple[Array32, Array32]]:
         """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
         with self._lock:
-            new = list(set(tokens).difference(self._known))
-            if (
-                len(self._known) + len(new) > _MOST_TYPES
-                or self._characters + sum(map(len, new)) > _MOST_CHARACTERS
-            ):
-                self._forget()
-                new = list(set(tokens))
-            for at in range(0, len(new), _TYPES_AT_ONCE):
-                self._add(new[at : at + _TYPES_AT_ONCE])
-            rows = np.fromiter(map(self._known.__getitem__, tokens), np.int64, len(tokens))
-            tables = self._tables
-            if len(self._known) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
-                self._forget()  # these tokens alone are too much
-            return rows, tables
+            rows = self._rows_of(lexicon, numbers)
+            first, second = self._tables
+            tables = first.rows, second.rows
+            self._forget_what_is_too_much()
+        return rows, tables
 
     def _add(self, types: list[str]) -> None:
-        first, last = len(self._known), len(self._known) + len(types)
-        if last > len(self._tables[0]):  # a new table: others may still read the old one
-            grown = self._room(max(last, 2 * len(self._tables[0])))
-            for table, old in zip(grown, self._tables, strict=True):
-                table[:first] = old[:first]
-            self._tables = grown
-        ids = self._vocabulary.token_ids(types)
-        spelled = self._spellings(self._vocabulary.character_ids(types))
-        seen = np.concatenate([self._word_vectors[ids], spelled], axis=1)  # (types, word + filters)
-        inputs = product(seen, self._weight) + self._bias
-        for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
-            table[first:last] = half
-        self._characters += sum(map(len, types))
-        self._known.update(zip(types, range(first, last), strict=True))
+        for at in range(0, len(types), _TYPES_AT_ONCE):
+            part = types[at : at + _TYPES_AT_ONCE]
+            spelled = self._spellings(self._vocabulary.character_ids(part))
+            inputs = product(spelled, self._filter_weight)
+            inputs += self._of_words(self._vocabulary.token_ids(part))
+            for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
+                table.add(half)
+
+    def _of_words(self, ids: npt.NDArray[np.int32]) -> Array32:
+        """(types, inputs): what the word vectors of these ids add; most types are unknown words."""
+        words, of_type = np.unique(ids, return_inverse=True)
+        inputs = product(self._word_vectors[words], self._word_weight) + self._bias
+        return np.asarray(inputs[of_type])
 
     def _spellings(self, characters: npt.NDArray[np.int32]) -> Array32:
         """(types, filters): the CNN of ids (types, characters); padding never is the maximum."""
@@ -209,17 +209,15 @@ class TypeInputs:
         padded = np.pad(characters, ((0, 0), (beside, beside)), constant_values=PADDING)
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
         places = characters.shape[1] + beside
-        filtered: Array32 = sum(
-            (
-                vectors[:, at : at + places] @ part
-                for at, part in enumerate(np.split(self._filters, self._width))
-            ),
-            start=self._filter_bias,
-        )  # (types, places, filters)
+        # (types, places, size * width): what a filter sees from each place on, in a row.
+        seen = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
+        seen = np.ascontiguousarray(seen[:, :: vectors.shape[2]])
+        filtered = product(seen.reshape(-1, seen.shape[2]), self._filters)
+        filtered = filtered.reshape(len(vectors), places, -1)  # (types, places, filters)
         count = (characters != PADDING).sum(axis=1)
         beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
         filtered[beyond] = -np.inf
-        return np.asarray(np.tanh(filtered.max(axis=1)))  # tanh rises
+        return np.asarray(np.tanh(filtered.max(axis=1) + self._filter_bias))  # tanh rises
 
     def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array32, Array32]:
         """(documents, inputs) for each direction: the mean word vector of each topic's tokens."""
@@ -231,12 +229,12 @@ class TypeInputs:
                 for topic in topics
             ]
         )
-        inputs = product(vectors, self._weight[: vectors.shape[1]]) + self._bias
+        inputs = product(vectors, self._word_weight) + self._bias
         first, second = np.split(inputs, 2, axis=1)
         return np.ascontiguousarray(first), np.ascontiguousarray(second)
 
 
-_WINDOWS_AT_ONCE = 512  # in one recurrence: its state fits into a core's cache
+_WINDOWS_AT_ONCE = 256  # in one recurrence: its state fits into a core's cache
 _VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
@@ -282,12 +280,15 @@ class Runtime:
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
-        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
-        levs = np.zeros((len(documents), len(self._lev_bias)), dtype=np.float32)
-        order = np.argsort(-lengths, kind="stable")  # like lengths together, the longest first
+        return self.encode_numbered(Numbered.of(documents), topics)
+
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
+        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        levs = np.zeros((len(texts.documents), len(self._lev_bias)), dtype=np.float32)
+        order = np.argsort(-texts.lengths, kind="stable")  # like lengths together, longest first
         for at in range(0, len(order), self._documents_at_once):
             rows = order[at : at + self._documents_at_once]
-            levs[rows] = self.attend([documents[n] for n in rows], [topics[n] for n in rows]).levs
+            levs[rows] = self._attend(texts.chosen(rows), [topics[n] for n in rows]).levs
         return levs
 
     def vary(
@@ -310,7 +311,7 @@ class Runtime:
             return self.encode(variants, [topic] * len(variants))
         if attention is None:
             places = table.token_places(np.array([len(tokens)]), self._windows.width)
-            vectors, _ = self._window_vectors([tokens], [topic], table, places)
+            vectors, _ = self._window_vectors(Numbered.of([tokens]), [topic], table, places)
         else:
             vectors = attention.window_vectors
         levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
@@ -326,28 +327,28 @@ class Runtime:
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Encoded:
         """The LEVs of a few documents, the longest first, and the attention."""
-        lengths = np.array([len(tokens) for tokens in documents], dtype=np.int64)
+        return self._attend(Numbered.of(documents), topics)
+
+    def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Encoded:
+        lengths = texts.lengths
         table = spread_windows(lengths, self._windows)
         places = table.token_places(lengths, self._windows.width)
-        vectors, attention = self._window_vectors(documents, topics, table, places)
+        vectors, attention = self._window_vectors(texts, topics, table, places)
         levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
         return Encoded(levs, table, vectors, attention, window_attention)
 
     def _window_vectors(
         self,
-        documents: Sequence[Sequence[str]],
+        texts: Numbered,
         topics: Sequence[Sequence[str]],
         table: WindowTable,
         places: IntArray,
     ) -> tuple[Array32, Array32]:
         """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
-        count = sum(map(len, documents))
-        needed = np.zeros(count, dtype=np.bool_)  # (tokens,) of all documents in a row
-        needed[places] = True
-        rows = np.zeros(len(needed), dtype=np.int64)
-        rows[needed], tables = self._types.look_up(list(compress(chain(*documents), needed)))
+        numbers = texts.row[places]  # (windows, tokens)
+        rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
+        tokens = rows.reshape(places.shape)
         prefixes = self._types.prefixes(topics)
-        tokens = rows[places]
         vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
         attention = np.empty((len(tokens), 1 + places.shape[1]), dtype=np.float32)
 

@@ -1,298 +1,184 @@
-"""What the n-gram encoder counts in a text: four channels of n-grams, each a range of columns.
+"""Counting n-grams: once for all tables that count them, by one look-up a token.
 
-    characters      character n-grams inside tokens, with marks for a token's beginning and end
-    tokens          the most frequent token types
-    bigrams         two neighbouring tokens; all but the most frequent types are masked
-    shaped_bigrams  the same, where a masked token shows its shape: its first letter's case and
-                    its ending ("~Cly", "~wng", "~#"), a poor man's part of speech
-
-Masking hides what a text is about, as the network's vocabulary does. Counting is NumPy and a
-dictionary: neither torch nor scikit-learn.
+What a token type gives to each channel is worked out when it is first seen. A text is then the
+rows of its token types, and two neighbours' rows a bigram: no string is looked at again. Counting
+is NumPy: neither torch nor scikit-learn.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
-from threading import Lock
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from itertools import chain, count, repeat
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.records import Options, Size, Within
+from adhominem.encoders.by_type import Growing, KeptByType
+from adhominem.encoders.ngrams.grams import GramIndex
+from adhominem.encoders.ngrams.table import CHANNELS, NgramTable, shape
+from adhominem.text.lexicon import Numbered
 
-START, END = "\x02", "\x03"
-MASK = "\x00"  # any masked token, or a rare shape
-CHANNELS = ("characters", "tokens", "bigrams", "shaped_bigrams")
-_LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
-_MOST_TYPES = 1 << 18  # that are remembered, at most some 200 MB
+_MOST_TYPES = 1 << 18  # that are remembered, at most some 150 MB
 _MOST_CHARACTERS = 1 << 21  # of their spellings
+_TYPES_AT_ONCE = 4_096  # whose n-grams are looked up together
 
 
-@dataclass(frozen=True, kw_only=True)
-class NgramOptions(Options):
-    """How many n-grams of each channel are counted: the most frequent ones."""
+class NgramCounter(KeptByType):
+    """Counts the n-grams of one table, or of several at once.
 
-    # Characters in an n-gram: at most those that are looked at, and a token's two ends.
-    longest: Annotated[int, Within(1, _LONGEST_TOKEN + 2)] = 4
-    characters: Size = 40_000
-    tokens: Size = 5_000
-    bigrams: Size = 15_000
-    shaped_bigrams: Size = 30_000
-    # Of the types that bigrams show, and of these and the shapes, every two have a cell in a table.
-    unmasked: Annotated[int, Within(1, 8_192)] = 400  # token types that bigrams show
-    shapes: Annotated[int, Within(1, 8_192)] = 1_000  # unmasked types and shapes together
-
-    ordered = (("unmasked", "<=", "tokens"),)
-
-
-def shape(token: str) -> str:
-    """The shape of a token: what is left of it when its topic is hidden.
-
-    Its mark tells it from a token that is spelled like it: "play" is a "~way", no "way".
+    A *place* is where an n-gram is counted. Those of characters and tokens are shared by all
+    tables that count them, bigrams are each table's own; the channels follow each other. Place 0
+    is for what no table counts. Of a single table, the places are its columns, plus one.
     """
-    if token[:1].isdigit():
-        return "~#"
-    if not token[:1].isalpha():
-        return f"~{token[:1]}"
-    case = "U" if len(token) > 1 and token.isupper() else "C" if token[0].isupper() else "w"
-    signs = "".join(sign for sign in "-'" if sign in token)
-    return f"~{case}{signs}{token.lower()[-2:]}"
 
+    def __init__(self, *tables: NgramTable) -> None:
+        if len({table.longest for table in tables}) != 1:
+            raise ValueError("tables of one `longest` can be counted at once")
+        self.table = tables[0]
+        self._tables = tables
+        self._grams = _numbered(1, *(table.characters for table in tables))
+        self._tokens = _numbered(1 + len(self._grams), *(table.tokens for table in tables))
+        sizes = [len(self._grams), len(self._tokens)]
+        sizes += [sum(len(getattr(table, name)) for table in tables) for name in CHANNELS[2:]]
+        # (channels + 1,): the first place of each channel, and the end of all.
+        self.starts = np.cumsum([1, *sizes])
+        self._symbols = [
+            (
+                _numbered(1, table.tokens[: table.unmasked]),
+                _numbered(1, table.symbols),
+            )
+            for table in tables
+        ]
+        self._bigrams = self._bigram_places()
+        self._index = GramIndex(self._grams, self.table.longest)
+        super().__init__()
 
-def spell(token: str, longest: int) -> Iterator[str]:
-    """The character n-grams of a token."""
-    marked = f"{START}{token[:_LONGEST_TOKEN]}{END}"
-    for size in range(1, longest + 1):
-        for at in range(len(marked) - size + 1):
-            gram = marked[at : at + size]
-            if gram not in (START, END):
-                yield gram
-
-
-@dataclass(frozen=True)
-class TypeNgrams:
-    """What one token type gives to each channel."""
-
-    characters: IntArray  # columns, one for each n-gram of its letters
-    token: int  # its column, or -1
-    # Its symbol in bigrams, where 0 is the mask, and in shaped bigrams, where 0 is a rare shape.
-    symbols: tuple[int, int]
-
-
-def symbols_of(types: Sequence[TypeNgrams]) -> IntArray:
-    """(2, types): the symbols of token types in both channels of bigrams."""
-    return np.array([ngrams.symbols for ngrams in types], np.int64).reshape(-1, 2).T
-
-
-@dataclass(frozen=True)
-class Ngram:
-    """An n-gram by name: the same in every table that counts it."""
-
-    channel: int
-    parts: tuple[str, ...]  # the characters, the token, or two symbols
-
-
-@dataclass(frozen=True)
-class NgramTable:
-    """Which n-grams are counted, and the column of each."""
-
-    longest: int
-    characters: tuple[str, ...]
-    tokens: tuple[str, ...]  # the most frequent first
-    unmasked: int  # the first so many of the tokens
-    symbols: tuple[str, ...]  # unmasked types and shapes
-    bigrams: IntArray  # (bigrams,): first symbol * (1 + unmasked) + second
-    shaped_bigrams: IntArray  # (shaped_bigrams,): first * (1 + symbols) + second
-
-    @cached_property
-    def _numbers(self) -> tuple[dict[str, int], ...]:
-        """The places of the characters, of the tokens and of the symbols."""
-        lists = (self.characters, self.tokens, self.symbols)
-        return tuple(dict(zip(strings, range(len(strings)), strict=True)) for strings in lists)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Columns of each channel."""
-        return tuple(len(getattr(self, channel)) for channel in CHANNELS)
-
-    @cached_property
-    def channels(self) -> tuple[slice, ...]:
-        """The columns of each channel."""
-        ends = np.cumsum([0, *self.sizes]).tolist()
-        return tuple(slice(begin, end) for begin, end in pairwise(ends))
-
-    def ngram(self, column: int) -> Ngram:
-        """The n-gram of a column."""
-        channel = next(at for at, columns in enumerate(self.channels) if column < columns.stop)
-        at = column - self.channels[channel].start
-        if channel < 2:
-            return Ngram(channel, ((self.characters, self.tokens)[channel][at],))
-        symbols = self.tokens[: self.unmasked] if channel == 2 else self.symbols
-        code = int((self.bigrams if channel == 2 else self.shaped_bigrams)[at])
-        both = divmod(code, 1 + len(symbols))
-        return Ngram(channel, tuple(symbols[symbol - 1] if symbol else MASK for symbol in both))
-
-    def of_type(self, token: str) -> TypeNgrams:
-        """What this token type gives to each channel."""
-        grams, tokens, symbols = self._numbers
-        columns = [grams.get(gram, -1) for gram in spell(token, self.longest)]
-        at = tokens.get(token, -1)
-        unmasked = 0 <= at < self.unmasked
-        return TypeNgrams(
-            characters=np.array([column for column in columns if column >= 0], dtype=np.int64),
-            token=at,
-            symbols=(
-                at + 1 if unmasked else 0,
-                symbols.get(token if unmasked else shape(token), -1) + 1,
-            ),
-        )
-
-    def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:
-        """For both channels of bigrams: symbols, the column of every two symbols, the first column.
-
-        The column of two symbols, (symbols ** 2,), counts from 1 within its channel; 0 is none.
-        """
+    def _bigram_places(self) -> list[tuple[int, IntArray]]:
+        """Of each table, both channels of bigrams: symbols, and the place of every two symbols."""
+        firsts = self.starts[2:4].tolist()  # of the next table's bigrams, in each channel
         both = []
-        for symbols_used, codes, channel in (
-            (1 + self.unmasked, self.bigrams, self.channels[2]),
-            (1 + len(self.symbols), self.shaped_bigrams, self.channels[3]),
-        ):
-            # Zeros: a table of millions takes no memory where nothing is written or read.
-            columns = np.zeros(symbols_used**2, dtype=np.int64)
-            columns[codes] = np.arange(1, 1 + len(codes))
-            both.append((symbols_used, columns, channel.start))
-        return tuple(both)
+        for table in self._tables:
+            for channel, (symbols, columns, _) in enumerate(table.bigram_columns()):
+                # Zeros stay: a table of millions takes no memory where nothing is written or read.
+                codes = getattr(table, CHANNELS[2 + channel])
+                columns[codes] += firsts[channel] - 1
+                firsts[channel] += len(codes)
+                both.append((symbols, columns))
+        return both
 
-    @classmethod
-    def build(
-        cls,
-        types: Sequence[str],
-        tokens: npt.NDArray[np.unsignedinteger[Any]],
-        documents: IntArray,
-        options: NgramOptions,
-    ) -> NgramTable:
-        """The most frequent n-grams of some texts.
+    def places(self, number: int) -> IntArray:
+        """(columns,): the place of each column of one of the tables."""
+        table, before = self._tables[number], self._tables[:number]
+        parts = [
+            _looked_up(self._grams, table.characters, len(table.characters)),
+            _looked_up(self._tokens, table.tokens, len(table.tokens)),
+        ]
+        for name, first in zip(CHANNELS[2:], self.starts[2:4].tolist(), strict=True):
+            first += sum(len(getattr(other, name)) for other in before)
+            parts.append(first + np.arange(len(getattr(table, name))))
+        return np.concatenate(parts)
 
-        `tokens` are the types of all tokens in a row, `documents` whose they are.
-        """
-        counts = np.bincount(tokens, minlength=len(types))
-        order = np.argsort(-counts, kind="stable")
-        order = order[counts[order] > 0]
-        frequent = [types[at] for at in order[: options.tokens]]
-        unmasked = set(frequent[: options.unmasked])
-        grams: Counter[str] = Counter()
-        shapes: Counter[str] = Counter()
-        for at in order:
-            for gram in spell(types[at], options.longest):
-                grams[gram] += int(counts[at])
-            shapes[types[at] if types[at] in unmasked else shape(types[at])] += int(counts[at])
-        start = cls(
-            longest=options.longest,
-            characters=_most_common(grams, options.characters),
-            tokens=tuple(frequent),
-            unmasked=len(unmasked),
-            symbols=_most_common(shapes, options.shapes),
-            bigrams=np.zeros(0, np.int64),
-            shaped_bigrams=np.zeros(0, np.int64),
-        )
-        masked, shaped = symbols_of([start.of_type(token_type) for token_type in types])
-        inside = documents[1:] == documents[:-1]  # neighbours of one document
+    # What is kept of token types
 
-        def frequent_pairs(symbols: IntArray, symbols_used: int, size: int) -> IntArray:
-            row = symbols[tokens]
-            codes = (row[:-1] * symbols_used + row[1:])[inside]
-            times = np.bincount(codes, minlength=symbols_used**2)
-            times[0] = 0  # two masks say nothing
-            best = np.argsort(-times, kind="stable")[:size]
-            return best[times[best] > 0]
+    def _limits(self) -> tuple[int, int]:
+        return _MOST_TYPES, _MOST_CHARACTERS
 
-        return replace(
-            start,
-            bigrams=frequent_pairs(masked, 1 + start.unmasked, options.bigrams),
-            shaped_bigrams=frequent_pairs(shaped, 1 + len(start.symbols), options.shaped_bigrams),
-        )
+    def _clear(self) -> None:
+        self._ends = Growing((), np.int64)  # (types,): where the places of each end
+        self._flat = Growing((), np.int64)  # the places of all n-grams of characters, in a row
+        # (types, 1 + tables * 2): the place of the token itself, and its symbols. A symbol 0 is a
+        # masked token, or a rare shape.
+        self._whole = Growing((1 + 2 * len(self._tables),), np.int64)
 
+    def _add(self, types: list[str]) -> None:
+        for at in range(0, len(types), _TYPES_AT_ONCE):
+            self._add_few(types[at : at + _TYPES_AT_ONCE])
 
-class NgramCounter:
-    """Counts the n-grams of texts; what a token type gives is worked out once."""
+    def _add_few(self, types: list[str]) -> None:
+        places, lengths = self._index.of_types(types)
+        self._ends.add(np.cumsum(lengths) + self._flat.size)
+        self._flat.add(places)
+        shapes = list(map(shape, types))
+        whole = [_looked_up(self._tokens, types, len(types))]
+        for unmasked, symbols in self._symbols:
+            number = _looked_up(unmasked, types, len(types))
+            by_name, by_shape = (
+                _looked_up(symbols, names, len(types)) for names in (types, shapes)
+            )
+            whole += [number, np.where(number > 0, by_name, by_shape)]
+        self._whole.add(np.stack(whole, axis=1))
 
-    def __init__(self, table: NgramTable) -> None:
-        self.table = table
-        self._bigrams = table.bigram_columns()
-        self._lock = Lock()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._types: dict[str, TypeNgrams] = {}
-        self._characters = 0  # that are remembered
-
-    def _known(self, tokens: Sequence[str]) -> tuple[list[TypeNgrams], IntArray, IntArray]:
-        """The token types of a text, which of them each token is, and how often each occurs."""
-        numbers: dict[str, int] = {}  # of this text's own types: no other thread's
-        row = [numbers.setdefault(token, len(numbers)) for token in tokens]
-        inverse = np.array(row, dtype=np.int64)
-        types = self._types  # it only grows: what others forget meanwhile stays in this one
-        if not types.keys() >= numbers.keys():
-            types = self._remember(numbers)
-        return [types[number] for number in numbers], inverse, np.bincount(inverse)
-
-    def _remember(self, tokens: Iterable[str]) -> dict[str, TypeNgrams]:
-        """What these types and others give; a type is in it only once that is worked out."""
+    def look_up(self, texts: Numbered) -> tuple[IntArray, TypePlaces]:
+        """(tokens,): the row of each token of all texts, and the tables of these rows."""
+        numbers = texts.row
         with self._lock:
-            if len(self._types) > _MOST_TYPES or self._characters > _MOST_CHARACTERS:
-                self._forget()
-            types = self._types
-            for token in tokens:
-                if token not in types:
-                    types[token] = self.table.of_type(token)
-                    self._characters += len(token)
-            return types
+            rows = self._rows_of(texts.lexicon, numbers)
+            tables = TypePlaces(self, self._ends.rows, self._flat.rows, self._whole.rows)
+            self._forget_what_is_too_much()
+        return rows, tables
+
+    # Strings, of a single table
 
     def count(self, tokens: Sequence[str]) -> Array32:
         """(columns,): how often each n-gram occurs in a tokenized text."""
-        table = self.table
-        known, inverse, times = self._known(tokens)
-        characters, whole, *_ = table.channels
-        counts = np.zeros(sum(table.sizes), dtype=np.float32)
-        grams = [ngrams.characters for ngrams in known]
-        repeats = np.repeat(times, list(map(len, grams)))
-        counts[characters] = np.bincount(np.concatenate(grams), repeats, characters.stop)
-        columns = np.array([ngrams.token for ngrams in known])
-        counts[whole.start + columns[columns >= 0]] = times[columns >= 0]
-        for columns, _ in self._bigrams_of(known, inverse):
-            np.add.at(counts, columns, 1)
-        return counts
+        rows, tables = self.look_up(Numbered.of([tokens]))
+        return tables.count(rows)[1:].astype(np.float32)
 
     def occurrences(self, tokens: Sequence[str]) -> tuple[IntArray, IntArray]:
         """Each n-gram where it occurs: its column, and the token it is in or begins with."""
-        known, inverse, _ = self._known(tokens)
-        places = np.arange(len(tokens))
-        grams = [known[number].characters for number in inverse]
-        whole = np.array([ngrams.token for ngrams in known])[inverse]
-        bigrams = self._bigrams_of(known, inverse)
-        columns, begins = zip(
-            (np.concatenate(grams), np.repeat(places, list(map(len, grams)))),
-            (whole[whole >= 0] + self.table.channels[1].start, places[whole >= 0]),
-            *bigrams,
-            strict=True,
-        )
-        return np.concatenate(columns), np.concatenate(begins)
-
-    def _bigrams_of(
-        self, known: Sequence[TypeNgrams], inverse: IntArray
-    ) -> Iterator[tuple[IntArray, IntArray]]:
-        """For both channels: the columns of a text's bigrams, and the token each begins with."""
-        for symbols, (size, pairs, first) in zip(symbols_of(known), self._bigrams, strict=True):
-            row = symbols[inverse]
-            columns = pairs[row[:-1] * size + row[1:]]
-            yield first - 1 + columns[columns > 0], np.flatnonzero(columns)
+        rows, tables = self.look_up(Numbered.of([tokens]))
+        places, at = tables.places(rows), np.arange(len(rows))
+        begins = [np.repeat(at, tables.lengths(rows)), at, *[at[:-1]] * len(self._bigrams)]
+        counted = places > 0
+        return places[counted] - 1, np.concatenate(begins)[counted]
 
 
-def _most_common(counts: Counter[str], size: int) -> tuple[str, ...]:
-    return tuple(entry for entry, _ in counts.most_common(size))
+class TypePlaces:
+    """What a counter knew of token types when texts were looked up: theirs are among them."""
+
+    def __init__(
+        self, counter: NgramCounter, ends: IntArray, flat: IntArray, whole: IntArray
+    ) -> None:
+        self._bigrams, self._size = counter._bigrams, int(counter.starts[-1])
+        self._ends, self._flat, self._whole = ends, flat, whole
+
+    def lengths(self, rows: IntArray) -> IntArray:
+        """(tokens,): how many n-grams of characters each token has."""
+        return np.asarray(self._ends[rows] - np.where(rows > 0, self._ends[rows - 1], 0))
+
+    def places(self, rows: IntArray) -> IntArray:
+        """The places of all n-grams of a text: of characters, of tokens, of bigrams by channel."""
+        lengths = self.lengths(rows)
+        ends = np.cumsum(lengths)
+        within, tokens = int(ends[-1]) if len(rows) else 0, len(rows)
+        pairs = max(tokens - 1, 0)
+        places = np.empty(within + tokens + pairs * len(self._bigrams), np.int64)
+        # Where in `flat` each stands: its own place in the text, shifted as its token's are.
+        at = np.repeat(self._ends[rows] - ends, lengths)
+        at += np.arange(within)
+        np.take(self._flat, at, out=places[:within], mode="clip")
+        whole = self._whole[rows]  # (tokens, 1 + tables * 2)
+        begin = within + tokens
+        places[within:begin] = whole[:, 0]
+        for row, (size, of_pairs) in zip(whole.T[1:], self._bigrams, strict=True):
+            codes = row[:-1] * size
+            codes += row[1:]
+            np.take(of_pairs, codes, out=places[begin : begin + pairs], mode="clip")
+            begin += pairs
+        return places
+
+    def count(self, rows: IntArray) -> IntArray:
+        """(places,): how often each n-gram occurs in a text; 0 at place 0."""
+        counts = np.bincount(self.places(rows), minlength=self._size)
+        counts[0] = 0
+        return np.asarray(counts)
+
+
+def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:
+    """Strings with their numbers from `first` on, each once."""
+    return dict(zip(dict.fromkeys(chain(*lists)), count(first), strict=False))
+
+
+def _looked_up(numbers: dict[str, int], strings: Iterable[str], count: int) -> IntArray:
+    """(strings,): the number of each of so many; 0 for one that has none."""
+    return np.fromiter(map(numbers.get, strings, repeat(0)), np.int64, count)

@@ -9,13 +9,16 @@ signs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray, IntArray
-from adhominem.encoders.ngrams.counter import NgramCounter, NgramTable
+from adhominem.encoders.ngrams.counter import NgramCounter
+from adhominem.encoders.ngrams.table import NgramTable
+from adhominem.encoders.ngrams.together import NgramsTogether, parts_of
+from adhominem.text.lexicon import Numbered
 
 Weights = Mapping[str, npt.NDArray[np.generic]]
 
@@ -27,27 +30,35 @@ class NgramEncoder:
 
     def __init__(self, table: NgramTable, weights: Weights, lev_size: int, longest: int) -> None:
         """A text of more than `longest` tokens is read in parts, whose LEVs are averaged."""
-        self.lev_size, self._longest = lev_size, longest
-        self.counter = NgramCounter(table)
+        self.lev_size, self.longest, self.table = lev_size, longest, table
         self._starts = [channel.start for channel in table.channels]
-        self._weights = weights["weights"].astype(np.float32)  # (columns,)
-        self._projection = weights.get("projection")  # (columns, lev_size), eight bits
-        if self._projection is not None:
-            self._scale = weights["projection_scale"].astype(np.float32)  # (columns,)
+        self.weights = weights["weights"].astype(np.float32)  # (columns,)
+        self.projection = weights.get("projection")  # (columns, lev_size), eight bits
+        if self.projection is not None:
+            self.scale = weights["projection_scale"].astype(np.float32)  # (columns,)
         else:
-            self._dimension = weights["dimension"].astype(np.int64)  # (columns,)
-            self._sign = weights["sign"].astype(np.float32)  # (columns,)
+            self.dimension = weights["dimension"].astype(np.int64)  # (columns,)
+            self.sign = weights["sign"].astype(np.float32)  # (columns,)
+
+    @cached_property
+    def counter(self) -> NgramCounter:
+        """Counts what this encoder is about."""
+        return NgramCounter(self.table)
+
+    @cached_property
+    def _alone(self) -> NgramsTogether:
+        return NgramsTogether([self])
 
     def encode(
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents; topics are not used."""
-        levs = np.zeros((len(documents), self.lev_size), dtype=np.float32)
-        for at, tokens in enumerate(documents):
-            parts = self.parts(len(tokens))
-            for begin, end in parts:
-                columns, values = self.weigh(tokens[begin:end])
-                levs[at] += self._levs(columns, values[None])[0] / len(parts)
+        return self.encode_numbered(Numbered.of(documents), topics)
+
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
+        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        levs = np.zeros((len(texts.documents), self.lev_size), dtype=np.float32)
+        self._alone.encode(texts, [levs])
         return levs
 
     def vary(
@@ -80,12 +91,12 @@ class NgramEncoder:
     @property
     def is_profile(self) -> bool:
         """Whether n-grams have dimensions, and not a projection."""
-        return self._projection is None
+        return self.projection is None
 
     def has_own_dimension(self, columns: IntArray) -> BoolArray:
         """(columns,): whether each of these n-grams of a profile shares its dimension with none."""
-        times = np.bincount(self._dimension, minlength=self.lev_size)
-        return np.asarray(times[self._dimension[columns]] == 1)
+        times = np.bincount(self.dimension, minlength=self.lev_size)
+        return np.asarray(times[self.dimension[columns]] == 1)
 
     def values(self, tokens: Sequence[str]) -> tuple[FloatArray, FloatArray]:
         """Twice (columns,): what a document's LEV has of each n-gram, and of one that occurs once.
@@ -93,18 +104,18 @@ class NgramEncoder:
         The LEV is the sum of the n-grams' rows, each times its value.
         """
         parts = self.parts(len(tokens))
-        values, units = np.zeros(len(self._weights)), np.zeros(len(self._weights))
+        values, units = np.zeros(len(self.weights)), np.zeros(len(self.weights))
         for begin, end in parts:
             counts = self.counter.count(tokens[begin:end])
             columns = np.flatnonzero(counts)
             values[columns] += self._weighed(columns, counts[columns]) / len(parts)
             lengths = self._lengths(columns, self._sublinear(columns, counts[columns]))
-            sizes = np.diff([*self._starts, len(self._weights)])
+            sizes = np.diff([*self._starts, len(self.weights)])
             there = np.diff([*np.searchsorted(columns, self._starts), len(columns)]) > 0
             alone = 1 / np.sqrt(len(self._starts))  # what the only one of its channel has
             unit = np.where(
                 np.repeat(there, sizes),
-                self._weights / np.repeat(lengths, sizes).astype(np.float64),
+                self.weights / np.repeat(lengths, sizes).astype(np.float64),
                 alone,
             )
             units += unit / len(parts)
@@ -112,24 +123,23 @@ class NgramEncoder:
 
     def rows(self, columns: IntArray) -> Array32:
         """(columns, lev_size): what one unit of each of these n-grams adds to a LEV."""
-        if self._projection is not None:
-            rows = self._projection[columns].astype(np.float32)
-            return np.asarray(rows * self._scale[columns, None])
+        if self.projection is not None:
+            rows = self.projection[columns].astype(np.float32)
+            return np.asarray(rows * self.scale[columns, None])
         rows = np.zeros((len(columns), self.lev_size), dtype=np.float32)
-        rows[np.arange(len(columns)), self._dimension[columns]] = self._sign[columns]
+        rows[np.arange(len(columns)), self.dimension[columns]] = self.sign[columns]
         return rows
 
     def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
         """(columns,): the products of the n-grams' rows with a LEV (lev_size,)."""
-        if self._projection is not None:
-            rows = self._projection[columns].astype(np.float64)
-            return np.asarray(rows @ lev * self._scale[columns])
-        return np.asarray(self._sign[columns] * lev[self._dimension[columns]])
+        if self.projection is not None:
+            rows = self.projection[columns].astype(np.float64)
+            return np.asarray(rows @ lev * self.scale[columns])
+        return np.asarray(self.sign[columns] * lev[self.dimension[columns]])
 
     def parts(self, length: int) -> list[tuple[int, int]]:
         """Where the parts begin and end that a document of so many tokens is read in."""
-        parts = max(1, -(-length // self._longest))
-        return list(pairwise(np.linspace(0, length, parts + 1).astype(int).tolist()))
+        return parts_of(length, self.longest)
 
     def weigh(self, tokens: Sequence[str]) -> tuple[IntArray, Array32]:
         """The n-grams of a text, by their columns, and the weighted value of each."""
@@ -145,7 +155,7 @@ class NgramEncoder:
 
     def _sublinear(self, columns: IntArray, counts: npt.NDArray[np.generic]) -> Array32:
         """(columns,): the log of each count and one, weighted."""
-        return np.asarray((1 + np.log(counts.astype(np.float32))) * self._weights[columns])
+        return np.asarray((1 + np.log(counts.astype(np.float32))) * self.weights[columns])
 
     def _lengths(self, columns: IntArray, values: Array32) -> Array32:
         """(channels,): what the values of each channel are divided by."""
@@ -156,11 +166,11 @@ class NgramEncoder:
 
     def _levs(self, columns: IntArray, values: Array32) -> Array32:
         """(documents, lev_size): the LEVs of documents with these n-grams (documents, columns)."""
-        if self._projection is not None:
-            rows = self._projection[columns].astype(np.float32)  # (columns, lev_size)
-            return np.asarray((values * self._scale[columns]) @ rows)
-        signed = values * self._sign[columns]
-        dimension = self._dimension[columns]
+        if self.projection is not None:
+            rows = self.projection[columns].astype(np.float32)  # (columns, lev_size)
+            return np.asarray((values * self.scale[columns]) @ rows)
+        signed = values * self.sign[columns]
+        dimension = self.dimension[columns]
         levs = [np.bincount(dimension, row, self.lev_size) for row in signed]
         return np.array(levs, dtype=np.float32)
 

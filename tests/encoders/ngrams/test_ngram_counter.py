@@ -16,8 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adhominem.config import NgramConfig
-from adhominem.encoders.ngrams import counter as ngrams
-from adhominem.encoders.ngrams.counter import NgramCounter, NgramOptions, NgramTable, shape, spell
+from adhominem.encoders.ngrams import counter as counter_module
+from adhominem.encoders.ngrams import table as ngrams
+from adhominem.encoders.ngrams.counter import NgramCounter
+from adhominem.encoders.ngrams.table import NgramOptions, NgramTable, shape, spell
 from adhominem.errors import OptionError
 from adhominem.text.tokenizer import Tokenizer
 
@@ -174,19 +176,19 @@ def test_a_counter_that_has_to_forget_counts_the_same(
     documents = [row["text"].split() for row in rich_rows("letters", 3, 2)]
     table = table_of(documents)
     expected = [NgramCounter(table).count(each) for each in documents]
-    monkeypatch.setattr(ngrams, limit, 10)
+    monkeypatch.setattr(counter_module, limit, 10)
     counter = NgramCounter(table)
     for _ in range(2):
         found = [counter.count(each) for each in documents]
         np.testing.assert_array_equal(found, expected)
-    assert len(counter._types) <= len(set(documents[-1]))
+    assert len(counter._known) <= len(set(documents[-1]))
 
 
 def test_many_threads_count_what_one_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [row["text"].split() for row in rich_rows("letters", 4, 2)]
     table = table_of(documents)
     expected = [NgramCounter(table).count(each) for each in documents]
-    monkeypatch.setattr(ngrams, "_MOST_TYPES", 60)  # so that it also forgets meanwhile
+    monkeypatch.setattr(counter_module, "_MOST_TYPES", 60)  # so that it also forgets meanwhile
     threads = len(documents)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adhominem.encoders.ngrams.counter import NgramCounter, NgramOptions, NgramTable
+from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.encoders.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
+from adhominem.encoders.ngrams.table import NgramOptions, NgramTable
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 4, 3)]
 SIZE = 7
@@ -161,14 +160,8 @@ def test_a_long_text_is_read_in_even_parts_whose_levs_are_averaged(
     length: int, longest: int
 ) -> None:
     text = (TEXTS[0] + TEXTS[1])[:length]
-    parts: list[list[str]] = []
-
-    class Watched(NgramEncoder):
-        def weigh(self, tokens: Sequence[str]) -> Any:
-            parts.append(list(tokens))
-            return super().weigh(tokens)
-
-    encoder = Watched(TABLE, weights_of("projection"), SIZE, longest)
+    encoder = encoder_of("projection", longest)
+    parts = [text[begin:end] for begin, end in encoder.parts(len(text))]
     (found,) = encoder.encode([text], [[]])
     assert list(chain(*parts)) == text
     sizes = [len(part) for part in parts]

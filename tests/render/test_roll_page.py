@@ -21,8 +21,8 @@ from adhominem.attribute.roll import (
     make_passages,
     passage_ranges,
 )
-from adhominem.attribute.roll_page import roll_page, shown_probability, summary_of
 from adhominem.attribute.smoothing import smooth
+from adhominem.render.roll_page import roll_page, shown_probability, summary_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

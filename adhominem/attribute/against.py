@@ -1,0 +1,84 @@
+"""What the disputed text is compared against: a population that was given, or the others' texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from adhominem.arrays import Levs
+from adhominem.attribute.known import MOST_POPULATION, LevStore, enough_others, in_turn
+from adhominem.attribute.material import CaseMaterial
+from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS, RankingPopulation
+from adhominem.errors import OptionError
+from adhominem.scoring.population import FEWEST, first_places
+from adhominem.text.files import Document
+
+
+@dataclass(frozen=True)
+class Against:
+    """Who else could have written it."""
+
+    told: RankingPopulation
+    levs: Levs  # (texts, lev_size)
+    documents: list[Document] = field(default_factory=list)  # those that were given
+
+
+def population_of_case(
+    material: CaseMaterial,
+    given: Sequence[str | Document] | None,
+    store: LevStore,
+    seed: int,
+) -> Against:
+    """Who else could have written it, from as many texts as are worth while."""
+    rng = np.random.default_rng([seed, 1])
+    if given is not None:
+        texts = [Document(text=text) if isinstance(text, str) else text for text in given]
+        if len(texts) > MOST_POPULATION:
+            kept = sorted(rng.permutation(len(texts))[:MOST_POPULATION].tolist())
+            texts = [texts[at] for at in kept]
+        texts, levs = store(texts)
+        once = first_places(levs)
+        texts, levs = [texts[at] for at in once.tolist()], levs[once]
+        if len(texts) < FEWEST:
+            raise OptionError(
+                f"the population has {len(texts)} texts; expected {FEWEST} or more, and better 50"
+            )
+        return Against(
+            RankingPopulation(
+                source=GIVEN,
+                texts=len(texts),
+                fewest=len(texts),
+                most=len(texts),
+                told=f"the {len(texts):,} texts that were given",
+            ),
+            levs,
+            texts,
+        )
+    drawn = in_turn(material.candidates, MOST_POPULATION, rng)
+    kept_texts, levs = store([text for _, text in drawn])
+    names = {id(text): name for name, text in drawn}
+    fewest, most = enough_others([names[id(text)] for text in kept_texts])
+    if not fewest:
+        return Against(
+            RankingPopulation(
+                source=NO_POPULATION,
+                texts=0,
+                fewest=0,
+                most=0,
+                told="none: the other candidates have too few texts between them",
+            ),
+            levs[:0],
+        )
+    count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return Against(
+        RankingPopulation(
+            source=OTHERS,
+            texts=len(kept_texts),
+            fewest=fewest,
+            most=most,
+            told=f"for each candidate, the texts of the others ({count} texts)",
+        ),
+        levs,
+    )

@@ -1,0 +1,170 @@
+"""The texts of a case with candidates: what is left out of them, and what is said of that.
+
+A text that stands there twice would decide the answer by itself: who has a copy of the disputed
+text among the known ones wins, whatever the style. So copies are left out, and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from adhominem.errors import InputError
+from adhominem.pairs.duplicates import Duplicate, find_duplicates, fingerprint
+from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
+from adhominem.verify.cautions import Caution
+
+Candidates = Mapping[str, Sequence[Document]]  # the known texts of each, by name
+
+FEWEST_CANDIDATES = 2  # candidates
+_COPIED = 0.5  # share of the shorter text that stands in the other: it is a copy
+_SHARED = 0.2  # the same, from which on it is told
+_NAMED = 5  # texts or candidates in one message
+
+
+@dataclass(frozen=True)
+class CaseMaterial:
+    """The texts that are compared, and what is said of those that are not."""
+
+    disputed: tuple[Exhibit, ...]
+    candidates: dict[str, tuple[Document, ...]]
+    cautions: tuple[Caution, ...]
+
+
+def sort_out(
+    disputed: Sequence[Exhibit],
+    candidates: Candidates,
+    unreadable: Sequence[str] = (),
+    *,
+    together: bool = True,
+) -> CaseMaterial:
+    """Each text once; `unreadable` are candidates of whom no text could be read.
+
+    Disputed texts that are ranked `together` must not count twice; one by one they may be copies.
+    """
+    known = [(name, text) for name, texts in candidates.items() for text in texts]
+    prints = [fingerprint(exhibit.document.text) for exhibit in disputed]
+    prints += [fingerprint(text.text) for _, text in known]
+    copies = _Copies(disputed, known, together)
+    for pair in find_duplicates(prints, _SHARED):
+        copies.note(pair)
+    left: dict[str, list[Document]] = {name: [] for name in candidates}
+    for at, (name, text) in enumerate(known):
+        if at not in copies.left_out:
+            left[name].append(text)
+    kept = {name: tuple(texts) for name, texts in left.items() if texts}
+    without = [*unreadable, *(name for name in left if name not in kept)]
+    if len(kept) < FEWEST_CANDIDATES:
+        raise too_few(len(kept))
+    cautions = (*copies.cautions(), *without_texts(without))
+    first = [at for at in range(len(disputed)) if at not in copies.repeated]
+    return CaseMaterial(tuple(disputed[at] for at in first), kept, cautions)
+
+
+def too_few(count: int) -> InputError:
+    """The error of a case with fewer than two candidates."""
+    return InputError(
+        f"there are texts of {count} candidate{'' if count == 1 else 's'}; expected "
+        f"{FEWEST_CANDIDATES} or more, such as a folder with one folder for each. For a single "
+        "one, use `adhominem verify`"
+    )
+
+
+def without_texts(names: Sequence[str]) -> Iterator[Caution]:
+    """What is said of candidates of whom there is no text."""
+    if names:
+        yield Caution(
+            "no_texts",
+            f"candidates without a text that can be used: {listed(names)}. They are not ranked; if "
+            "one of them wrote the disputed text, “none of them” is the right answer",
+        )
+
+
+class _Copies:
+    """Texts that stand there twice, by what is done about them."""
+
+    def __init__(
+        self,
+        disputed: Sequence[Exhibit],
+        known: Sequence[tuple[str, Document]],
+        together: bool,
+    ) -> None:
+        self.disputed, self.known, self._together = disputed, known, together
+        self.left_out: set[int] = set()  # of the known texts
+        self.repeated: set[int] = set()  # of the disputed ones
+        self._of_disputed: list[str] = []
+        self._shared: list[str] = []
+        self._of_two: list[str] = []
+        self._of_one: list[str] = []
+
+    def note(self, pair: Duplicate) -> None:
+        """Two texts, the disputed ones before the known ones."""
+        count = len(self.disputed)
+        first, second = sorted((pair.first, pair.second))
+        is_copy = pair.share >= _COPIED
+        if second < count:
+            if is_copy and self._together:
+                self.repeated.add(second)
+        elif first < count:
+            both = f"{self.disputed[first].document.id} and {self._name(second - count)}"
+            if is_copy:
+                self.left_out.add(second - count)
+                self._of_disputed.append(both)
+            else:
+                self._shared.append(both)
+        elif is_copy:
+            first, second = first - count, second - count
+            both = f"{self._name(first)} and {self._name(second)}"
+            if self.known[first][0] == self.known[second][0]:
+                self.left_out.add(second)
+                self._of_one.append(both)
+            else:
+                self.left_out |= {first, second}
+                self._of_two.append(both)
+
+    def cautions(self) -> Iterator[Caution]:
+        """What is said of them."""
+        if self.repeated:
+            names = [self.disputed[at].document.id for at in sorted(self.repeated)]
+            yield Caution(
+                "repeated_disputed",
+                f"disputed texts that stand in another one, whole or in good part, are left out: "
+                f"{listed(names)}",
+            )
+        if self._of_disputed:
+            yield Caution(
+                "disputed_among_known",
+                f"a disputed text stands among the known ones: {listed(self._of_disputed, '; ')}. "
+                "The known text is left out, since a copy says nothing of style; but if it is "
+                "certain who wrote it, so is the answer",
+            )
+        if self._shared:
+            yield Caution(
+                "shared_text",
+                f"a good part of a disputed text stands in a known one, too: "
+                f"{listed(self._shared, '; ')}. What was copied makes that candidate look more "
+                "likely, whoever wrote the rest",
+            )
+        if self._of_two:
+            yield Caution(
+                "text_of_two_candidates",
+                f"one text under the names of two candidates: {listed(self._of_two, '; ')}. It is "
+                "left out of both: by whom is it?",
+            )
+        if self._of_one:
+            yield Caution(
+                "repeated_text",
+                f"the same text twice under one name, which counts once: "
+                f"{listed(self._of_one, '; ')}",
+            )
+
+    def _name(self, number: int) -> str:
+        name, text = self.known[number]
+        return text.id if text.id.startswith(f"{name}/") else f"{text.id} ({name})"
+
+
+def listed(names: Sequence[str], between: str = ", ") -> str:
+    """The first few names, and how many more there are."""
+    more = len(names) - _NAMED
+    return between.join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,118 @@
+"""What depends on a token type alone is worked out once: tables with a row for each type."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import IntArray
+from adhominem.text.lexicon import Lexicon
+
+
+class KeptByType(ABC):
+    """Tables of bounded size; when they are full, all is forgotten, and they begin anew.
+
+    Other threads may read tables while they grow: rows that are there do not change, and a larger
+    table is a new one. Subclasses say what a row is.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[str, int] = {}
+        self._characters = 0  # that are known
+        # The rows of the types of a lexicon, (types,), -1 where it is not known yet.
+        self._rows: WeakKeyDictionary[Lexicon, IntArray] = WeakKeyDictionary()
+        self._clear()
+
+    @abstractmethod
+    def _limits(self) -> tuple[int, int]:
+        """How many types, and how many characters of them, are remembered at most."""
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Make new tables without rows."""
+
+    @abstractmethod
+    def _add(self, types: list[str]) -> None:
+        """Add the rows of some types to the tables."""
+
+    def _rows_of(self, lexicon: Lexicon, numbers: IntArray) -> IntArray:
+        """(tokens,): the row of each token; to be called, and the tables taken, under the lock."""
+        rows = self._rows.get(lexicon)
+        if rows is None or len(rows) < len(lexicon):
+            grown = np.full(max(len(lexicon), 0 if rows is None else 2 * len(rows)), -1, np.int64)
+            if rows is not None:
+                grown[: len(rows)] = rows
+            rows = self._rows[lexicon] = grown
+        of_tokens = rows[numbers]
+        new = of_tokens < 0
+        if new.any():
+            self._learn(lexicon, np.unique(numbers[new]), rows)
+            if lexicon not in self._rows:  # all was forgotten
+                self._learn(lexicon, np.unique(numbers), rows)
+            of_tokens = rows[numbers]
+        return np.asarray(of_tokens)
+
+    def _learn(self, lexicon: Lexicon, missing: IntArray, rows: IntArray) -> None:
+        """Fill in the rows of these types, or forget all where there is no room for them."""
+        types = [lexicon.types[number] for number in missing.tolist()]
+        new = [token for token in types if token not in self._known]
+        characters = sum(map(len, new))
+        if self._known and not self._has_room(len(new), characters):
+            self._forget()
+            rows[:] = -1
+            return
+        if new:
+            first = len(self._known)
+            self._add(new)
+            self._known.update(zip(new, range(first, first + len(new)), strict=True))
+            self._characters += characters
+        rows[missing] = [self._known[token] for token in types]
+        self._rows[lexicon] = rows
+
+    def _has_room(self, types: int, characters: int) -> bool:
+        most_types, most_characters = self._limits()
+        return (
+            len(self._known) + types <= most_types
+            and self._characters + characters <= most_characters
+        )
+
+    def _forget_what_is_too_much(self) -> None:
+        """Where a single batch has more than may be remembered."""
+        if not self._has_room(0, 0):
+            self._forget()
+
+
+class Growing:
+    """An array that rows are added to. What others hold of it stays as it is."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
+        """Of rows of this shape."""
+        self._array = np.empty((1 << 10, *shape), dtype)
+        self.size = 0
+
+    def add(self, rows: npt.NDArray[Any] | Sequence[Any]) -> None:
+        """Append some rows."""
+        last = self.size + len(rows)
+        if last > len(self._array):
+            grown = np.empty(
+                (max(last, 2 * len(self._array)), *self._array.shape[1:]), self._array.dtype
+            )
+            grown[: self.size] = self._array[: self.size]
+            self._array = grown
+        self._array[self.size : last] = rows
+        self.size = last
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """Those that are there now."""
+        return self._array[: self.size]

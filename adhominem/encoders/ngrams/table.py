@@ -1,0 +1,230 @@
+"""Which n-grams an encoder counts in a text: four channels of them, each a range of columns.
+
+    characters      character n-grams inside tokens, with marks for a token's beginning and end
+    tokens          the most frequent token types
+    bigrams         two neighbouring tokens; all but the most frequent types are masked
+    shaped_bigrams  the same, where a masked token shows its shape: its first letter's case and
+                    its ending ("~Cly", "~wng", "~#"), a poor man's part of speech
+
+Masking hides what a text is about, as the network's vocabulary does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import pairwise
+from operator import itemgetter
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import IntArray
+from adhominem.records import Options, Size, Within
+
+START, END = "\x02", "\x03"
+MASK = "\x00"  # any masked token, or a rare shape
+CHANNELS = ("characters", "tokens", "bigrams", "shaped_bigrams")
+LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramOptions(Options):
+    """How many n-grams of each channel are counted: the most frequent ones."""
+
+    # Characters in an n-gram: at most those that are looked at, and a token's two ends.
+    longest: Annotated[int, Within(1, LONGEST_TOKEN + 2)] = 4
+    characters: Size = 40_000
+    tokens: Size = 5_000
+    bigrams: Size = 15_000
+    shaped_bigrams: Size = 30_000
+    # Of the types that bigrams show, and of these and the shapes, every two have a cell in a table.
+    unmasked: Annotated[int, Within(1, 8_192)] = 400  # token types that bigrams show
+    shapes: Annotated[int, Within(1, 8_192)] = 1_000  # unmasked types and shapes together
+
+    ordered = (("unmasked", "<=", "tokens"),)
+
+
+def shape(token: str) -> str:
+    """The shape of a token: what is left of it when its topic is hidden.
+
+    Its mark tells it from a token that is spelled like it: "play" is a "~way", no "way".
+    """
+    if token[:1].isdigit():
+        return "~#"
+    if not token[:1].isalpha():
+        return f"~{token[:1]}"
+    case = "U" if len(token) > 1 and token.isupper() else "C" if token[0].isupper() else "w"
+    signs = ("-" if "-" in token else "") + ("'" if "'" in token else "")
+    return f"~{case}{signs}{token.lower()[-2:]}"
+
+
+def spell(token: str, longest: int) -> tuple[str, ...]:
+    """The character n-grams of a token, the shortest first."""
+    marked = f"{START}{token[:LONGEST_TOKEN]}{END}"
+    grams = _pieces(len(marked), longest)(marked)
+    if START in token or END in token:
+        return tuple(gram for gram in grams if gram not in (START, END))
+    return grams
+
+
+@cache  # a token has one of few lengths: with its places known, all is cut in one call
+def _pieces(length: int, longest: int) -> Callable[[str], tuple[str, ...]]:
+    """What cuts a marked token of this length to pieces; not to a mark alone."""
+    places = [slice(at, at + 1) for at in range(1, length - 1)]
+    for size in range(2, longest + 1):
+        places += [slice(at, at + size) for at in range(length - size + 1)]
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda marked: tuple(marked[place] for place in places)
+
+
+@dataclass(frozen=True)
+class TypeNgrams:
+    """What one token type gives to each channel."""
+
+    characters: IntArray  # columns, one for each n-gram of its letters
+    token: int  # its column, or -1
+    # Its symbol in bigrams, where 0 is the mask, and in shaped bigrams, where 0 is a rare shape.
+    symbols: tuple[int, int]
+
+
+def symbols_of(types: Sequence[TypeNgrams]) -> IntArray:
+    """(2, types): the symbols of token types in both channels of bigrams."""
+    return np.array([ngrams.symbols for ngrams in types], np.int64).reshape(-1, 2).T
+
+
+@dataclass(frozen=True)
+class Ngram:
+    """An n-gram by name: the same in every table that counts it."""
+
+    channel: int
+    parts: tuple[str, ...]  # the characters, the token, or two symbols
+
+
+@dataclass(frozen=True)
+class NgramTable:
+    """Which n-grams are counted, and the column of each."""
+
+    longest: int
+    characters: tuple[str, ...]
+    tokens: tuple[str, ...]  # the most frequent first
+    unmasked: int  # the first so many of the tokens
+    symbols: tuple[str, ...]  # unmasked types and shapes
+    bigrams: IntArray  # (bigrams,): first symbol * (1 + unmasked) + second
+    shaped_bigrams: IntArray  # (shaped_bigrams,): first * (1 + symbols) + second
+
+    @cached_property
+    def _numbers(self) -> tuple[dict[str, int], ...]:
+        """The places of the characters, of the tokens and of the symbols."""
+        lists = (self.characters, self.tokens, self.symbols)
+        return tuple(dict(zip(strings, range(len(strings)), strict=True)) for strings in lists)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Columns of each channel."""
+        return tuple(len(getattr(self, channel)) for channel in CHANNELS)
+
+    @cached_property
+    def channels(self) -> tuple[slice, ...]:
+        """The columns of each channel."""
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        return tuple(slice(begin, end) for begin, end in pairwise(ends))
+
+    def ngram(self, column: int) -> Ngram:
+        """The n-gram of a column."""
+        channel = next(at for at, columns in enumerate(self.channels) if column < columns.stop)
+        at = column - self.channels[channel].start
+        if channel < 2:
+            return Ngram(channel, ((self.characters, self.tokens)[channel][at],))
+        symbols = self.tokens[: self.unmasked] if channel == 2 else self.symbols
+        code = int((self.bigrams if channel == 2 else self.shaped_bigrams)[at])
+        both = divmod(code, 1 + len(symbols))
+        return Ngram(channel, tuple(symbols[symbol - 1] if symbol else MASK for symbol in both))
+
+    def of_type(self, token: str) -> TypeNgrams:
+        """What this token type gives to each channel."""
+        grams, tokens, symbols = self._numbers
+        columns = [grams.get(gram, -1) for gram in spell(token, self.longest)]
+        at = tokens.get(token, -1)
+        unmasked = 0 <= at < self.unmasked
+        return TypeNgrams(
+            characters=np.array([column for column in columns if column >= 0], dtype=np.int64),
+            token=at,
+            symbols=(
+                at + 1 if unmasked else 0,
+                symbols.get(token if unmasked else shape(token), -1) + 1,
+            ),
+        )
+
+    def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:
+        """For both channels of bigrams: symbols, the column of every two symbols, the first column.
+
+        The column of two symbols, (symbols ** 2,), counts from 1 within its channel; 0 is none.
+        """
+        both = []
+        for symbols_used, codes, channel in (
+            (1 + self.unmasked, self.bigrams, self.channels[2]),
+            (1 + len(self.symbols), self.shaped_bigrams, self.channels[3]),
+        ):
+            # Zeros: a table of millions takes no memory where nothing is written or read.
+            columns = np.zeros(symbols_used**2, dtype=np.int64)
+            columns[codes] = np.arange(1, 1 + len(codes))
+            both.append((symbols_used, columns, channel.start))
+        return tuple(both)
+
+    @classmethod
+    def build(
+        cls,
+        types: Sequence[str],
+        tokens: npt.NDArray[np.unsignedinteger[Any]],
+        documents: IntArray,
+        options: NgramOptions,
+    ) -> NgramTable:
+        """The most frequent n-grams of some texts.
+
+        `tokens` are the types of all tokens in a row, `documents` whose they are.
+        """
+        counts = np.bincount(tokens, minlength=len(types))
+        order = np.argsort(-counts, kind="stable")
+        order = order[counts[order] > 0]
+        frequent = [types[at] for at in order[: options.tokens]]
+        unmasked = set(frequent[: options.unmasked])
+        grams: Counter[str] = Counter()
+        shapes: Counter[str] = Counter()
+        for at in order:
+            for gram in spell(types[at], options.longest):
+                grams[gram] += int(counts[at])
+            shapes[types[at] if types[at] in unmasked else shape(types[at])] += int(counts[at])
+        start = cls(
+            longest=options.longest,
+            characters=_most_common(grams, options.characters),
+            tokens=tuple(frequent),
+            unmasked=len(unmasked),
+            symbols=_most_common(shapes, options.shapes),
+            bigrams=np.zeros(0, np.int64),
+            shaped_bigrams=np.zeros(0, np.int64),
+        )
+        masked, shaped = symbols_of([start.of_type(token_type) for token_type in types])
+        inside = documents[1:] == documents[:-1]  # neighbours of one document
+
+        def frequent_pairs(symbols: IntArray, symbols_used: int, size: int) -> IntArray:
+            row = symbols[tokens]
+            codes = (row[:-1] * symbols_used + row[1:])[inside]
+            times = np.bincount(codes, minlength=symbols_used**2)
+            times[0] = 0  # two masks say nothing
+            best = np.argsort(-times, kind="stable")[:size]
+            return best[times[best] > 0]
+
+        return replace(
+            start,
+            bigrams=frequent_pairs(masked, 1 + start.unmasked, options.bigrams),
+            shaped_bigrams=frequent_pairs(shaped, 1 + len(start.symbols), options.shaped_bigrams),
+        )
+
+
+def _most_common(counts: Counter[str], size: int) -> tuple[str, ...]:
+    return tuple(entry for entry, _ in counts.most_common(size))

@@ -1,0 +1,230 @@
+"""Several n-gram encoders at once: the n-grams of a text are counted once for all of them.
+
+What a text counts is a few thousand numbers of a hundred thousand. They stay sparse until they are
+weighted; then a profile puts each to its dimension, and a projection is a product of matrices for
+some texts together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import Array32, IntArray
+from adhominem.encoders.ngrams.counter import NgramCounter, TypePlaces
+from adhominem.text.lexicon import Numbered
+
+if TYPE_CHECKING:
+    from adhominem.encoders.ngrams.encoder import NgramEncoder
+
+Number = TypeVar("Number", bound=np.generic)
+
+_PIECES_AT_ONCE = 64  # whose values are in memory as rows of a matrix: some 5 MB
+
+
+def parts_of(length: int, longest: int) -> list[tuple[int, int]]:
+    """Where the parts begin and end that a document of so many tokens is read in."""
+    parts = max(1, -(-length // longest))
+    return list(pairwise(np.linspace(0, length, parts + 1).astype(int).tolist()))
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """The n-grams that occur in a text, or in a part of it."""
+
+    places: IntArray  # (n-grams,), rising
+    levels: Array32  # (n-grams,): the log of each count and one
+    firsts: IntArray  # (channels + 1,): where the n-grams of each channel begin, and the end
+
+
+class NgramsTogether:
+    """Encoders that read texts in the same parts, and count n-grams of the same lengths."""
+
+    def __init__(self, encoders: Sequence[NgramEncoder]) -> None:
+        self._counter = NgramCounter(*(encoder.table for encoder in encoders))
+        self._longest = encoders[0].longest
+        self._encoders = [
+            (_Projected if encoder.projection is not None else _Profiled)(
+                encoder, self._counter.places(at), self._counter.starts
+            )
+            for at, encoder in enumerate(encoders)
+        ]
+
+    def encode(self, texts: Numbered, levs: Sequence[Array32]) -> None:
+        """Add the LEVs of some texts to zeros: of each encoder, (texts, lev_size)."""
+        if not texts.documents:
+            return
+        rows, tables = self._counter.look_up(texts)
+        pieces = list(self._pieces(texts))
+        for at in range(0, len(pieces), _PIECES_AT_ONCE):
+            batch = pieces[at : at + _PIECES_AT_ONCE]
+            sinks = [
+                encoder.sink(out, len(batch))
+                for encoder, out in zip(self._encoders, levs, strict=True)
+            ]
+            for piece in batch:
+                counts = self._counted(tables, rows[piece.begin : piece.end])
+                for sink in sinks:
+                    sink.add(piece.text, piece.share, counts)
+            for sink in sinks:
+                sink.finish()
+
+    def _pieces(self, texts: Numbered) -> Iterator[_Piece]:
+        first = 0
+        for text, tokens in enumerate(texts.documents):
+            parts = parts_of(len(tokens), self._longest)
+            for begin, end in parts:
+                yield _Piece(text, first + begin, first + end, 1 / len(parts))
+            first += len(tokens)
+
+    def _counted(self, tables: TypePlaces, rows: IntArray) -> _Counts:
+        counts = tables.count(rows)
+        places = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
+        levels = np.log(counts[places].astype(np.float32))
+        levels += 1
+        return _Counts(places, levels, np.searchsorted(places, self._counter.starts))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A text, or a part of it."""
+
+    text: int
+    begin: int  # of its tokens, in a row with those of all texts
+    end: int
+    share: float  # of the text's LEV
+
+
+class _Sink(Protocol):
+    """Takes the counts of pieces, and adds what they come to to the LEVs."""
+
+    def add(self, text: int, share: float, counts: _Counts) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class _Weighted:
+    """The weights of an encoder by place; zeros where others count."""
+
+    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
+        self.lev_size, self._places = encoder.lev_size, places
+        self._size = int(starts[-1])
+        self._weights = self._by_place(encoder.weights, 0)
+
+    def _by_place(self, values: npt.NDArray[Number], other: int) -> npt.NDArray[Number]:
+        """(places,): values given by column, (columns,)."""
+        by_place = np.full(self._size, other, values.dtype)
+        by_place[self._places] = values
+        return by_place
+
+    def values(self, counts: _Counts) -> Array32:
+        """(n-grams,): weighted, each channel of the same length, one in all."""
+        values = counts.levels * self._weights[counts.places]
+        # In double precision, for it not to matter in which order what is counted stands.
+        squares = np.append(values, np.float32(0)).astype(np.float64)
+        squares *= squares
+        sums = np.add.reduceat(squares, counts.firsts[:-1])  # (channels,)
+        sizes = np.diff(counts.firsts)
+        sums[sizes == 0] = 0  # `reduceat` gives an empty one the next
+        lengths = np.sqrt(np.maximum(sums, 1e-24) * len(sizes)).astype(np.float32)
+        values /= np.repeat(lengths, sizes)
+        return np.asarray(values)
+
+
+class _Profiled(_Weighted):
+    """An encoder in which each n-gram has a dimension."""
+
+    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
+        super().__init__(encoder, places, starts)
+        # A sign changes no length.
+        self._weights = self._by_place(encoder.weights * encoder.sign, 0)
+        self._dimension = self._by_place(encoder.dimension, 0)
+
+    def sink(self, levs: Array32, pieces: int) -> _Sink:
+        return _ProfileSink(self, levs)
+
+    def lev(self, counts: _Counts) -> npt.NDArray[np.float64]:
+        """(lev_size,)"""
+        dimensions = self._dimension[counts.places]
+        lev = np.bincount(dimensions, self.values(counts), self.lev_size)
+        return lev.astype(np.float64, copy=False)  # whole numbers where there is no n-gram
+
+
+class _ProfileSink:
+    def __init__(self, encoder: _Profiled, levs: Array32) -> None:
+        self._encoder, self._levs = encoder, levs
+
+    def add(self, text: int, share: float, counts: _Counts) -> None:
+        lev = self._encoder.lev(counts)
+        self._levs[text] += lev if share == 1 else lev * share
+
+    def finish(self) -> None:
+        pass
+
+
+class _Projected(_Weighted):
+    """An encoder whose n-grams have a row of a matrix each."""
+
+    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
+        super().__init__(encoder, places, starts)
+        assert encoder.projection is not None
+        self.projection = encoder.projection  # (columns, lev_size), eight bits
+        self.scale = encoder.scale  # (columns,)
+        # What others count goes to a column behind the last.
+        self.column = self._by_place(np.arange(len(places)), len(places))
+
+    def sink(self, levs: Array32, pieces: int) -> _Sink:
+        return _ProjectionSink(self, levs, pieces)
+
+
+# For each number of a product to be added up in the same order whatever stands beside it: so many
+# columns are one sum of products, in their order, in which zeros change nothing; these sums are
+# then added one after another. OpenBLAS treats so many rows, and so many numbers of a row, alike
+# where it has AVX-512. Elsewhere a LEV may depend on its company by a rounding error.
+_BLOCK = 256
+_ALIKE = 16
+
+
+def _filled_up(count: int) -> int:
+    return -(-count // _ALIKE) * _ALIKE
+
+
+class _ProjectionSink:
+    def __init__(self, encoder: _Projected, levs: Array32, pieces: int) -> None:
+        self._encoder, self._levs = encoder, levs
+        self._texts: list[tuple[int, float]] = []  # and shares
+        columns = len(encoder.projection)
+        self._values = np.zeros((_filled_up(pieces), columns + 1), np.float32)
+        self._used = np.zeros(columns + 1, np.bool_)
+
+    def add(self, text: int, share: float, counts: _Counts) -> None:
+        columns = self._encoder.column[counts.places]
+        self._values[len(self._texts), columns] = self._encoder.values(counts)
+        self._used[columns] = True
+        self._texts.append((text, share))
+
+    def finish(self) -> None:
+        levs = self._product()
+        for lev, (text, share) in zip(levs, self._texts, strict=False):
+            self._levs[text] += lev if share == 1 else lev * np.float32(share)
+
+    def _product(self) -> Array32:
+        """(pieces, lev_size), filled up in both: of columns that any piece has."""
+        encoder, size = self._encoder, self._encoder.lev_size
+        block = np.zeros((_BLOCK, _filled_up(size)), np.float32)
+        levs = np.zeros((len(self._values), block.shape[1]), np.float32)
+        part = np.empty_like(levs)
+        for begin in range(0, len(encoder.projection), _BLOCK):
+            end = min(begin + _BLOCK, len(encoder.projection))
+            columns = begin + np.flatnonzero(self._used[begin:end])
+            if not len(columns):
+                continue
+            block[: len(columns), :size] = encoder.projection[columns]
+            values = self._values[:, columns] * encoder.scale[columns]
+            levs += np.matmul(values, block[: len(columns)], out=part)
+        return levs[:, :size]

@@ -1,0 +1,249 @@
+"""What a model is worth on genres that training did not see.
+
+    python benchmarks/unseen.py CORPUS DEV WORK [--groups fiction,talk] [--set SETTING]
+                                [--models general-en]
+
+CORPUS is what `adhominem prepare` made of texts of many genres, one corpus a genre; DEV holds dev
+sets, each of the name of its genre, as pairs or prepared. For each group of genres, models are
+trained without them (settings of a short training: `--set training.weight_steps=400`) and measured
+on their dev sets; the group `none` leaves nothing out and is measured on all of them. WORK keeps
+the models and what they say: what is there already is not done again, so several of these may run
+side by side, each with groups and presets of its own, before one prints the tables of all.
+
+Printed is the AUC of each member's standing (`scoring.measures`) and of their sum, without a
+population and with the set's own texts as one. No dev set takes part in a training. `--models` are
+further models, measured on all sets, as they are and as if they could not guess the genres of the
+set's group; what they were trained on they cannot forget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import adhominem
+from adhominem.config import any_preset
+from adhominem.evaluation.pan import auc
+from adhominem.models.folder import model_folder, read_models
+from adhominem.models.member import AnyModel
+from adhominem.scoring.members import MemberScorer, StyleScorer
+from adhominem.scoring.population import Population
+from adhominem.scoring.scale import Scales
+from adhominem.scoring.scorer import Scorer
+from adhominem.text.corpus import PackedCorpus, is_packed
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    "early": ("letters", "plays", "poetry"),
+    "talk": ("podcast", "scotus"),
+    "forums": ("email", "usenet", "reddit"),
+    "technical": (
+        *("student", "carpentries", "ropensci", "javablog", "endpoint", "scottlogic"),
+        "proposals",
+    ),
+    "state": ("parliament", "pacific", "government", "opinions"),
+    "fiction": ("gutenberg", "wright", "scp"),
+}
+NEVER_TRAINED_ON = ("c50", "fanfic18")
+MODES = ("alone", "population")
+Said = Mapping[str, np.ndarray]  # by dev set: (modes, pairs) of standings
+
+
+def without(corpus: PackedCorpus, genres: Sequence[str]) -> PackedCorpus:
+    """A prepared corpus without the texts of these genres."""
+    labels = corpus.labels
+    dropped = [at for at, name in enumerate(labels.corpus_names) if name in genres]
+    documents = np.flatnonzero(~np.isin(labels.corpus, dropped))
+    authors, author = np.unique(labels.author[documents], return_inverse=True)
+    chosen = replace(
+        labels.select(documents),
+        author=author.astype(np.int32),
+        author_names=[labels.author_names[at] for at in authors],
+    )
+    kept = np.repeat(np.isin(np.arange(len(corpus)), documents), corpus.lengths)  # (tokens,)
+    tokens = corpus.tokens[kept]
+    rows = [row for row in corpus.description["corpora"] if row["name"] not in genres]
+    counts = {"documents": len(documents), "tokens": len(tokens), "authors": len(authors)}
+    return replace(
+        corpus,
+        tokens=tokens,
+        offsets=np.cumsum([0, *corpus.lengths[documents]]),
+        labels=chosen,
+        ids=[corpus.ids[at] for at in documents],
+        description={**corpus.description, **counts, "corpora": rows, "tokens_sha256": "part"},
+    )
+
+
+def standings(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Said]:
+    """A member's standings: as it is, and as if the genres of a set's group were unknown to it."""
+    assert model.styles is not None
+    encoder = model.encoder()
+    known: dict[str, np.ndarray] = {}
+    unknown: dict[str, np.ndarray] = {}
+    for name, pairs in dev.items():
+        scorer: MemberScorer = StyleScorer(model.styles)
+        guessing = Scorer((scorer,), Scales())
+        for genre in group_of(name):
+            scorer = scorer.without(genre)
+        keys = [pairs.document(at).tobytes() for at in range(len(pairs))]
+        distinct = list(dict.fromkeys(keys))
+        place = {key: at for at, key in enumerate(distinct)}
+        texts = [
+            [pairs.types[number] for number in np.frombuffer(key, pairs.tokens.dtype)]
+            for key in distinct
+        ]
+        levs = encoder.encode(texts, [[] for _ in texts])
+        tokens = np.log([[max(1, len(text))] for text in texts]).astype(np.float32)
+        levs = np.concatenate([levs, tokens], axis=1)  # (texts, lev_size + 1)
+        first, second = np.array([place[key] for key in keys]).reshape(-1, 2).T
+        population = Population.of(levs)
+        for said, path in ((known, guessing), (unknown, Scorer((scorer,), Scales()))):
+            said[name] = np.array(
+                [
+                    path.scores(levs[first], levs[second], given).members[0].standing
+                    for given in (None, population)
+                ]
+            )
+    return known, unknown
+
+
+def open_dev(folder: Path, names: Sequence[str]) -> dict[str, PackedCorpus]:
+    """The dev sets of these names that there are; what is not prepared is."""
+    from adhominem.text.prepare import prepare_pairs
+
+    sets = {}
+    for path in sorted(folder.iterdir()):
+        if path.name in names and is_packed(path):
+            sets[path.name] = PackedCorpus.open(path)
+        elif path.name in names:
+            packed = folder / f".{path.name}.prepared"
+            known = is_packed(packed)
+            sets[path.name] = PackedCorpus.open(packed) if known else prepare_pairs(path, packed)
+    return sets
+
+
+def group_of(name: str) -> tuple[str, ...]:
+    """The group of a dev set's genre, or nothing."""
+    return next((genres for genres in GROUPS.values() if name in genres), ())
+
+
+def save(path: Path, said: Said) -> Said:
+    """Keep what a member says of dev sets in a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(path, **said)  # type: ignore[arg-type]
+    return said
+
+
+def read(path: Path) -> Said:
+    """What `save` kept."""
+    with np.load(path, allow_pickle=False) as table:
+        return {name: table[name] for name in table.files}
+
+
+def trained(
+    corpus: Path, group: str, preset: str, settings: Sequence[str], output: Path, device: str
+) -> AnyModel:
+    """A model trained without a group of genres; read, if it is there."""
+    if not output.exists():
+        packed = PackedCorpus.open(corpus)
+        packed = without(packed, GROUPS[group]) if GROUPS[group] else packed
+        config = any_preset(preset).with_settings(settings)
+        adhominem.train(packed, {}, output, config=config, device=device, resume=True)
+    (model,) = read_models(output)
+    return model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("dev", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--groups", default=",".join(GROUPS), help="names, with commas")
+    parser.add_argument("--presets", default="ngrams,ngram-profile")
+    parser.add_argument("--set", dest="settings", action="append", default=[])
+    parser.add_argument("--models", default="", help="further models, with commas")
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    presets = arguments.presets.split(",")
+    everything = [path.name for path in sorted(arguments.dev.iterdir()) if path.name[0] != "."]
+    dev = open_dev(arguments.dev, everything)
+    systems: dict[str, dict[str, Said]] = {}  # by system, by member
+    for group in arguments.groups.split(","):
+        sets = GROUPS[group] or everything
+        for preset in presets:
+            output = arguments.work / group / preset
+            file = output.with_suffix(".npz")
+            if not file.exists():
+                place = (arguments.corpus, group, preset, arguments.settings)
+                model = trained(*place, output, arguments.device)
+                said, _ = standings(model, {name: dev[name] for name in sets if name in dev})
+                save(file, said)
+            title = "left out" if GROUPS[group] else "trained on"
+            members = systems.setdefault(title, {})
+            members[preset] = {**members.get(preset, {}), **read(file)}
+            print(group, preset, file=sys.stderr)
+    for name in filter(None, arguments.models.split(",")):
+        for model in read_models(model_folder(name)):
+            titles = Path(name).name, f"{Path(name).name}, genre unknown"
+            files = [arguments.work / title / f"{model.folder.name}.npz" for title in titles]
+            if not all(file.exists() for file in files):
+                for file, said in zip(files, standings(model, dev), strict=True):
+                    save(file, said)
+            for title, file in zip(titles, files, strict=True):
+                systems.setdefault(title, {})[model.folder.name] = read(file)
+            print(name, model.folder.name, file=sys.stderr)
+    truth = {name: np.array(pairs.same_author) for name, pairs in dev.items()}
+    print("\n".join(tables(systems, truth)))
+
+
+def tables(
+    systems: Mapping[str, Mapping[str, Said]], truth: Mapping[str, np.ndarray]
+) -> Iterator[str]:
+    """The AUC of the sums by dev set; then the means over all sets that all systems have."""
+    sums = {title: _sum(list(members.values())) for title, members in systems.items()}
+    heads = [f"{title}, {mode}" for title in systems for mode in MODES]
+    yield f"| dev set | pairs | {' | '.join(heads)} |"
+    yield "|---" * (2 + len(heads)) + "|"
+    for name, same_author in truth.items():
+        cells = [
+            auc(said[name][mode], same_author) if name in said else np.nan
+            for said in sums.values()
+            for mode in range(len(MODES))
+        ]
+        yield f"| {name} | {len(same_author)} | {' | '.join(map(_number, cells))} |"
+    common = [name for name in truth if all(name in said for said in sums.values())]
+    for title, names in (
+        ("genres of training", [name for name in common if name not in NEVER_TRAINED_ON]),
+        ("of none", [name for name in NEVER_TRAINED_ON if name in truth]),
+    ):
+        yield ""
+        yield f"| mean of {len(names)} sets, {title} | alone | population |"
+        yield "|---|---|---|"
+        for system, members in systems.items():
+            if not all(name in sums[system] for name in names):
+                continue
+            for member, said in {**members, "sum": sums[system]}.items():
+                means = [
+                    float(np.mean([auc(said[name][mode], truth[name]) for name in names] or np.nan))
+                    for mode in range(len(MODES))
+                ]
+                yield f"| {system}: {member} | {' | '.join(map(_number, means))} |"
+
+
+def _sum(members: Sequence[Said]) -> Said:
+    """By dev set that all members have: the sum of their standings."""
+    names = [name for name in members[0] if all(name in said for said in members)]
+    return {name: np.sum([said[name] for said in members], axis=0) for name in names}
+
+
+def _number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
+
+
+if __name__ == "__main__":
+    main()
