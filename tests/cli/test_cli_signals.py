@@ -15,7 +15,7 @@ import pytest
 
 import adhominem
 
-PAIRS = 400
+PAIRS = 4_000
 
 
 def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
