@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from adhominem.errors import EmptyTextError
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
@@ -75,7 +76,13 @@ class Failure(BaseModel):
 
 def as_exhibits(texts: list[TextIn], name: str) -> list[Exhibit]:
     """Texts with their hashes; those without a name are called after their side."""
-    documents = [Document(text=text.text, id=text.name, topic=text.topic) for text in texts]
+    documents = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            documents.append(Document(text=text.text, id=text.name, topic=text.topic))
+        except EmptyTextError as error:
+            which = name if len(texts) == 1 else f"{name}-{number}"
+            raise EmptyTextError(error.problem, text.name or which) from None
     return exhibits_of(documents, name)
 
 

@@ -21,6 +21,7 @@ import adhominem
 from adhominem.errors import AdHominemError, OptionError
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.api import api_router
+from adhominem.web.api_attribute import attribution_router
 from adhominem.web.connections import Connection, Connections
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
 from adhominem.web.form import Comparer
@@ -33,7 +34,8 @@ _MOST_PROBLEMS = 3  # of a request, named in one message
 _LONGEST_NAME = 40  # characters of a field's name that are shown
 _ABOUT = """Were two texts written by the same person, and how strong is the evidence?
 
-The answers are those of `adhominem verify --json`. Texts are neither stored nor logged."""
+And which of several candidates wrote a text, if any? Which part of it? How many people wrote these
+texts? The answers are those of the commands with `--json`. Texts are neither stored nor logged."""
 # FastAPI can tell a collector of telemetry of errors, with their messages: they may quote a text.
 _NO_TELEMETRY: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
@@ -66,6 +68,7 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(AdHominemError, _refuse)
     app.include_router(api_router(service))
+    app.include_router(attribution_router(service))
     _add_pages(app, Comparer(service, access))
     return app
 
