@@ -78,7 +78,14 @@ class Parts(Strict):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"text": f"{_DISPUTED} …", "candidates": _CANDIDATES, "words": 300}]
+            "examples": [
+                {
+                    "text": " ".join([_DISPUTED, *_ANNE, *_BEN]),
+                    "candidates": _CANDIDATES,
+                    "words": 20,
+                    "step": 10,
+                }
+            ]
         }
     )
 
