@@ -136,7 +136,8 @@ class CaseAnswerer(Answerer[CaseFields]):
         texts, notes = await self.reader.read([file for files in uploads for file in files])
         of_files = iter(texts)
         sides = [[next(of_files) for _ in files] for files in uploads]
-        disputed = _texts(fields.pasted, sides[0], "disputed")
+        name = "the disputed text" if self._question == RANK else "the text"
+        disputed = _texts(fields.pasted, sides[0], name)
         candidates = {
             candidate.called: _texts(candidate.pasted, files, candidate.called)
             for candidate, files in zip(fields.candidates, sides[1:], strict=True)
@@ -159,7 +160,7 @@ def _texts(pasted: Sequence[str], files: Sequence[Exhibit], name: str) -> list[E
     if len(documents) == 1:
         return [*exhibits_of(documents, name), *files]
     named = [
-        replace(document, id=f"{name}, text {number}")
+        replace(document, id=f"{name} ({number})")
         for number, document in enumerate(documents, start=1)
     ]
     return [*exhibits_of(named, name), *files]
