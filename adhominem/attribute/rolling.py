@@ -78,7 +78,9 @@ def roll_text(
     smoothed: Smoothed | None
     if known:
         sides = [verifier.encode([one.document for one in side.exhibits]) for side in known]
-        factors, strange = window_factors(verifier.scorer, levs, sides, population)
+        factors, strange = window_factors(
+            verifier.scorer, levs, sides, population, lambda share: on_progress(0.6 + 0.2 * share)
+        )
         states = tuple(candidate.name for candidate in candidates)
         states = states if options.closed else (*states, NEITHER)
         smoothed = smooth_blocks(blocks, factors, options, neither=not options.closed)

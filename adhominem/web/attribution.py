@@ -6,6 +6,7 @@ for is there already. So others who wait for the thread need not wait for all of
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,9 +28,12 @@ from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, cost, no_progress
 from adhominem.web.failures import too_large
+from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 
 _TIMES_READ = 5  # that the reasons for one candidate over another go through a text, about
+_PER_COMPARISON = 30  # characters of work, about: of two texts among many
+_PER_WINDOW = 240  # the same, of a window with a candidate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +92,7 @@ async def rank(service: Service, case: WhoCase, on_progress: Progress = no_progr
         service.check([*disputed, *known], limits.explained_characters, "texts to explain")
     population = in_order(draw(case.population, MOST_POPULATION, 0)[0])
     work = sum(map(cost, known)) if case.trials else 1  # they are cut, and encoded once more
+    work += _PER_COMPARISON * len(case.candidates) * (len(disputed) + 2 * case.trials)
     work += _TIMES_READ * sum(map(cost, [*disputed, *known])) if case.explained else 0
 
     def finish(verifier: Verifier, tell: Progress) -> Ranking:
@@ -108,16 +113,11 @@ async def rank(service: Service, case: WhoCase, on_progress: Progress = no_progr
 
 async def roll(service: Service, case: PartsCase, on_progress: Progress = no_progress) -> Rolled:
     """What `roll_text` says of a case."""
-    document, limits, options = case.text.document, service.limits, case.options
+    document = case.text.document
     known = _check_candidates(service, [document], case.candidates)
-    windows = len(document.text.split()) // options.step + 1
-    if windows > limits.population_texts:
-        raise too_large(
-            f"about {windows:,} windows; expected at most {limits.population_texts:,}: send an "
-            f"excerpt, or take a larger step than {options.step:,} words"
-        )
-    parts = window_texts(document, options)
-    service.check(parts, limits.population_characters, "the windows, which overlap")
+    service.check_number(known, service.limits.texts, "the candidates")  # each with each window
+    parts = await asyncio.to_thread(_windows, document, case.options, service.limits)
+    service.check(parts, service.limits.population_characters, "the windows, which overlap")
     candidates = [Known(name, texts) for name, texts in case.candidates.items()]
 
     def finish(verifier: Verifier, tell: Progress) -> Rolled:
@@ -125,13 +125,14 @@ async def roll(service: Service, case: PartsCase, on_progress: Progress = no_pro
             verifier,
             case.text,
             candidates,
-            options=options,
+            options=case.options,
             population=case.population,
             population_name=case.population_name,
             on_progress=tell,
         )
 
-    return await service.work([*parts, document, *known], finish, on_progress, work=cost(document))
+    work = cost(document) + _PER_WINDOW * len(parts) * max(1, len(candidates))
+    return await service.work([*parts, document, *known], finish, on_progress, work=work)
 
 
 async def cluster(
@@ -153,7 +154,8 @@ async def cluster(
             watch=_told(tell),
         )
 
-    return await service.work(documents, finish, on_progress, work=len(documents) ** 2)
+    work = _PER_COMPARISON * len(documents) * (len(documents) - 1) // 2
+    return await service.work(documents, finish, on_progress, work=work)
 
 
 async def contrast(
@@ -199,6 +201,17 @@ def _check_candidates(
     service.check_number(known, service.limits.population_texts, "the candidates")
     service.check([*disputed, *known], service.limits.characters, "the texts")
     return known
+
+
+def _windows(document: Document, options: RollOptions, limits: Limits) -> list[Document]:
+    """The windows of a text, unless they are too many."""
+    count = len(document.text.split()) // options.step + 1
+    if count > limits.population_texts:
+        raise too_large(
+            f"about {count:,} windows; expected at most {limits.population_texts:,}: send an "
+            f"excerpt, or take a larger step than {options.step:,} words"
+        )
+    return window_texts(document, options)
 
 
 def _told(tell: Progress) -> Watch:

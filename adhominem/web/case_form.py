@@ -24,7 +24,7 @@ from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part
 from adhominem.web.guard import Access
 from adhominem.web.service import Service
-from adhominem.web.uploads import FileReader
+from adhominem.web.uploads import FileReader, Upload
 
 
 class CaseAnswerer(Answerer[CaseFields]):
@@ -88,7 +88,7 @@ class CaseAnswerer(Answerer[CaseFields]):
             self.service, case, progress(tell, "Comparing the candidates")
         )
         shown = await asyncio.to_thread(ranking_shown, ranking, notes)
-        tell({"verdict": shown, "ranking": ranking.to_json()})
+        tell({"verdict": shown, "ranking": await asyncio.to_thread(ranking.to_json)})
         tell({"page": await asyncio.to_thread(rank_page, ranking)})
 
     async def _roll(
@@ -122,7 +122,7 @@ class CaseAnswerer(Answerer[CaseFields]):
         )
         rolled = await attribution.roll(self.service, case, progress(tell, "Reading each window"))
         shown = await asyncio.to_thread(rolled_shown, rolled, notes)
-        tell({"verdict": shown, "rolled": rolled.to_json()})
+        tell({"verdict": shown, "rolled": await asyncio.to_thread(rolled.to_json)})
         tell({"page": await asyncio.to_thread(roll_page, rolled)})
 
     async def _read_texts(
@@ -134,6 +134,13 @@ class CaseAnswerer(Answerer[CaseFields]):
             progress(tell, "Reading the files")
         # All in one go: each file that is no table is one text.
         texts, notes = await self.reader.read([file for files in uploads for file in files])
+        disputed, candidates = await asyncio.to_thread(self._sort, fields, uploads, texts)
+        return disputed, candidates, notes
+
+    def _sort(
+        self, fields: CaseFields, uploads: Sequence[Sequence[Upload]], texts: Sequence[Exhibit]
+    ) -> tuple[list[Exhibit], dict[str, list[Exhibit]]]:
+        """What was pasted, and the texts of files, by whose they are."""
         of_files = iter(texts)
         sides = [[next(of_files) for _ in files] for files in uploads]
         name = "the disputed text" if self._question == RANK else "the text"
@@ -142,7 +149,7 @@ class CaseAnswerer(Answerer[CaseFields]):
             candidate.called: _texts(candidate.pasted, files, candidate.called)
             for candidate, files in zip(fields.candidates, sides[1:], strict=True)
         }
-        return exhibits_of(disputed, "disputed"), candidates, notes
+        return exhibits_of(disputed, "disputed"), candidates
 
     async def _read_population(
         self, fields: CaseFields, notes: list[str], tell: Tell

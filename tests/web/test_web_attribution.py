@@ -200,7 +200,8 @@ def test_more_than_the_limits_is_refused(service: Service) -> None:
             ("rank", {**WHO, "disputed": "word " * 6_001}, "characters in all"),
             ("rank", {**WHO, "population": many}, "the population: 15 texts"),
             ("rank", {**WHO, "candidates": {**CANDIDATES, "a" * 21: "b"}}, "21 characters"),
-            ("roll", {**PARTS, "step": 1}, "windows; expected at most 14"),
+            ("roll", PARTS, "the candidates: 12 texts; expected at most 3"),
+            ("roll", {**PARTS, "candidates": {}, "step": 1}, "windows; expected at most 14"),
             ("cluster", {"texts": many}, "the texts: 15 texts"),
             ("contrast", {"first": many, "second": "a"}, "the first side: 15 texts"),
         ):
