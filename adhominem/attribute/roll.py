@@ -15,7 +15,7 @@ text itself (`attribute.text_styles`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -132,16 +132,22 @@ class Rolled:
 
 
 def window_factors(
-    scorer: Scorer, windows: Levs, sides: Sequence[Levs], population: Population | None
+    scorer: Scorer,
+    windows: Levs,
+    sides: Sequence[Levs],
+    population: Population | None,
+    on_progress: Callable[[float], None] = lambda share: None,
 ) -> tuple[FloatArray, BoolArray]:
     """(windows, candidates): log Bayes factors, and whether the population was of another genre.
 
     `windows` is (windows, lev_size), and each of `sides` a candidate's LEVs (texts, lev_size).
     """
-    scored = [
-        scorer([window[None] for window in windows], [side] * len(windows), population)
-        for side in sides
-    ]
+    scored = []
+    for number, side in enumerate(sides, start=1):
+        scored.append(
+            scorer([window[None] for window in windows], [side] * len(windows), population)
+        )
+        on_progress(number / len(sides))
     return (
         np.stack([one.log_bayes_factor for one in scored], axis=1),
         np.stack([one.strange for one in scored], axis=1),

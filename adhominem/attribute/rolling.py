@@ -70,20 +70,17 @@ def roll_text(
             "two or more"
         )
     text = exhibit.document.text
-    try:
-        blocks = cut_blocks(text, options.words, options.step)
-    except OptionError as error:
-        raise InputError(str(error), exhibit.document.id) from None
+    blocks = _cut(exhibit.document, options)
     candidates, remarks = _candidates(verifier, exhibit, known, population)
     on_progress(0.2)
-    levs = _encode_spans(
-        verifier, exhibit.document, [blocks.window_span(at) for at in range(blocks.windows)]
-    )
+    levs = _encode(verifier, _windows(exhibit.document, blocks))
     on_progress(0.6)
     smoothed: Smoothed | None
     if known:
         sides = [verifier.encode([one.document for one in side.exhibits]) for side in known]
-        factors, strange = window_factors(verifier.scorer, levs, sides, population)
+        factors, strange = window_factors(
+            verifier.scorer, levs, sides, population, lambda share: on_progress(0.6 + 0.2 * share)
+        )
         states = tuple(candidate.name for candidate in candidates)
         states = states if options.closed else (*states, NEITHER)
         smoothed = smooth_blocks(blocks, factors, options, neither=not options.closed)
@@ -211,16 +208,35 @@ def _of_passages(
     if not sides:
         return np.zeros((len(ranges), 0))
     spans = [(blocks[begin].start, blocks[end - 1].end) for begin, end in ranges]
-    levs = _encode_spans(verifier, document, spans)
+    levs = _encode(verifier, _parts(document, spans))
     return to_log10(window_factors(verifier.scorer, levs, sides, population)[0])
 
 
-def _encode_spans(verifier: Verifier, document: Document, spans: Sequence[tuple[int, int]]) -> Levs:
-    """(spans, lev_size): the LEVs of parts of a text."""
-    parts = [
+def window_texts(document: Document, options: RollOptions) -> list[Document]:
+    """The windows of a text, each as a text: what `roll_text` encodes."""
+    return _windows(document, _cut(document, options))
+
+
+def _cut(document: Document, options: RollOptions) -> Blocks:
+    try:
+        return cut_blocks(document.text, options.words, options.step)
+    except OptionError as error:
+        raise InputError(str(error), document.id) from None
+
+
+def _windows(document: Document, blocks: Blocks) -> list[Document]:
+    return _parts(document, [blocks.window_span(at) for at in range(blocks.windows)])
+
+
+def _parts(document: Document, spans: Sequence[tuple[int, int]]) -> list[Document]:
+    return [
         replace(document, text=document.text[start:end], id=f"{document.id}, from {start:,}")
         for start, end in spans
     ]
+
+
+def _encode(verifier: Verifier, parts: Sequence[Document]) -> Levs:
+    """(parts, lev_size): the LEVs of parts of a text."""
     try:
         return verifier.encode(parts)
     except EmptyTextError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,19 @@ from adhominem.attribute.cluster import (
 )
 from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.clusters import measure_clusters
-from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, EncodedCorpus, read_encoded
+from adhominem.jobs.encoded_corpus import (
+    MOST_DOCUMENTS,
+    EncodedCorpus,
+    among_themselves,
+    read_encoded,
+)
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.map.corpus_map import MappedDocument, remarks_of
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import square
-from adhominem.text.files import noting_inputs
+from adhominem.text.files import Document, noting_inputs
 from adhominem.verify.cautions import cautions_of_many
 from adhominem.verify.verifier import Verifier, load
 
@@ -66,6 +73,38 @@ def cluster_corpus(
         )
     if len(read.documents) < 2:
         raise InputError("there is one text; expected several to tell apart", corpus)
+    return cluster_encoded(verifier, read, prior_same_author, watch)
+
+
+def cluster_texts(
+    verifier: Verifier,
+    documents: Sequence[Document],
+    *,
+    name: str = "texts",
+    prior_same_author: float = PRIOR,
+    population: Population | None = None,
+    alone: bool = False,
+    watch: Watch = unwatched,
+) -> Clustering:
+    """The clusters of texts in memory; without a `population`, it is these texts, if they are many.
+
+    `alone` leaves that out: each pair is compared as if there were no other texts.
+    """
+    if len(documents) < 2:
+        raise OptionError("there is one text; expected several to tell apart")
+    levs = verifier.encode(documents)
+    remarks: list[str] = []
+    source = "none" if population is None else "given"
+    if population is None and not alone:
+        population, source = among_themselves(verifier, levs, remarks)
+    read = EncodedCorpus(
+        name=name,
+        documents=list(documents),
+        levs=levs,
+        population=population,
+        population_name=source,
+        remarks=remarks,
+    )
     return cluster_encoded(verifier, read, prior_same_author, watch)
 
 

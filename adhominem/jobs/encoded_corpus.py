@@ -68,14 +68,10 @@ def read_encoded(
         remarks.append(f"{unread:,} of the inputs could not be read, and are left out")
     relevant: Population | None = None
     name = str(population or "input")
-    if name == "input":
-        try:
-            relevant = verifier.population_of(levs)
-        except OptionError:
-            if population is not None:
-                raise
-            name = "none"
-            remarks.append("the corpus has too few texts to be its own population")
+    if name == "input" and population is None:
+        relevant, name = among_themselves(verifier, levs, remarks)
+    elif name == "input":
+        relevant = verifier.population_of(levs)
     elif name != "none":
         with watch("population") as on_documents:
             relevant = read_population(
@@ -94,3 +90,14 @@ def read_encoded(
         population_name=name,
         remarks=remarks,
     )
+
+
+def among_themselves(
+    verifier: Verifier, levs: Levs, remarks: list[str]
+) -> tuple[Population | None, str]:
+    """The population that texts are to each other, and what it is called; none of too few."""
+    try:
+        return verifier.population_of(levs), "input"
+    except OptionError:
+        remarks.append("the corpus has too few texts to be its own population")
+        return None, "none"

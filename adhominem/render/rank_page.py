@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
+from typing import Any
+
+from markupsafe import Markup
 
 from adhominem.attribute.ranking import RankedCandidate, RankedCase, Ranking
 from adhominem.attribute.trust import Trust
 from adhominem.attribute.versus import Versus, VersusPassage
 from adhominem.render import rank_rows
 from adhominem.render.summary import CHANNELS, rate, signed
-from adhominem.render.templates import asset, render_page
+from adhominem.render.templates import asset, markup, render_page
 
 _MOST_SHOWN = 30  # candidates of a case
 _MOST_IN_TABLE = 12  # candidates, up to which the confusion table is a square
@@ -22,6 +25,7 @@ _LEAST_REACH = 1.0  # of the axis of log10 Bayes factors, on either side
 _LEVELS = 4  # of a colour
 _BAR = 200.0  # units that a bar has from end to end
 _LOG_10 = log(10)
+RANK_STYLES = (asset("evaluation.css"), asset("study.css"), asset("rank.css"))
 
 
 @dataclass(frozen=True)
@@ -93,27 +97,38 @@ class ShownVersus:
 
 def rank_page(ranking: Ranking) -> str:
     """The page: what was asked, the candidates, how far to trust it, what speaks for whom."""
+    return render_page("rank.html", RANK_STYLES, title=rank_title(ranking), **_values(ranking))
+
+
+def rank_fragment(ranking: Ranking) -> Markup:
+    """What the page has below its heading, for another page with the same styles."""
+    return markup("rank_result.html", **_values(ranking))
+
+
+def rank_title(ranking: Ranking) -> str:
+    """What was asked."""
     names = [case.name for case in ranking.cases]
+    return f"Who wrote {names[0]}?" if len(names) == 1 else "Who wrote these texts?"
+
+
+def _values(ranking: Ranking) -> dict[str, Any]:
     trust = ranking.trust
-    return render_page(
-        "rank.html",
-        (asset("evaluation.css"), asset("study.css"), asset("rank.css")),
-        title=f"Who wrote {names[0]}?" if len(names) == 1 else "Who wrote these texts?",
-        ranking=ranking,
-        cases=[_shown(ranking, case) for case in ranking.cases],
-        priors=rank_rows.priors(ranking),
-        not_a_verdict=rank_rows.NOT_A_VERDICT,
-        answer=rank_rows.answer,
-        bar=_BAR,
-        trust=trust,
-        trust_rows=[] if trust is None else rank_rows.trust_rows(trust),
-        trust_facts="" if trust is None else rank_rows.trust_facts(trust),
-        table=None if trust is None else _table(trust),
-        confusions=[] if trust is None else _wrong(trust),
-        versus=[_versus(pair) for pair in ranking.versus],
-        none_of_them=rank_rows.NONE_OF_THEM,
-        show_posterior=rank_rows.posterior,
-    )
+    return {
+        "ranking": ranking,
+        "cases": [_shown(ranking, case) for case in ranking.cases],
+        "priors": rank_rows.priors(ranking),
+        "not_a_verdict": rank_rows.NOT_A_VERDICT,
+        "answer": rank_rows.answer,
+        "bar": _BAR,
+        "trust": trust,
+        "trust_rows": [] if trust is None else rank_rows.trust_rows(trust),
+        "trust_facts": "" if trust is None else rank_rows.trust_facts(trust),
+        "table": None if trust is None else _table(trust),
+        "confusions": [] if trust is None else _wrong(trust),
+        "versus": [_versus(pair) for pair in ranking.versus],
+        "none_of_them": rank_rows.NONE_OF_THEM,
+        "show_posterior": rank_rows.posterior,
+    }
 
 
 def _shown(ranking: Ranking, case: RankedCase) -> ShownCase:

@@ -41,22 +41,28 @@ class _Part:
 
 def roll_page(rolled: Rolled) -> str:
     """The page of a rolled text."""
-    return render_page(
-        "roll.html",
-        (asset("evaluation.css"), asset("study.css"), asset("roll.css"), _tints(rolled)),
-        title=page_title(rolled),
-        rolled=rolled,
-        summary=summary_of(rolled),
-        facts=facts_of(rolled),
-        colours=[colour(rolled, state) for state in range(len(rolled.states))],
-        drawing=_drawing(rolled),
-        passages=list(zip(rolled.passages, map(_between, rolled.passages), strict=True)),
-        changes=[change_in_words(rolled, at) for at in range(len(rolled.changes))],
-        parts=_parts(rolled),
-        before=rolled.text[: rolled.blocks[0].start],
-        shown=shown_probability,
-        signed=signed,
-    )
+    return render_page("roll.html", ROLL_STYLES, title=page_title(rolled), **_values(rolled))
+
+
+def roll_fragment(rolled: Rolled) -> Markup:
+    """What the page has below its heading, for another page with the same styles."""
+    return markup("roll_result.html", **_values(rolled))
+
+
+def _values(rolled: Rolled) -> dict[str, Any]:
+    return {
+        "rolled": rolled,
+        "summary": summary_of(rolled),
+        "facts": facts_of(rolled),
+        "colour_classes": [_class(colour(rolled, at)) for at in range(len(rolled.states))],
+        "drawing": _drawing(rolled),
+        "passages": list(zip(rolled.passages, map(_between, rolled.passages), strict=True)),
+        "changes": [change_in_words(rolled, at) for at in range(len(rolled.changes))],
+        "parts": _parts(rolled),
+        "before": rolled.text[: rolled.blocks[0].start],
+        "shown": shown_probability,
+        "signed": signed,
+    }
 
 
 def page_title(rolled: Rolled) -> str:
@@ -142,15 +148,19 @@ def _between(passage: Any) -> str:
     return f"{passage.word + 1:,}–{passage.word + passage.words:,}"
 
 
-def _tints(rolled: Rolled) -> str:
-    """The style of each state at each level: a page's policy allows no style in an element."""
+def _class(ink: str) -> str:
+    return f"ink-{ink[1:].lower()}"
+
+
+def _tints() -> str:
+    """The style of each colour at each level: a page's policy allows no style in an element."""
     rules = []
-    for state in range(len(rolled.states)):
-        ink = colour(rolled, state)
-        rules.append(f".s{state} .who, .key .s{state} {{ color: {ink}; }}")
-        rules.append(f"mark.s{state} {{ border-color: {ink}; }}")
+    for ink in (*_COLOURS, _GREY):
+        name = _class(ink)
+        rules.append(f".{name} .who, .key .{name} {{ color: {ink}; }}")
+        rules.append(f"mark.{name} {{ border-color: {ink}; }}")
         for level, share in enumerate(_TINTS):
-            rules.append(f"mark.s{state}.l{level} {{ background: {_mixed(ink, share)}; }}")
+            rules.append(f"mark.{name}.l{level} {{ background: {_mixed(ink, share)}; }}")
     return "\n".join(rules)
 
 
@@ -272,3 +282,6 @@ def _whole(low: float, high: float) -> list[float]:
 def _word_ticks(words: int) -> list[int]:
     step = next((size for size in _WORD_STEPS if words / size <= _MOST_TICKS), words)
     return list(range(0, words + 1, step))
+
+
+ROLL_STYLES = (asset("evaluation.css"), asset("study.css"), asset("roll.css"), _tints())

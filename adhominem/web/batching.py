@@ -77,11 +77,13 @@ class Job(Generic[Result]):
     levs: dict[str | Document, Array32] = field(default_factory=dict)
     encoded: int = 0
     left: int = field(init=False)  # characters to encode
+    reading: float = field(init=False)  # share of the progress that encoding is
     due: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.left = sum(map(cost, self.documents))
         self.due = time.monotonic() + (self.work + self.left) / _A_SECOND
+        self.reading = self.left / max(1, self.work + self.left)
 
     @property
     def is_long(self) -> bool:
@@ -107,7 +109,7 @@ class Job(Generic[Result]):
         self.left -= sum(map(cost, documents))
         if documents:
             try:
-                self.on_progress(self.encoded / len(self.documents))
+                self.on_progress(self.reading * self.encoded / len(self.documents))
             except BaseException as error:
                 self.fail(error)
 
@@ -117,7 +119,7 @@ class Job(Generic[Result]):
         def on_progress(share: float) -> None:
             if self.answer.done():
                 raise CancelledError
-            self.on_progress(share)
+            self.on_progress(self.reading + (1 - self.reading) * share)
 
         try:
             result = self.finish(WithLevs(verifier, self.levs), on_progress)

@@ -8,7 +8,7 @@ as memory, and at most so often as it may have parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -73,48 +73,71 @@ class Part:
     data: bytes
 
 
-def read_fields(parts: Sequence[Part]) -> FormFields:
-    """What the fields of the form hold; one that is not known is refused: it may be evidence."""
-    names = [part.name for part in parts]
-    for part in parts:
-        is_file = part.name in _FILES
-        if not is_file and (part.name not in (*_TEXTS, *_ONCE) or part.filename is not None):
-            name = part.name[:_LONGEST_FIELD_NAME]
-            raise _wrong(f"the field '{name}' is not known, or not for files")
-        if part.name in _ONCE and names.count(part.name) > 1:
-            raise _wrong(f"the field '{part.name}' comes twice")
+class Sent:
+    """The parts of a form by name; one that is not known is refused: it may be evidence."""
 
-    def strings(name: str) -> list[str]:
-        try:
-            return [part.data.decode("utf-8") for part in parts if part.name == name]
-        except UnicodeDecodeError:
-            raise _unreadable("expected UTF-8") from None
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        files: Sequence[str],
+        texts: Sequence[str],
+        once: Sequence[str],
+        kind: Callable[[str], str] = lambda name: name,
+    ) -> None:
+        """The names of fields for files, for texts, and of those that come `once`.
 
-    def line(name: str) -> str:
-        return "".join(strings(name)).strip()
+        `kind` is the name by which a field is known, if it has another.
+        """
+        self._parts = parts
+        names = [part.name for part in parts]
+        for part in parts:
+            known = kind(part.name)
+            is_file = known in files
+            if not is_file and (known not in (*texts, *once) or part.filename is not None):
+                name = part.name[:_LONGEST_FIELD_NAME]
+                raise _wrong(f"the field '{name}' is not known, or not for files")
+            if known in once and names.count(part.name) > 1:
+                raise _wrong(f"the field '{part.name}' comes twice")
 
-    def uploads(name: str) -> list[Upload]:
-        return [  # of a field that was left empty, none
+    def line(self, name: str) -> str:
+        """What a field holds."""
+        return "".join(self._strings(name)).strip()
+
+    def pasted(self, name: str) -> list[str]:
+        """The texts of a field that hold anything."""
+        # A form sends \r\n for each line end that somebody typed.
+        return [text.replace("\r\n", "\n") for text in self._strings(name) if text.strip()]
+
+    def uploads(self, name: str) -> list[Upload]:
+        """The files of a field; of one that was left empty, none."""
+        return [
             Upload((part.filename or "a file without a name")[-_LONGEST_FILE_NAME:], part.data)
-            for part in parts
+            for part in self._parts
             if part.name == name and (part.filename or part.data)
         ]
 
+    def _strings(self, name: str) -> list[str]:
+        try:
+            return [part.data.decode("utf-8") for part in self._parts if part.name == name]
+        except UnicodeDecodeError:
+            raise _unreadable("expected UTF-8") from None
+
+
+def read_fields(parts: Sequence[Part]) -> FormFields:
+    """What the fields of the form with two sides hold."""
+    sent = Sent(parts, files=_FILES, texts=_TEXTS, once=_ONCE)
     return FormFields(
-        # A form sends \r\n for each line end that somebody typed.
-        pasted={
-            side: [text.replace("\r\n", "\n") for text in strings(f"{side}_text") if text.strip()]
-            for side in SIDES
-        },
-        files={side: uploads(f"{side}_file") for side in SIDES},
-        topics={side: line(f"{side}_topic") for side in SIDES},
-        prior=line("prior") or NO_PRIOR,
-        population=uploads("population"),
-        server_population=line("server_population") == "yes",
-        explain=line("explain") == "yes",
-        report=line("report") == "yes",
-        case=line("case"),
-        examiner=line("examiner"),
+        pasted={side: sent.pasted(f"{side}_text") for side in SIDES},
+        files={side: sent.uploads(f"{side}_file") for side in SIDES},
+        topics={side: sent.line(f"{side}_topic") for side in SIDES},
+        prior=sent.line("prior") or NO_PRIOR,
+        population=sent.uploads("population"),
+        server_population=sent.line("server_population") == "yes",
+        explain=sent.line("explain") == "yes",
+        report=sent.line("report") == "yes",
+        case=sent.line("case"),
+        examiner=sent.line("examiner"),
     )
 
 

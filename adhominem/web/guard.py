@@ -32,7 +32,7 @@ from adhominem.web.failures import (
     too_large,
 )
 from adhominem.web.limits import Limits, Places, client_of
-from adhominem.web.pages import error_page
+from adhominem.web.pages import PAGES, error_page
 
 LINES = "application/x-ndjson"  # what the page's script accepts
 _PAGE = "text/html"  # what a browser accepts
@@ -192,9 +192,8 @@ class Guard:
             if not isinstance(error, RequestError):
                 logger.error("%s", place_of(error))
             if not status:
-                for_people = scope["path"] == "/" and _PAGE in Headers(scope=scope).get(
-                    "accept", ""
-                )
+                accepted = Headers(scope=scope).get("accept", "")
+                for_people = scope["path"] in PAGES and _PAGE in accepted
                 refuse = error_page if for_people else error_response
                 await refuse(as_request_error(error))(scope, receive, answer)
         finally:

@@ -33,6 +33,7 @@ STATIC = {
     "page.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
+PAGES = {"/": "Same author?", "/rank": "Which of these?", "/roll": "Which part?"}  # the tabs
 EXAMPLES = {
     "one-writer": ("margery-garden", "margery-railway"),
     "two-writers": ("margery-garden", "dez-bicycle"),
@@ -71,34 +72,46 @@ def form_page(
     `answer` holds what the page's script would be told, event by event: `verdict`, `verification`,
     and, if they were asked for, `shown`, `explanation` and `report`, or `unexplained`.
     """
-    verifier = service.verifier
     page = render(
         "web_page.html",
         title=("Result – " if answer else "Error – " if problem else "") + "AdHominem",
+        **frame(service, "/", wants_token=wants_token, problem=problem),
         fields=fields,
-        problem=problem,
         answer={"shown": "", "unexplained": "", **answer} if answer else None,
-        downloads=_downloads(answer) if answer else [],
-        wants_token=wants_token,
+        downloads=downloads(answer) if answer else [],
         knows_topics=service.knows_topics,
-        population=service.population,
-        most_bytes=service.limits.bytes,
-        version=adhominem.__version__,
-        model=verifier.name,
-        model_sha256=verifier.sha256,
     )
     return HTMLResponse(page, status)
 
 
-def _downloads(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+def frame(service: Service, tab: str, *, wants_token: bool, problem: str) -> dict[str, Any]:
+    """What all pages with a form show: the tabs, what is wrong, and what is served."""
+    verifier = service.verifier
+    return {
+        "tabs": PAGES,
+        "tab": tab,
+        "wants_token": wants_token,
+        "problem": problem,
+        "population": service.population,
+        "most_bytes": service.limits.bytes,
+        "version": adhominem.__version__,
+        "model": verifier.name,
+        "model_sha256": verifier.sha256,
+    }
+
+
+def downloads(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names, and addresses that hold the data: nothing is kept on the server for them."""
     made = [
         (f"{name}.json", "application/json", json_bytes(answer[name]))
-        for name in ("verification", "explanation")
+        for name in ("verification", "explanation", "ranking", "rolled")
         if name in answer
     ]
-    if "report" in answer:
-        made.append(("report.html", "text/html", answer["report"].encode("utf-8", "replace")))
+    made += [
+        (f"{name}.html", "text/html", answer[name].encode("utf-8", "replace"))
+        for name in ("report", "page")
+        if name in answer
+    ]
     return [
         (name, f"data:{media_type};base64,{base64.b64encode(data).decode()}")
         for name, media_type, data in made

@@ -21,6 +21,10 @@ import adhominem
 from adhominem.errors import AdHominemError, OptionError
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.api import api_router
+from adhominem.web.api_attribute import attribution_router
+from adhominem.web.case_fields import RANK, ROLL, CaseFields
+from adhominem.web.case_form import CaseAnswerer
+from adhominem.web.case_pages import CASE_STYLES
 from adhominem.web.connections import Connection, Connections
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
 from adhominem.web.form import Comparer
@@ -28,12 +32,14 @@ from adhominem.web.form_fields import FormFields
 from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.pages import STATIC, docs_page, example, read_static
 from adhominem.web.service import Service
+from adhominem.web.uploads import FileReader
 
 _MOST_PROBLEMS = 3  # of a request, named in one message
 _LONGEST_NAME = 40  # characters of a field's name that are shown
 _ABOUT = """Were two texts written by the same person, and how strong is the evidence?
 
-The answers are those of `adhominem verify --json`. Texts are neither stored nor logged."""
+And which of several candidates wrote a text, if any? Which part of it? How many people wrote these
+texts? The answers are those of the commands with `--json`. Texts are neither stored nor logged."""
 # FastAPI can tell a collector of telemetry of errors, with their messages: they may quote a text.
 _NO_TELEMETRY: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
@@ -66,14 +72,29 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(AdHominemError, _refuse)
     app.include_router(api_router(service))
-    _add_pages(app, Comparer(service, access))
+    app.include_router(attribution_router(service))
+    reader = FileReader(service.limits)
+    _add_pages(app, Comparer(service, access, reader))
+    for question in (RANK, ROLL):
+        _add_case_page(app, CaseAnswerer(service, access, reader, question), question)
     return app
+
+
+def _add_case_page(app: FastAPI, answerer: CaseAnswerer, question: str) -> None:
+    @app.get(f"/{question}", include_in_schema=False)
+    async def page() -> HTMLResponse:
+        return answerer.show(CaseFields.empty(question))
+
+    @app.post(f"/{question}", include_in_schema=False)
+    async def answer(request: Request) -> Response:
+        return await answerer.post(request)
 
 
 def _add_pages(app: FastAPI, comparer: Comparer) -> None:
     static_files = {name: (read_static(name), media_type) for name, media_type in STATIC.items()}
     static_files["heat_map.css"] = STYLE, "text/css"
     static_files["heat_map.js"] = SCRIPT, "text/javascript"
+    static_files |= {name: (style, "text/css") for name, style in CASE_STYLES.items()}
 
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:

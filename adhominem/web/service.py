@@ -116,7 +116,7 @@ class Service:
 
     async def verify(self, case: Case, on_progress: Progress = no_progress) -> Verification:
         """What `Verifier.verify` says of a case."""
-        self._check(case.documents, self.limits.characters, "the texts")
+        self.check(case.documents, self.limits.characters, "the texts")
         return await self._encoded(
             case.documents,
             lambda verifier, _: verifier.verify(case.first, case.second, **case.settings),
@@ -134,24 +134,39 @@ class Service:
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """(documents, lev_size): the LEVs of texts."""
-        self._check(documents, self.limits.characters, "the texts")
-        self._check_number(documents, self.limits.texts, "the texts to encode")
+        self.check(documents, self.limits.characters, "the texts")
+        self.check_number(documents, self.limits.texts, "the texts to encode")
         return await self._encoded(documents, lambda verifier, _: verifier.encode(documents))
 
     async def find_population(
         self, documents: Sequence[Document], on_progress: Progress = no_progress
     ) -> Population:
         """The population that texts stand for."""
-        self._check_number(documents, self.limits.population_texts, "the population")
-        self._check(documents, self.limits.population_characters, "the population")
+        self.check_number(documents, self.limits.population_texts, "the population")
+        self.check(documents, self.limits.population_characters, "the population")
         return await self._encoded(
             documents, lambda verifier, _: verifier.population(documents), on_progress
         )
 
+    async def work(
+        self,
+        documents: Sequence[Document],
+        finish: Finish[Result],
+        on_progress: Progress = no_progress,
+        *,
+        work: int,
+    ) -> Result:
+        """What `finish` makes of texts once they are encoded, in the thread for slow work.
+
+        `work` is how many characters it goes through. The texts are encoded a few at a time, and
+        others who wait for this thread have their turn in between.
+        """
+        return await _answer(self._slow, Job(documents, finish, on_progress, work))
+
     def check_case(self, case: Case) -> None:
         """Refuse a side with too many texts."""
-        self._check_number(case.first, self.limits.texts, "the first side")
-        self._check_number(case.second, self.limits.texts, "the second side")
+        self.check_number(case.first, self.limits.texts, "the first side")
+        self.check_number(case.second, self.limits.texts, "the second side")
 
     def check_labels(self, *labels: str) -> None:
         """Refuse a name, a topic or a heading that is as long as a text."""
@@ -182,20 +197,21 @@ class Service:
         on_progress: Progress,
     ) -> Result:
         """What `explain` makes of a case, going through its texts many times."""
-        self._check(case.documents, self.limits.explained_characters, "texts to explain")
+        self.check(case.documents, self.limits.explained_characters, "texts to explain")
         work = _TIMES_READ * sum(map(cost, case.documents))
 
         def finish(verifier: Verifier, tell: Progress) -> Result:
             return explain(verifier, case.first, case.second, **settings, on_progress=tell)
 
         # Without texts to encode before: the progress is that of the explanation alone.
-        return await _answer(self._slow, Job([], finish, on_progress, work))
+        return await self.work([], finish, on_progress, work=work)
 
-    def _check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
+    def check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
+        """Refuse more texts than are taken."""
         if len(texts) > most:
             raise too_large(f"{of_what}: {len(texts):,} texts; expected at most {most:,}")
 
-    def _check(self, texts: Sequence[Document], most: int, of_what: str) -> None:
+    def check(self, texts: Sequence[Document], most: int, of_what: str) -> None:
         """The one check of all that is going to be tokenized, whichever way it came."""
         characters = sum(len(text.text) for text in texts)
         if characters > most:

@@ -136,7 +136,7 @@ def test_the_text_reads_as_it_was_and_nothing_sticks_out(
     assert page.locator("#bad").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     shown = page.evaluate(
-        """() => { const text = document.querySelector('.text').cloneNode(true);
+        """() => { const text = document.querySelector('.rolled').cloneNode(true);
         text.querySelectorAll('.who').forEach(name => name.remove()); return text.textContent; }"""
     )
     assert shown == rolled.text

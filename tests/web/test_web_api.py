@@ -294,10 +294,10 @@ class TestOthers:
 
     def test_the_description_for_machines_has_examples_that_work(self, client: TestClient) -> None:
         told = client.get("/openapi.json").json()
-        assert set(told["paths"]) == {
-            *("/api/verify", "/api/explain", "/api/encode", "/api/models", "/health")
-        }
-        for path in ("/api/verify", "/api/encode"):
+        asked = {f"/api/{name}" for name in ("verify", "encode", "rank", "roll", "cluster")}
+        asked.add("/api/contrast")
+        assert set(told["paths"]) == {*asked, "/api/explain", "/api/models", "/health"}
+        for path in asked:
             body = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]
             schema = told["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
             for example in schema["examples"]:

@@ -17,7 +17,10 @@ from schemathesis.specs.openapi.checks import (
 )
 from serving import open_service, running
 
-POSTED = ("POST /api/verify", "POST /api/encode", "POST /api/explain")
+POSTED = tuple(
+    f"POST /api/{name}"
+    for name in ("verify", "encode", "explain", "rank", "roll", "cluster", "contrast")
+)
 _CHECKED = [
     not_a_server_error,
     status_code_conformance,

@@ -4,7 +4,7 @@
 (() => {
   const find = (id) => document.getElementById(id);
   const form = find("compare");
-  const chosen = { first: [], second: [] }; // files
+  const chosen = new Map(); // files, by side
   const reportForm = find("report-form");
   let compared = null; // the form that was compared last
   let running = null; // to stop it
@@ -16,11 +16,12 @@
   }
 
   // Several texts, and files, a side
-  for (const side of form.querySelectorAll("fieldset.side")) {
+  function setUp(side) {
     const name = side.dataset.side;
     const input = side.querySelector("input[type=file]");
     const list = side.querySelector(".files");
     const texts = side.querySelector(".texts");
+    chosen.set(side, []);
 
     const count = () => {
       const words = [...texts.querySelectorAll("textarea")].map((each) => each.value.trim().split(/\s+/).filter(Boolean).length);
@@ -31,7 +32,7 @@
 
     const showFiles = () => {
       list.replaceChildren(
-        ...chosen[name].map((file, at) => {
+        ...chosen.get(side).map((file, at) => {
           const row = document.createElement("li");
           const label = document.createElement("span");
           label.textContent = `${file.name}, ${Math.max(1, Math.round(file.size / 1000)).toLocaleString("en")} kB`;
@@ -41,7 +42,7 @@
           remove.textContent = "Remove";
           remove.setAttribute("aria-label", `Remove ${file.name}`);
           remove.addEventListener("click", () => {
-            chosen[name].splice(at, 1);
+            chosen.get(side).splice(at, 1);
             showFiles();
             input.focus();
           });
@@ -53,9 +54,9 @@
 
     const take = (files) => {
       if (!files.length) return;
-      chosen[name].push(...files);
+      chosen.get(side).push(...files);
       showFiles();
-      say(`${files.length === 1 ? files[0].name : `${files.length} files`} added to the ${name} side.`);
+      say(`${files.length === 1 ? files[0].name : `${files.length} files`} added to ${side.dataset.called}.`);
     };
 
     const addText = () => {
@@ -87,8 +88,8 @@
       take([...input.files]);
       input.value = ""; // they are in the list now, and can be chosen again
     });
-    side.querySelector("[data-add]").addEventListener("click", addText);
-    side.querySelector(".more").hidden = false;
+    side.querySelector("[data-add]")?.addEventListener("click", addText);
+    side.querySelector(".more")?.removeAttribute("hidden");
     side.classList.add("listed"); // by us: what the browser says of chosen files is no longer true
     texts.addEventListener("input", count);
     const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
@@ -108,6 +109,59 @@
     });
     count();
     side.addEventListener("adhominem:filled", count);
+    side.addEventListener("adhominem:files", (event) => take(event.detail));
+  }
+  const allSides = () => [...form.querySelectorAll("fieldset.side")];
+  allSides().forEach(setUp);
+
+  // Candidates: more of them, fewer, or all in a folder
+  const candidates = find("candidates");
+  const isEmpty = (side) =>
+    !chosen.get(side).length && ![...side.querySelectorAll("textarea, [name$=_name]")].some((field) => field.value.trim());
+  let numbered = candidates ? candidates.children.length : 0;
+
+  function addCandidate() {
+    numbered += 1;
+    const made = document.createElement("div");
+    made.innerHTML = find("new-candidate").innerHTML.replaceAll("andidate0", `andidate${numbered}`).replaceAll("andidate 0", `andidate ${numbered}`);
+    const side = made.firstElementChild;
+    candidates.append(side);
+    setUpCandidate(side);
+    return side;
+  }
+
+  function setUpCandidate(side) {
+    if (!chosen.has(side)) setUp(side);
+    side.querySelector("[data-remove-candidate]").addEventListener("click", () => {
+      chosen.delete(side);
+      side.remove();
+      find("add-candidate").focus();
+      say(`${side.querySelector("legend").textContent} is removed.`);
+    });
+  }
+
+  if (candidates) {
+    [...candidates.children].forEach(setUpCandidate);
+    find("more-candidates").hidden = false;
+    find("add-candidate").addEventListener("click", () => addCandidate().querySelector("[name$=_name]").focus());
+    const folder = find("candidate-folder");
+    folder.addEventListener("change", () => {
+      const readable = /\.(txt|md|docx|pdf|odt)$/i;
+      const byName = new Map();
+      for (const file of folder.files) {
+        const path = file.webkitRelativePath.split("/");
+        if (path.length < 3 || !readable.test(file.name) || file.name.startsWith(".")) continue;
+        const name = path[path.length - 2];
+        byName.set(name, [...(byName.get(name) ?? []), file]);
+      }
+      folder.value = "";
+      for (const [name, files] of byName) {
+        const side = [...candidates.children].find(isEmpty) ?? addCandidate();
+        side.querySelector("[name$=_name]").value = name;
+        side.dispatchEvent(new CustomEvent("adhominem:files", { detail: files }));
+      }
+      say(byName.size ? `${byName.size} candidates added.` : "There is no folder with texts in this folder.");
+    });
   }
   // A file that misses its mark is not to take the place of the page.
   for (const kind of ["dragover", "drop"]) {
@@ -119,9 +173,11 @@
   // The prior: a slider beside the number
   const slider = find("prior-slider");
   const prior = find("prior");
-  slider.hidden = false;
-  slider.addEventListener("input", () => (prior.value = slider.value));
-  prior.addEventListener("input", () => (slider.value = prior.value));
+  if (slider) {
+    slider.hidden = false;
+    slider.addEventListener("input", () => (prior.value = slider.value));
+    prior.addEventListener("input", () => (slider.value = prior.value));
+  }
 
   // Examples, without losing what else is in the form
   for (const link of document.querySelectorAll("[data-example]")) {
@@ -131,8 +187,8 @@
       const example = new DOMParser().parseFromString(page, "text/html");
       for (const name of ["first", "second"]) {
         find(`${name}-text`).value = example.getElementById(`${name}-text`).value;
-        chosen[name] = [];
         const side = find(`${name}-side`);
+        chosen.set(side, []);
         side.querySelector(".files").replaceChildren();
         for (const more of [...side.querySelectorAll(".text")].slice(1)) more.remove();
         side.dispatchEvent(new Event("adhominem:filled"));
@@ -178,12 +234,27 @@
 
   // What is missing, before anything is sent
   function problemOf(data) {
-    for (const name of ["first", "second"]) {
-      const pasted = data.getAll(`${name}_text`).some((each) => each.trim());
-      if (!pasted && !chosen[name].length) return [`The ${name} side has no text`, find(`${name}-text`)];
+    for (const side of form.querySelectorAll("[data-required]")) {
+      const text = side.querySelector("textarea");
+      const pasted = data.getAll(text.name).some((value) => value.trim());
+      const called = side.dataset.called;
+      if (!pasted && !chosen.get(side).length) return [`${called[0].toUpperCase()}${called.slice(1)} has no text`, text];
     }
-    const value = Number(prior.value);
-    if (!(value > 0 && value < 1)) return ["The prior is a probability: a number between 0 and 1", prior];
+    const filled = candidates ? [...candidates.children].filter((side) => !isEmpty(side)) : [];
+    for (const side of filled) {
+      const text = side.querySelector("textarea");
+      if (!data.getAll(text.name).some((value) => value.trim()) && !chosen.get(side).length) {
+        return [`${side.querySelector("legend").textContent} has no text`, text];
+      }
+    }
+    if (candidates && filled.length < Number(candidates.dataset.fewest)) {
+      return ["There are fewer than two candidates; give texts of two or more", candidates.querySelector("textarea")];
+    }
+    if (prior) {
+      const value = prior.value.trim() ? Number(prior.value) : NaN;
+      const isHigh = prior.min === "0" ? value >= 0 : value > 0;
+      if (!(isHigh && value < 1)) return ["The prior is a probability: a number between 0 and 1", prior];
+    }
     const sizes = [...data.values()].map((each) => (typeof each === "string" ? each.length : each.size));
     const most = Number(form.dataset.mostBytes);
     if (sizes.reduce((sum, each) => sum + each, 0) > most) {
@@ -201,7 +272,7 @@
       const bytes = new TextEncoder().encode(find("token").value);
       headers.Authorization = `Bearer ${String.fromCharCode(...bytes)}`;
     }
-    const response = await fetch("/", { method: "POST", body: data, headers, signal });
+    const response = await fetch(form.getAttribute("action"), { method: "POST", body: data, headers, signal });
     if (!response.ok) throw new Error((await response.json()).error.message);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
@@ -224,8 +295,10 @@
     if (event.verdict) {
       find("answer").innerHTML = event.verdict; // of our server, which has escaped what is not its own
       document.title = "Result – AdHominem";
-      offer("verification.json", "application/json", JSON.stringify(event.verification, null, 2));
-      reportForm.hidden = false;
+      for (const name of ["verification", "ranking", "rolled"]) {
+        if (event[name]) offer(`${name}.json`, "application/json", JSON.stringify(event[name], null, 2));
+      }
+      if (reportForm) reportForm.hidden = false;
       find("result").focus({ preventScroll: true });
       find("result").scrollIntoView({ block: "start" });
     }
@@ -240,6 +313,7 @@
       find("answer").insertAdjacentHTML("beforeend", event.shown);
       offer("explanation.json", "application/json", JSON.stringify(event.explanation, null, 2));
     }
+    if (event.page) offer("page.html", "text/html", event.page);
     if (event.report) {
       find("downloads").querySelector("[download$=html]")?.remove();
       const link = offer("report.html", "text/html", event.report);
@@ -260,7 +334,8 @@
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
     link.download = `adhominem-${name}`;
-    link.textContent = { "verification.json": "result as JSON", "explanation.json": "explanation as JSON" }[name] ?? "report";
+    const labels = { "explanation.json": "explanation as JSON", "page.html": "result as a page", "report.html": "report" };
+    link.textContent = labels[name] ?? "result as JSON";
     links.push(link.href);
     line.append(link);
     return link;
@@ -272,7 +347,7 @@
     find("progress").removeAttribute("value");
     find("cancel").hidden = !busy;
     find("submit").disabled = busy;
-    find("make-report").disabled = busy;
+    if (reportForm) find("make-report").disabled = busy;
   }
 
   // Sends a form, and shows what comes back until it is done, stopped or refused.
@@ -301,9 +376,10 @@
     if (running) return;
     clearProblem();
     const data = new FormData(form);
-    for (const name of ["first", "second"]) {
-      data.delete(`${name}_file`);
-      for (const file of chosen[name]) data.append(`${name}_file`, file);
+    for (const side of allSides()) {
+      const field = `${side.dataset.side}_file`;
+      data.delete(field);
+      for (const file of chosen.get(side)) data.append(field, file);
     }
     const problem = problemOf(data);
     if (problem) {
@@ -313,13 +389,13 @@
     for (const link of links) URL.revokeObjectURL(link);
     links = [];
     find("answer").replaceChildren();
-    reportForm.hidden = true;
+    if (reportForm) reportForm.hidden = true;
     compared = data;
     run(data);
   });
 
   // The report is of what was compared, whatever stands in the form by now.
-  reportForm.addEventListener("submit", (event) => {
+  reportForm?.addEventListener("submit", (event) => {
     event.preventDefault();
     if (running || !compared) return;
     const data = new FormData();
