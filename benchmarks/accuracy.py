@@ -28,10 +28,10 @@ import adhominem
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.measures import measure
-from adhominem.jobs.simulate import first_words
 from adhominem.models.card import card_with
 from adhominem.models.folder import member_folders, model_folder
 from adhominem.scoring.decision import probability_same_author
+from adhominem.text.excerpts import first_words
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier

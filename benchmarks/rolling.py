@@ -42,8 +42,8 @@ from adhominem.attribute.blocks import Blocks, cut_blocks
 from adhominem.attribute.roll import smooth_blocks, window_factors
 from adhominem.attribute.rolling import roll_text
 from adhominem.attribute.smoothing import smooth
-from adhominem.jobs.simulate import first_words
 from adhominem.scoring.population import Population
+from adhominem.text.excerpts import first_words
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.verifier import Verifier
 
