@@ -11,10 +11,10 @@ from adhominem.arrays import Array32
 from adhominem.errors import InputError, NotFoundError
 from adhominem.evaluation.study import StudyText
 from adhominem.jobs.population import read_population
-from adhominem.jobs.simulate import first_words
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
+from adhominem.text.excerpts import first_words
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
