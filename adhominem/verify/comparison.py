@@ -6,7 +6,7 @@ sides, and what it would come to if texts were others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,8 +14,10 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.encoders.network.runtime import Encoded
+from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.variants import NgramVariants
 from adhominem.models.member import Member
-from adhominem.scoring.likeness import Likeness
+from adhominem.scoring.likeness import CosineLikeness, Likeness
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors, Scorer
 from adhominem.text.exhibits import Exhibit
@@ -119,6 +121,26 @@ class Comparison:
         tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
         parts.append(np.log(tokens)[:, None].astype(np.float32))
         return np.concatenate(parts, axis=1)
+
+    def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
+        """For each member, (variants,): what a side's half of the likeness loses.
+
+        That is with each variant of a text, as in `vary`, in its place. Where the loss is linear in
+        the LEV, and the LEV a sum over n-grams, no LEV is made.
+        """
+        text = self.sides[side][number]
+        starts = self.passages(text)
+        for member, attention, (likeness, _) in zip(
+            self.members, text.attention, self.likenesses, strict=True
+        ):
+            tokens, encoder = text.tokens(member).tokens, member.encoder
+            if isinstance(likeness, CosineLikeness) and isinstance(encoder, NgramEncoder):
+                variants = NgramVariants(encoder, tokens, starts)
+                along = variants.along(times, likeness.directions[side])
+                yield likeness.losses_along(side, number, along)
+            else:
+                levs = member.vary(text.document, tokens, starts, times, attention)
+                yield likeness.losses(side, number, levs)
 
     def of_pairs(self, first: Sequence[Levs], second: Sequence[Levs]) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""
