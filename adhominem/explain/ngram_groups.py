@@ -90,10 +90,10 @@ class _Groups:
         self.ngrams.append([ngram])
         self.sizes.append(len(first))
         to_other = 1 if is_pair else -1
-        for token in first:
-            self._at[is_pair].setdefault(token, []).append(group)
-        for token in {other for token in first for other in (token, token + to_other)}:
-            self._at[not is_pair].setdefault(token, []).append(group)
+        either = {*first, *(token + to_other for token in first)}
+        for at, places in ((self._at[is_pair], first), (self._at[not is_pair], either)):
+            for place in places:
+                at.setdefault(place, []).append(group)
 
 
 def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:

@@ -35,7 +35,7 @@ class NgramVariants:
         for begin, end in encoder.parts(len(tokens)):
             inside = (starts < end) & (ends > begin)
             occurring, places = encoder.counter.occurrences(tokens[begin:end])
-            columns, column = np.unique(occurring, return_inverse=True)
+            columns, column = _numbered(occurring, len(encoder.weights))
             passage = np.searchsorted(starts[inside], places + begin, side="right") - 1
             shape = (int(inside.sum()), len(columns))
             cells = np.bincount(passage * shape[1] + column, minlength=shape[0] * shape[1])
@@ -70,9 +70,7 @@ class NgramVariants:
             left += times[:, part.inside].any(axis=1)
         return np.maximum(left, 1)
 
-    def _values(
-        self, times: IntArray
-    ) -> Iterator[tuple[IntArray, Array32, npt.NDArray[np.intp]]]:
+    def _values(self, times: IntArray) -> Iterator[tuple[IntArray, Array32, npt.NDArray[np.intp]]]:
         """Of each part: columns, their values (different variants, columns), and which is whose.
 
         Variants that differ in passages elsewhere are the same here: of a long text without one
@@ -82,3 +80,13 @@ class NgramVariants:
             here, which = np.unique(times[:, part.inside], axis=0, return_inverse=True)
             counts = here.astype(np.float32) @ part.counts
             yield part.columns, self._encoder.weighed(part.columns, counts), which.reshape(-1)
+
+
+def _numbered(numbers: IntArray, limit: int) -> tuple[IntArray, IntArray]:
+    """The different ones of numbers below `limit`, rising, and which of these each is.
+
+    As `np.unique` has it, but without sorting a text's n-grams.
+    """
+    occurs = np.zeros(limit, np.bool_)
+    occurs[numbers] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
