@@ -112,10 +112,13 @@ class Comparison:
         itself.
         """
         starts = self.passages(text)
-        parts = [
-            member.vary(text.document, text.tokens(member).tokens, starts, times, attention)
-            for member, attention in zip(self.members, text.attention, strict=True)
-        ]
+        parts = []
+        for member, attention in zip(self.members, text.attention, strict=True):
+            if (counted := self._counted(text, member)) is not None:
+                parts.append(counted.levs(times))
+            else:
+                read = text.tokens(member).tokens
+                parts.append(member.vary(text.document, read, starts, times, attention))
         # A passage of which a text has two counts twice.
         ends = np.append(starts[1:], len(text.tokens(self.lead).tokens))
         tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
@@ -133,14 +136,28 @@ class Comparison:
         for member, attention, (likeness, _) in zip(
             self.members, text.attention, self.likenesses, strict=True
         ):
-            tokens, encoder = text.tokens(member).tokens, member.encoder
-            if isinstance(likeness, CosineLikeness) and isinstance(encoder, NgramEncoder):
-                variants = NgramVariants(encoder, tokens, starts)
-                along = variants.along(times, likeness.directions[side])
+            counted = self._counted(text, member)
+            if isinstance(likeness, CosineLikeness) and counted is not None:
+                along = counted.along(times, likeness.directions[side])
                 yield likeness.losses_along(side, number, along)
             else:
+                tokens = text.tokens(member).tokens
                 levs = member.vary(text.document, tokens, starts, times, attention)
                 yield likeness.losses(side, number, levs)
+
+    def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
+        """The variants of a text for a member that counts n-grams; they are counted once."""
+        if not isinstance(encoder := member.encoder, NgramEncoder):
+            return None
+        key = text, member
+        if key not in self._variants:
+            tokens, starts = text.tokens(member).tokens, self.passages(text)
+            self._variants[key] = NgramVariants(encoder, tokens, starts)
+        return self._variants[key]
+
+    @cached_property
+    def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:
+        return {}
 
     def of_pairs(self, first: Sequence[Levs], second: Sequence[Levs]) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""
