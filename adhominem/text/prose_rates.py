@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Annotated
 
 import numpy as np
@@ -263,8 +263,12 @@ def _lines(text: str) -> tuple[float, float]:
         if following:
             continued += len(words)
             capital += len(words) * _begins_with_capital(next_word)
-    inside = [word for words in split for word in words[1:] if not _is_pronoun(word)]
-    usual = sum(map(_begins_with_capital, inside)) / max(1, len(inside))
+    if not continued:
+        return broken / total, 0.0
+    inside = Counter(chain.from_iterable(words[1:] for words in split))
+    counted = [word for word in inside if not _is_pronoun(word)]
+    capitals = sum(inside[word] for word in counted if _begins_with_capital(word))
+    usual = capitals / max(1, sum(inside[word] for word in counted))
     return broken / total, max(0.0, capital - usual * continued) / total
 
 
