@@ -194,12 +194,9 @@ def _contributions(comparison: Comparison, side: int, number: int, tokens: IntAr
     times = 1 - np.eye(len(tokens), dtype=np.int64)  # each left out once
     if len(tokens) == 1:
         times = np.ones_like(times)  # without it nothing would be left of the text
-    varied = comparison.vary(comparison.sides[side][number], times)  # (passages, lev_size)
     total = np.zeros(len(tokens))
-    for (likeness, worth), levs in zip(
-        comparison.likenesses, comparison.scorer.columns(varied)[:-1], strict=True
-    ):
-        lost = likeness.losses(side, number, levs)
+    losses = comparison.losses(side, number, times)
+    for (likeness, worth), lost in zip(comparison.likenesses, losses, strict=True):
         share = likeness.shares(side)[number]
         total += worth * (lost + sizes * (share - lost.sum()))
     return total

@@ -13,7 +13,7 @@ profile does. Only n-grams that occur are looked at; what both sides avoid is no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +70,6 @@ class WeighedNgrams:
     """The n-grams that occur in a comparison, in the order of their columns, and their parts."""
 
     profile: NgramMember
-    ngrams: list[Ngram]
     columns: IntArray  # (n-grams,): of the profile
     usual: FloatArray  # (n-grams,): what the centre of the genre has of each
     contributions: FloatArray  # (n-grams,): to the log Bayes factor, in nats
@@ -83,12 +82,9 @@ def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
     if profile is None:
         return None
     columns = profile.columns[profile.encoder.has_own_dimension(profile.columns)]
-    ngrams = [profile.table.ngram(column) for column in columns.tolist()]
     usual = profile.encoder.project_back(columns, profile.likeness.centre)  # (n-grams,)
-    contributions = np.zeros(0)
-    if ngrams:
-        contributions = _contributions(members, profile, ngrams, columns, usual)
-    return WeighedNgrams(profile, ngrams, columns, usual, contributions)
+    contributions = _contributions(members, profile, columns, usual)
+    return WeighedNgrams(profile, columns, usual, contributions)
 
 
 def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
@@ -96,26 +92,24 @@ def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
     weighed = weigh_ngrams(comparison)
     if weighed is None:
         return None
-    if not weighed.ngrams:
+    if not len(weighed.columns):
         return NgramContributions((), 0.0, (), 0.0)
-    profile, ngrams, columns = weighed.profile, weighed.ngrams, weighed.columns
-    usual, contributions = weighed.usual, weighed.contributions
-    is_pair = np.array([ngram.channel > 1 for ngram in ngrams])
+    profile, columns = weighed.profile, weighed.columns
+    contributions = weighed.contributions
+    is_pair = columns >= profile.table.channels[2].start
     occurrences = Occurrences.of(profile.texts, columns, is_pair)
     name_like = name_tokens(profile.texts, profile.table.tokens)
     named = are_names(occurrences, name_like)
     left = np.flatnonzero(~named)
     strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:_CANDIDATES]]
-    telling = np.array([(letters(ngrams[at]), ngrams[at].channel == 1) for at in strongest])
+    ngrams = {at: profile.table.ngram(int(columns[at])) for at in strongest.tolist()}
+    telling = np.array([(letters(ngram), ngram.channel == 1) for ngram in ngrams.values()])
     groups = group(occurrences, strongest[np.lexsort(-telling.T[::-1])])
     groups.sort(key=lambda members: -abs(contributions[members].sum()))
     tokens = (token for text in profile.texts for token in text.tokens)
     names = Counter(token for token, is_name in zip(tokens, name_like, strict=True) if is_name)
     return NgramContributions(
-        habits=tuple(
-            _habit(profile, columns, ngrams, usual, members, contributions)
-            for members in groups[:_SHOWN]
-        ),
+        habits=tuple(_habit(weighed, ngrams, members) for members in groups[:_SHOWN]),
         names=float(contributions[named].sum()),
         named=tuple(name for name, _ in names.most_common(_EXAMPLES)),
         all=float(contributions.sum()),
@@ -125,15 +119,14 @@ def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
 def _contributions(
     members: Sequence[NgramMember],
     profile: NgramMember,
-    ngrams: list[Ngram],
     columns: IntArray,
     usual: FloatArray,
 ) -> FloatArray:
     """(n-grams,): what each of the profile's n-grams contributes to the log Bayes factor."""
-    total = np.zeros(len(ngrams))
+    total = np.zeros(len(columns))
     excess = [text.values[columns] - usual for text in profile.texts]  # (n-grams,) each
     for member in members:
-        here = columns if member is profile else member.columns_of(ngrams)
+        here = columns if member is profile else member.columns_of(profile.table, columns)
         known = here >= 0
         back = [
             member.encoder.project_back(here[known], direction)
@@ -149,16 +142,12 @@ def _contributions(
 
 
 def _habit(
-    profile: NgramMember,
-    columns: IntArray,
-    ngrams: list[Ngram],
-    usual: FloatArray,
-    members: list[int],
-    contributions: FloatArray,
+    weighed: WeighedNgrams, ngrams: Mapping[int, Ngram], members: list[int]
 ) -> NgramContribution:
     """Some n-grams in the same places, told by the first, which shows most of them."""
+    profile, usual, contributions = weighed.profile, weighed.usual, weighed.contributions
     told, *others = members
-    ngram, column = ngrams[told], columns[told]
+    ngram, column = ngrams[told], weighed.columns[told]
     counts, sizes = [0, 0], [0, 0]
     expected = 0.0
     places: list[Place] = []

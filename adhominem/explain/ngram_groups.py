@@ -6,8 +6,10 @@ who is written about is not how somebody writes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -38,8 +40,11 @@ class Occurrences:
             at = np.minimum(np.searchsorted(columns, text.columns), len(columns) - 1)
             known = columns[at] == text.columns
             both.append(np.stack([at[known], start + text.places[known]]))
-        ngram, token = np.unique(np.concatenate(both, axis=1), axis=1)
-        return cls(int(starts[-1]), ngram, token, is_pair)
+        ngram, token = np.concatenate(both, axis=1)
+        tokens = max(int(starts[-1]), 1)
+        # As one number each: NumPy sorts numbers many times as fast as pairs of them.
+        ngram, token = np.divmod(np.unique(ngram * tokens + token), tokens)
+        return cls(tokens, ngram, token, is_pair)
 
     def counts(self) -> IntArray:
         """(n-grams,): in how many places each stands."""
@@ -52,33 +57,43 @@ class Occurrences:
         inside = np.bincount(self.ngram, here, minlength=len(self.is_pair))
         return np.asarray(inside / np.maximum(self.counts(), 1))
 
-    def first(self, ngram: int) -> int:
-        """The tokens that an n-gram begins in, as the bits of a number."""
+    def tokens_of(self, ngram: int) -> IntArray:
+        """The tokens that an n-gram begins in, rising."""
         begin, end = np.searchsorted(self.ngram, [ngram, ngram + 1])
-        bits = np.zeros(self.tokens, dtype=bool)
-        bits[self.token[begin:end]] = True
-        return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+        return self.token[begin:end]
 
 
-@dataclass(frozen=True)
-class _Group:
-    """N-grams that stand where the first of them does."""
+class _Groups:
+    """N-grams that stand where the first of their group does.
 
-    ngrams: list[int]
-    first: int  # the tokens that it begins in, as the bits of a number
-    is_pair: bool
+    Of each token it is known which groups have a place there, so that an n-gram is held against
+    those alone that it meets.
+    """
 
-    def holds(self, first: int, is_pair: bool) -> bool:
-        """Whether nearly all places of an n-gram, which begins there, are places of the group.
+    def __init__(self) -> None:
+        self.ngrams: list[list[int]] = []  # of each group
+        self.sizes: list[int] = []  # tokens that the first n-gram of each begins in
+        # For n-grams of one token, and for pairs: of each token, the groups that have it.
+        self._at: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
 
-        Two pairs of words must begin in the same place.
-        """
-        places = self.first
-        if self.is_pair and not is_pair:
-            places |= self.first << 1
-        elif is_pair and not self.is_pair:
-            places |= self.first >> 1
-        return (first & places).bit_count() >= _SAME * first.bit_count()
+    def holding(self, first: list[int], is_pair: bool) -> list[int]:
+        """The groups whose places are nearly all of an n-gram's, which begins in these tokens."""
+        if not first:
+            return list(range(len(self.ngrams)))
+        at = self._at[is_pair]
+        met = Counter(chain.from_iterable(at.get(token, ()) for token in first))
+        return [group for group, times in met.items() if times >= _SAME * len(first)]
+
+    def begin(self, ngram: int, first: list[int], is_pair: bool) -> None:
+        """Two pairs of words must begin in the same place; a word may be either of a pair."""
+        group = len(self.ngrams)
+        self.ngrams.append([ngram])
+        self.sizes.append(len(first))
+        to_other = 1 if is_pair else -1
+        either = {*first, *(token + to_other for token in first)}
+        for at, places in ((self._at[is_pair], first), (self._at[not is_pair], either)):
+            for place in places:
+                at.setdefault(place, []).append(group)
 
 
 def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
@@ -86,15 +101,16 @@ def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
 
     Each is with the rarest of those before it that stand wherever it does, or begins a new group.
     """
-    groups: list[_Group] = []
+    groups = _Groups()
     for ngram in ngrams.tolist():
-        first, is_pair = occurrences.first(ngram), bool(occurrences.is_pair[ngram])
-        holding = [group for group in groups if group.holds(first, is_pair)]
+        first, is_pair = occurrences.tokens_of(ngram).tolist(), bool(occurrences.is_pair[ngram])
+        holding = groups.holding(first, is_pair)
         if holding:
-            min(holding, key=lambda group: group.first.bit_count()).ngrams.append(ngram)
+            rarest = min(holding, key=lambda group: (groups.sizes[group], group))
+            groups.ngrams[rarest].append(ngram)
         else:
-            groups.append(_Group([ngram], first, is_pair))
-    return [group.ngrams for group in groups]
+            groups.begin(ngram, first, is_pair)
+    return groups.ngrams
 
 
 def are_names(occurrences: Occurrences, names: BoolArray) -> BoolArray:

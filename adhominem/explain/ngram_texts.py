@@ -10,7 +10,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.encoders.ngrams.table import END, MASK, START, Ngram
+from adhominem.encoders.ngrams.table import END, MASK, START, Ngram, NgramTable
 from adhominem.models.member import Member
 from adhominem.scoring.likeness import CosineLikeness
 from adhominem.verify.comparison import ComparedText, Comparison
@@ -28,7 +28,8 @@ class NgramText:
     parts: int  # that it is read in, if it is long
     values: FloatArray  # (columns,): what the LEV has of each n-gram
     unit_values: FloatArray  # (columns,): what it would have of one that occurs once
-    columns: IntArray  # of all occurrences, sorted
+    # Of all occurrences; none are kept for a member that is no profile: nobody asks where they are.
+    columns: IntArray  # sorted
     places: IntArray  # the token that each is in, or begins with
 
     def tokens_with(self, column: int) -> IntArray:
@@ -65,7 +66,9 @@ class NgramMember:
     def _text(self, side: int, place: int, text: ComparedText) -> NgramText:
         tokenized = text.tokens(self.member)
         values, unit_values = self.encoder.values(tokenized.tokens)
-        columns, places = self.encoder.counter.occurrences(tokenized.tokens)
+        columns = places = np.zeros(0, np.int64)
+        if self.encoder.is_profile:
+            columns, places = self.encoder.counter.occurrences(tokenized.tokens)
         order = np.argsort(columns, kind="stable")
         return NgramText(
             side=side,
@@ -85,10 +88,11 @@ class NgramMember:
         """Those of the n-grams that occur in any text, each once."""
         return np.unique(np.concatenate([text.columns for text in self.texts]))
 
-    def columns_of(self, ngrams: list[Ngram]) -> IntArray:
-        """(ngrams,): the columns of n-grams by their names, or -1 where none occurs here."""
-        columns = {self.table.ngram(column): column for column in self.columns.tolist()}
-        return np.array([columns.get(ngram, -1) for ngram in ngrams], dtype=np.int64)
+    def columns_of(self, table: NgramTable, columns: IntArray) -> IntArray:
+        """(columns,): for those of another table, rising, or -1 where none occurs here."""
+        here = table.columns_in(self.table, columns)
+        occurs = np.any([text.values[here] != 0 for text in self.texts], axis=0)
+        return np.where((here >= 0) & occurs, here, -1)
 
 
 def ngram_members(comparison: Comparison) -> Iterator[NgramMember]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
@@ -36,6 +37,7 @@ from adhominem.models.layout import CALIBRATION, CARD, VALIDATION
 from adhominem.scoring.scale import POPULATION, TEXTS, Calibration, Fusion
 from adhominem.text.writing import replace_file
 
+_OTHER_GENRE = "\n"  # stands for any that there are no cases of: no name has line ends
 _TYPES = {
     "log_bayes_factor": "F32",
     "same_author": "BOOL",
@@ -180,6 +182,16 @@ class Validation:
 
         `genre` is as in `like`. All genres count where too few cases are of this one.
         """
+        key = genre if genre in self.genres or not genre else _OTHER_GENRE
+        if key not in self._misleading:  # asked for with every comparison
+            self._misleading[key] = self._count_misleading(genre)
+        return self._misleading[key]
+
+    @cached_property
+    def _misleading(self) -> dict[str, MisleadingRates | None]:
+        return {}
+
+    def _count_misleading(self, genre: str) -> MisleadingRates | None:
         alone = self.without_population(genre)
         of_genre = alone
         if genre in self.genres:

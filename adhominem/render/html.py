@@ -28,6 +28,12 @@ _VIEWS = {
     "plain": "Plain",
 }
 
+# A long text is cut into parts at its own line ends, and browsers draw those on the screen only.
+# Of its tokens, only those with a colour, an even share of the attention or more, are told apart.
+_LONG = 40_000  # characters
+_PART = 3_000  # at least so many
+_CUT = '</div><div class="part">'
+
 
 def _palette() -> str:
     rules = [
@@ -123,31 +129,53 @@ def heat_map(
         strongest = layout.strongest_of(passage.contribution for passage in text.passages)
     levels = layout.passage_levels(text, strongest)
     parts: list[str] = []
+    size = 0  # characters since the last cut
     reachable = 0  # by the tab key; from there the arrow keys go on
+    long = len(text.text) >= _LONG
     for number, group in groupby(_marked(text, marks), key=lambda marked: marked[0].passage):
-        if number is None:
-            parts += [shown for _, shown in group]
-            continue
-        passage, level = text.passages[number], levels[number]
-        classes = ["passage"]
-        told = f"Passage {number + 1} of {len(text.passages)}: "
-        if level.times_even is not None:
-            classes.append(f"w{level.attention}")
-            told += f"{_times(level.times_even)} of the attention ({passage.attention:.1%} of it); "
-        if level.contribution:
-            classes.append(layout.contribution_class(level.contribution))
-        amount = summary.contributed(passage.contribution)
-        told += f"contributes {amount} to the log10 Bayes factor, "
-        told += f"speaks for {summary.speaks_for(passage.contribution)}"
-        parts.append(f'<span class="{" ".join(classes)}" tabindex="{reachable}" title="{told}">')
+        begin, again, end = "", "", ""
+        if number is not None:
+            begin, again, end = *_tags(text, number, levels[number], reachable), "</span>"
+            reachable = -1
+        parts.append(begin)
         for piece, shown in group:
-            if piece.token is not None:
-                told = f"Token: {_times(level.tokens_times_even[piece.token])}"
-                shown = f'<span class="t{level.tokens[piece.token]}" title="{told}">{shown}</span>'
+            if number is not None and piece.token is not None:
+                level = levels[number].tokens[piece.token]
+                if level or not long:
+                    told = f"Token: {_times(levels[number].tokens_times_even[piece.token])}"
+                    shown = f'<span class="t{level}" title="{told}">{shown}</span>'
+            size += piece.end - piece.start
+            if long and size >= _PART and piece.token is None and "\n" in shown:
+                head, feed, tail = shown.rpartition("\n")
+                if "<" not in shown:  # no mark reaches over it
+                    parts += [head, end, feed, _CUT, again]
+                    shown, size = tail, len(tail)
             parts.append(shown)
-        parts.append("</span>")
-        reachable = -1
-    return Markup(f'<div class="heat" dir="auto">{"".join(parts)}</div>')
+        parts.append(end)
+    shown = "".join(parts)
+    if long:
+        shown = f'<div class="part">{shown}</div>'
+    return Markup(f'<div class="heat" dir="auto">{shown}</div>')
+
+
+def _tags(
+    text: ExplainedText, number: int, level: layout.Levels, reachable: int
+) -> tuple[str, str]:
+    """What a passage begins with, and what goes on with it where it was cut."""
+    passage, classes = text.passages[number], ""
+    told = f"Passage {number + 1} of {len(text.passages)}: "
+    if level.times_even is not None:
+        classes += f" w{level.attention}"
+        told += f"{_times(level.times_even)} of the attention ({passage.attention:.1%} of it); "
+    if level.contribution:
+        classes += f" {layout.contribution_class(level.contribution)}"
+    amount = summary.contributed(passage.contribution)
+    told += f"contributes {amount} to the log10 Bayes factor, "
+    told += f"speaks for {summary.speaks_for(passage.contribution)}"
+    return (
+        f'<span class="passage{classes}" tabindex="{reachable}" title="{told}">',
+        f'<span class="passage{classes} more" title="{told}">',
+    )
 
 
 def _times(weight: float) -> str:

@@ -125,9 +125,13 @@ class CosineLikeness:
 
         The lengths stay what they are, too. A text without one of its passages is no worse known.
         """
-        direction = self.directions[side]
-        here = self.levs[side][text] @ direction
-        return np.asarray(self.weights[side][text] * (here - products(levs, direction[None])[:, 0]))
+        along = products(levs, self.directions[side][None])[:, 0]
+        return self.losses_along(side, text, along)
+
+    def losses_along(self, side: int, text: int, along: FloatArray) -> FloatArray:
+        """(variants,): the same, of the LEVs' products with the side's direction."""
+        here = self.levs[side][text] @ self.directions[side]
+        return np.asarray(self.weights[side][text] * (here - along))
 
     def moved(self, by: float) -> Measures:
         """The member's measures of this pair if the sides were so much more alike."""

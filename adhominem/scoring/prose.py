@@ -149,9 +149,7 @@ class Prose(Options):
         """How far a text with these tokens is from prose."""
         rates = prose_rates(text, tokens, self.lexicon)[None]  # (1, rates)
         count = np.array([max(1, len(tokens))])
-        by_genre = np.concatenate(
-            [self._departures(rates, count, genre) for genre in range(len(self.genres))]
-        )  # (genres, rates)
+        by_genre = self._departures(rates, count, slice(None))  # (genres, rates)
         distances = _norm(by_genre)
         nearest = int(np.argmin(distances))
         rate = int(np.argmax(by_genre[nearest]))
@@ -164,8 +162,8 @@ class Prose(Options):
             genre=self.genres[nearest],
         )
 
-    def _departures(self, rates: FloatArray, tokens: IntArray, genre: int) -> FloatArray:
-        """(texts, rates): from a genre, in standard deviations."""
+    def _departures(self, rates: FloatArray, tokens: IntArray, genre: int | slice) -> FloatArray:
+        """(texts, rates): from a genre, in standard deviations; or of one text from several."""
         means, variance, sampling = self._arrays
         deviation = np.sqrt(variance + sampling / tokens[:, None])
         return np.asarray(_sided(_roots(rates) - means[genre]) / deviation)

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 
 from adhominem.arrays import FloatArray
 from adhominem.records import Longest, Options
@@ -48,6 +49,7 @@ _LONGEST_LINE = 120  # characters; a longer line is a paragraph, as in `normalis
 _WIDTH = 0.8  # of the lines are no longer than the width of a text
 _ROOM = 0.75  # of the width: a line that ends before it has ended early
 _WINDOW = 50  # words within which repetition is counted
+_MOST_CHARACTERS = 1 << 21  # of token types that are remembered: some 70 MB at most
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ class Lexicon(Options):
     def usual(self) -> frozenset[str]:
         """The usual trigrams."""
         return frozenset(self.trigrams)
+
+    @cached_property
+    def types(self) -> _Types:
+        """What is known of token types."""
+        return _Types(self)
 
     @classmethod
     def of(cls, genres: Iterable[Iterable[Sequence[str]]], words: int, share: float) -> Lexicon:
@@ -93,36 +100,76 @@ class Lexicon(Options):
 
 def prose_rates(text: str, tokens: Sequence[str], lexicon: Lexicon) -> FloatArray:
     """(rates,): those of a text with these tokens, in the order of `RATES`."""
-    counts = Counter(tokens)
-    lower = _words(counts)
-    words, letters = lower.total(), sum(len(word) * count for word, count in lower.items())
+    marks, lower = lexicon.types.of(tokens)
+    totals = dict(zip(_MARKS, marks.sum(axis=0, dtype=np.int64).tolist(), strict=True))
+    words, letters = max(1, totals["word"]), max(1, totals["letters"])
     quotes = sum(len(mark.split()) for mark in _QUOTE.findall(text))
-
-    def of_letters(counted: dict[str, int]) -> float:
-        return sum(counted[word] * lower[word] for word in counted) / max(1, letters)
-
-    def of_tokens(number: int) -> float:
-        return max(0, number) / max(1, len(tokens))
-
-    odd = {word: sum(row not in lexicon.usual for row in _trigrams(word)) for word in lower}
-    other = {word: sum(letter > "\x7f" for letter in word) for word in lower}
-    symbols = sum(count for token, count in counts.items() if _is_symbol(token))
-    odd_words = sum(count for token, count in counts.items() if _is_odd_word(token))
+    size = max(1, len(tokens))
     rates = {
-        "common_words": sum(lower[word] for word in lexicon.common) / max(1, words),
-        "odd_spelling": of_letters(odd),
-        "other_letters": of_letters(other),
-        "figures": of_tokens(sum(counts[token] for token in counts if _has_digit(token))),
-        "symbols": of_tokens(symbols - quotes),
-        "punctuation": of_tokens(sum(counts[token] for token in counts if _is_mark(token))),
-        "sentence_ends": of_tokens(sum(counts[token] for token in counts if _ends(token))),
-        "odd_words": odd_words / max(1, words),
-        "repetition": _repetition([token.lower() for token in tokens if _is_word(token)]),
-        "word_length": letters / max(1, words),
+        "common_words": totals["common"] / words,
+        "odd_spelling": totals["odd_letters"] / letters,
+        "other_letters": totals["other_letters"] / letters,
+        "figures": totals["figure"] / size,
+        "symbols": max(0, totals["symbol"] - quotes) / size,
+        "punctuation": totals["mark"] / size,
+        "sentence_ends": totals["end"] / size,
+        "odd_words": totals["odd_word"] / words,
+        "repetition": _repetition(lower),
+        "word_length": totals["letters"] / words,
     }
-    rates["capitals"], rates["capital_common_words"] = _capitals(tokens, lexicon)
+    rates["capitals"], rates["capital_common_words"] = _capitals(marks)
     rates["broken_lines"], rates["line_capitals"] = _lines(_QUOTE.sub("", text))
     return np.array([rates[name] for name in RATES])
+
+
+_MARKS = (  # what is known of a token type: counts, or 1 if it is so
+    *("word", "letters", "odd_letters", "other_letters", "common"),  # the latter of words alone
+    *("figure", "symbol", "mark", "end", "odd_word", "opens", "pronoun", "capital"),
+)
+
+
+class _Types:
+    """The marks of token types, which are worked out once.
+
+    Threads may use it at the same time: what a type has is written at once, and never changes.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._common, self._usual = lexicon.common, lexicon.usual
+        self._known: dict[str, tuple[bytes, str]] = {}
+        self._characters = 0  # that are known
+
+    def of(self, tokens: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[str]]:
+        """(tokens, marks), and the words among the tokens, in small letters."""
+        if self._characters > _MOST_CHARACTERS:
+            self._known, self._characters = {}, 0
+        known = self._known
+        for token in set(tokens).difference(known):
+            known[token] = self._row(token)
+            self._characters += len(token) + 1
+        both = [known[token] for token in tokens]
+        rows = np.frombuffer(b"".join([row for row, _ in both]), np.int32)
+        return rows.reshape(-1, len(_MARKS)), [lower for _, lower in both if lower]
+
+    def _row(self, token: str) -> tuple[bytes, str]:
+        is_word = _is_word(token)
+        lower = token.lower() if is_word else ""
+        marks = (
+            is_word,
+            len(lower),
+            sum(row not in self._usual for row in _trigrams(lower)),
+            sum(letter > "\x7f" for letter in lower),
+            lower in self._common,
+            _has_digit(token),
+            _is_symbol(token),
+            _is_mark(token),
+            _ends(token),
+            _is_odd_word(token),
+            not is_word and token[0] in _BEGINNINGS,
+            _is_pronoun(token),
+            token[0].isupper(),
+        )
+        return np.array(marks, np.int32).tobytes(), lower
 
 
 def _words(counts: Counter[str]) -> Counter[str]:
@@ -177,21 +224,16 @@ def _repetition(words: Sequence[str]) -> float:
     return float(np.mean([1 - len(set(row)) / len(row) for row in rows])) if rows else 0.0
 
 
-def _capitals(tokens: Sequence[str], lexicon: Lexicon) -> tuple[float, float]:
+def _capitals(marks: npt.NDArray[np.int32]) -> tuple[float, float]:
     """Of the words within sentences, and of the common ones of these: those with a capital."""
-    counts = np.zeros((2, 2))  # (all or common, small or capital)
-    begins = True
-    for token in tokens:
-        if not _is_word(token):
-            begins = begins or token[0] in _BEGINNINGS
-            continue
-        if not begins and not _is_pronoun(token):
-            capital = int(token[0].isupper())
-            counts[0, capital] += 1
-            counts[1, capital] += token.lower() in lexicon.common
-        begins = False
-    every, common = (counts[:, 1] / np.maximum(1, counts.sum(axis=1))).tolist()
-    return every, common
+    opens, word = (marks[:, _MARKS.index(name)] for name in ("opens", "word"))
+    words = np.flatnonzero(word)
+    # Nothing opens a sentence between a word within one and the word before it.
+    inside = words[np.diff(np.cumsum(opens)[words], prepend=-1) == 0]
+    of = marks[inside[marks[inside, _MARKS.index("pronoun")] == 0]]
+    capital, common = of[:, _MARKS.index("capital")], of[:, _MARKS.index("common")]
+    every = int(capital.sum()) / max(1, len(of))
+    return every, int((capital & common).sum()) / max(1, int(common.sum()))
 
 
 def _is_pronoun(word: str) -> bool:
@@ -221,8 +263,12 @@ def _lines(text: str) -> tuple[float, float]:
         if following:
             continued += len(words)
             capital += len(words) * _begins_with_capital(next_word)
-    inside = [word for words in split for word in words[1:] if not _is_pronoun(word)]
-    usual = sum(map(_begins_with_capital, inside)) / max(1, len(inside))
+    if not continued:
+        return broken / total, 0.0
+    inside = Counter(chain.from_iterable(words[1:] for words in split))
+    counted = [word for word in inside if not _is_pronoun(word)]
+    capitals = sum(inside[word] for word in counted if _begins_with_capital(word))
+    usual = capitals / max(1, sum(inside[word] for word in counted))
     return broken / total, max(0.0, capital - usual * continued) / total
 
 

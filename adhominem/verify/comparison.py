@@ -6,7 +6,7 @@ sides, and what it would come to if texts were others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,8 +14,10 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.encoders.network.runtime import Encoded
+from adhominem.encoders.ngrams.encoder import NgramEncoder
+from adhominem.encoders.ngrams.variants import NgramVariants
 from adhominem.models.member import Member
-from adhominem.scoring.likeness import Likeness
+from adhominem.scoring.likeness import CosineLikeness, Likeness
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors, Scorer
 from adhominem.text.exhibits import Exhibit
@@ -110,15 +112,52 @@ class Comparison:
         itself.
         """
         starts = self.passages(text)
-        parts = [
-            member.vary(text.document, text.tokens(member).tokens, starts, times, attention)
-            for member, attention in zip(self.members, text.attention, strict=True)
-        ]
+        parts = []
+        for member, attention in zip(self.members, text.attention, strict=True):
+            if (counted := self._counted(text, member)) is not None:
+                parts.append(counted.levs(times))
+            else:
+                read = text.tokens(member).tokens
+                parts.append(member.vary(text.document, read, starts, times, attention))
         # A passage of which a text has two counts twice.
         ends = np.append(starts[1:], len(text.tokens(self.lead).tokens))
         tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
         parts.append(np.log(tokens)[:, None].astype(np.float32))
         return np.concatenate(parts, axis=1)
+
+    def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
+        """For each member, (variants,): what a side's half of the likeness loses.
+
+        That is with each variant of a text, as in `vary`, in its place. Where the loss is linear in
+        the LEV, and the LEV a sum over n-grams, no LEV is made.
+        """
+        text = self.sides[side][number]
+        starts = self.passages(text)
+        for member, attention, (likeness, _) in zip(
+            self.members, text.attention, self.likenesses, strict=True
+        ):
+            counted = self._counted(text, member)
+            if isinstance(likeness, CosineLikeness) and counted is not None:
+                along = counted.along(times, likeness.directions[side])
+                yield likeness.losses_along(side, number, along)
+            else:
+                tokens = text.tokens(member).tokens
+                levs = member.vary(text.document, tokens, starts, times, attention)
+                yield likeness.losses(side, number, levs)
+
+    def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
+        """The variants of a text for a member that counts n-grams; they are counted once."""
+        if not isinstance(encoder := member.encoder, NgramEncoder):
+            return None
+        key = text, member
+        if key not in self._variants:
+            tokens, starts = text.tokens(member).tokens, self.passages(text)
+            self._variants[key] = NgramVariants(encoder, tokens, starts)
+        return self._variants[key]
+
+    @cached_property
+    def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:
+        return {}
 
     def of_pairs(self, first: Sequence[Levs], second: Sequence[Levs]) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from conftest import NgramRun, rich_rows
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adhominem import Document, Verifier, load
 from adhominem.encoders.ngrams.encoder import NgramEncoder
@@ -308,6 +311,36 @@ def test_an_ngram_at_its_usual_rate_departs_by_nothing(profile: Verifier) -> Non
     )
 
 
+# In other tables
+
+
+def test_the_columns_of_ngrams_in_another_table_are_those_of_their_names(
+    verifiers: dict[str, Verifier],
+) -> None:
+    tables = [
+        encoder_of(member).table
+        for name in NAMES
+        for member in verifiers[name].members
+        if isinstance(member.encoder, NgramEncoder)
+    ]
+    smaller = replace(
+        tables[0],
+        characters=tables[0].characters[::-3],
+        tokens=tables[0].tokens[3:],
+        unmasked=max(0, tables[0].unmasked - 5),
+        symbols=tables[0].symbols[::-2],
+        bigrams=np.arange(0, max(0, tables[0].unmasked - 4) ** 2, 7),
+        shaped_bigrams=np.zeros(0, np.int64),
+    )
+    for one in (*tables, smaller):
+        names = [one.ngram(column) for column in range(sum(one.sizes))]
+        for other in (*tables, smaller):
+            there = {other.ngram(column): column for column in range(sum(other.sizes))}
+            columns = np.arange(0, len(names), 2)
+            expected = [there.get(names[column], -1) for column in columns]
+            assert one.columns_in(other, columns).tolist() == expected
+
+
 # What belongs together
 
 
@@ -328,7 +361,7 @@ def occurrences(places: dict[int, list[int]], pairs: set[int]) -> Occurrences:
     ngrams = [ngram for ngram, tokens in places.items() for _ in tokens]
     tokens = [token for of_ngram in places.values() for token in of_ngram]
     is_pair = np.array([ngram in pairs for ngram in range(len(places))])
-    return Occurrences(50, np.array(ngrams), np.array(tokens), is_pair)
+    return Occurrences(50, np.array(ngrams, np.int64), np.array(tokens, np.int64), is_pair)
 
 
 def test_ngrams_are_together_with_the_rarest_before_them_that_is_wherever_they_are() -> None:
@@ -345,6 +378,41 @@ def test_ngrams_are_together_with_the_rarest_before_them_that_is_wherever_they_a
     assert group(found, np.arange(7)) == [[0, 1, 2, 4, 5], [3], [6]]
     assert group(found, np.array([4, 0, 5, 2])) == [[4, 5], [0, 2]]
     assert group(found, np.array([2, 6])) == [[2], [6]]
+
+
+def slow_groups(found: Occurrences, ngrams: list[int]) -> list[list[int]]:
+    """Each n-gram held against every group before it."""
+    groups: list[list[int]] = []
+    tokens = [set(found.token[found.ngram == at].tolist()) for at in range(len(found.is_pair))]
+    for ngram in ngrams:
+        holding = []
+        for members in groups:
+            first, *_ = members
+            places = set(tokens[first])
+            if found.is_pair[first] and not found.is_pair[ngram]:
+                places |= {token + 1 for token in places}
+            elif found.is_pair[ngram] and not found.is_pair[first]:
+                places |= {token - 1 for token in places}
+            if len(tokens[ngram] & places) >= 0.8 * len(tokens[ngram]):
+                holding.append((len(tokens[first]), members))
+        if holding:
+            min(holding, key=lambda pair: pair[0])[1].append(ngram)
+        else:
+            groups.append([ngram])
+    return groups
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 12)), min_size=1, max_size=12),
+    st.sets(st.integers(0, 11)),
+    st.randoms(use_true_random=False),
+)
+def test_groups_are_those_of_holding_each_against_each(
+    places: list[set[int]], pairs: set[int], random: Random
+) -> None:
+    found = occurrences({at: sorted(of) for at, of in enumerate(places)}, pairs)
+    order = random.sample(range(len(places)), len(places))
+    assert group(found, np.array(order)) == slow_groups(found, order)
 
 
 def test_nearly_all_places_are_enough() -> None:

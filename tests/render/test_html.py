@@ -9,6 +9,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from math import log
 
+import pytest
 from hypothesis import given
 from made_up import (
     BAD,
@@ -22,6 +23,7 @@ from made_up import (
 )
 
 from adhominem.explain.explanation import ExplainedText, Explanation, Passage, TokenAttention
+from adhominem.render import html as module
 from adhominem.render.html import (
     SCRIPT,
     STYLE,
@@ -34,7 +36,7 @@ from adhominem.render.layout import LEVELS
 from adhominem.verify.verification import Material, PopulationUse, Side
 
 VOID = {"meta", "input"}
-INSIDE = {"span", "mark"}  # of a heat map
+INSIDE = {"span", "mark", "div"}  # of a heat map
 
 
 class Page(HTMLParser):
@@ -103,6 +105,47 @@ def test_a_fragment_has_each_text_once_and_only_our_own_tags(result: Explanation
         assert "style" not in attributes
         assert not [name for name in attributes if name.startswith("on")]
     fragment.encode("utf-8")
+
+
+@given(any_texts())
+def test_a_long_text_in_parts_reads_back_as_the_text(text: ExplainedText) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LONG", 0)
+        patch.setattr(module, "_PART", 1)
+        page = Page(heat_map(text))
+    assert page.maps == [as_read(text.text)]
+    plain = Page(heat_map(text))
+    begun, expected = (
+        [span["title"] for span in shown.all("span") if "tabindex" in span]
+        for shown in (page, plain)
+    )
+    assert begun == expected
+
+
+def test_a_long_text_is_cut_at_its_line_ends_and_passages_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LONG", 10)
+    monkeypatch.setattr(module, "_PART", 6)
+    passages = (Passage(0, 14, 0.0, 0.5), Passage(16, 20, 0.0, 0.5))
+    text = ExplainedText("first", "", "one two\n\n  six\n\nnine", passages)
+    assert re.sub(' title="[^"]*"', "", heat_map(text)) == (
+        '<div class="heat" dir="auto"><div class="part">'
+        '<span class="passage w1" tabindex="0">one two\n</span>\n</div>'
+        '<div class="part"><span class="passage w1 more">  six</span>\n\n</div>'
+        '<div class="part"><span class="passage w1" tabindex="-1">nine</span></div></div>'
+    )
+
+
+def test_of_a_long_text_only_tokens_with_a_colour_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tokens = (TokenAttention(0, 3, 0.9), TokenAttention(4, 7, 0.1))
+    text = ExplainedText("first", "", "one two", (Passage(0, 7, 0.0, 1.0, tokens),))
+    classes = ["passage w1", "t3", "t0"]
+    assert [span["class"] for span in Page(heat_map(text)).all("span")] == classes
+    monkeypatch.setattr(module, "_LONG", 1)
+    assert [span["class"] for span in Page(heat_map(text)).all("span")] == classes[:2]
 
 
 def test_the_tags_of_a_text_are_shown_and_never_become_tags() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from made_up import FIRST, SECOND, explanation
 
+from adhominem.render import html as module
 from adhominem.render.html import SCRIPT, STYLE, explanation_fragment, explanation_page
 
 if TYPE_CHECKING:
@@ -234,3 +235,36 @@ def test_it_prints_the_chosen_view_and_the_table_without_the_switch(
     )
     page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
     assert (tmp_path / "page.pdf").stat().st_size > 5000
+
+
+def test_a_long_text_is_drawn_where_it_is_looked_at_and_has_its_height(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [(text + "\n\n") * 60 for text in (FIRST, SECOND)]
+    heights = []
+    for name, patched in (("whole", {}), ("parts", {"_LONG": 0, "_PART": 300})):
+        for constant, value in patched.items():
+            monkeypatch.setattr(module, constant, value)
+        path = tmp_path / f"{name}.html"
+        path.write_text(explanation_page(explanation(*texts)), "utf-8")
+        page = browser.new_page(viewport={"width": 1200, "height": 900}, bypass_csp=True)
+        page.goto(path.as_uri())
+        if patched:
+            page.locator("input[value=plain]").focus()
+            page.locator("input[value=attention]").check()
+            page.keyboard.press("Tab")
+            page.keyboard.press("End")
+            last = page.locator(".heat").first.locator(".passage:not(.more)").last
+            assert last.evaluate("passage => passage === document.activeElement")
+            place = page.locator("mark.current").first
+            page.locator("input[value=ngrams]").check()
+            page.locator("button.gram").first.click()
+            page.locator(".places button[value='-1']").click()
+            page.wait_for_timeout(100)
+            top = place.evaluate("mark => mark.getBoundingClientRect().top")
+            assert 0 <= top < 900
+            page.locator("input[value=attention]").check()
+            page.add_style_tag(content=".part { content-visibility: visible !important; }")
+        heights.append(page.locator(".heat").first.evaluate("heat => heat.offsetHeight"))
+        page.close()
+    assert heights[0] == heights[1] > 1_500

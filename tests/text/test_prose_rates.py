@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from adhominem import Tokenizer
 from adhominem.errors import OptionError
+from adhominem.text import prose_rates as module
 from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
 from adhominem.training.fit_prose import wrapped
 
@@ -116,3 +117,58 @@ def test_rates_of_any_text_are_finite_and_shares_lie_between_0_and_1(text: str) 
     shares = values[[at for at, rate in enumerate(RATES) if rate != "word_length"]]
     assert (shares >= 0).all()
     assert (shares <= 1).all()
+
+
+def slow_rates(text: str, tokens: list[str], lexicon: Lexicon) -> dict[str, float]:
+    """Those that depend on the tokens alone, token by token."""
+    words = [token for token in tokens if module._is_word(token)]
+    lower = [word.lower() for word in words]
+    letters = sum(map(len, lower))
+    odd = sum(row not in lexicon.usual for word in lower for row in module._trigrams(word))
+    quotes = sum(len(mark.split()) for mark in module._QUOTE.findall(text))
+    symbols = sum(map(module._is_symbol, tokens))
+    inside, begins = [], True
+    for token in tokens:
+        if not module._is_word(token):
+            begins = begins or token[0] in module._BEGINNINGS
+            continue
+        if not begins and not module._is_pronoun(token):
+            inside.append(token)
+        begins = False
+    common = [word for word in inside if word.lower() in lexicon.common]
+    return {
+        "common_words": sum(word in lexicon.common for word in lower) / max(1, len(words)),
+        "odd_spelling": odd / max(1, letters),
+        "other_letters": sum(sign > "\x7f" for word in lower for sign in word) / max(1, letters),
+        "figures": sum(map(module._has_digit, tokens)) / max(1, len(tokens)),
+        "symbols": max(0, symbols - quotes) / max(1, len(tokens)),
+        "punctuation": sum(map(module._is_mark, tokens)) / max(1, len(tokens)),
+        "sentence_ends": sum(map(module._ends, tokens)) / max(1, len(tokens)),
+        "odd_words": sum(map(module._is_odd_word, tokens)) / max(1, len(words)),
+        "capitals": sum(word[0].isupper() for word in inside) / max(1, len(inside)),
+        "capital_common_words": sum(word[0].isupper() for word in common) / max(1, len(common)),
+        "word_length": letters / max(1, len(words)),
+    }
+
+
+WORDS = ("the", "The", "I", "I'm", "Émile", "naïve", "utf8", "camelCase", "x", "a", "NASA", "it")
+SIGNS = (".", ",", "...", "(", '"', "§", "42", "3rd", "http://a.b", "a@b.c", ">", "\n", "—", "!")
+
+
+@given(st.lists(st.sampled_from(WORDS + SIGNS), max_size=40))
+def test_rates_by_type_are_those_of_going_through_the_tokens(parts: list[str]) -> None:
+    text = " ".join(parts)
+    tokens = Tokenizer().tokens(text)
+    lexicon = Lexicon(("a", "it", "the"), (" th", "he ", "the", " it", "it "))
+    rates = dict(zip(RATES, prose_rates(text, tokens, lexicon).tolist(), strict=True))
+    for name, expected in slow_rates(text, tokens, lexicon).items():
+        assert rates[name] == expected, name
+
+
+def test_types_beyond_what_is_remembered_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_CHARACTERS", 10)
+    lexicon = Lexicon(("the",), (" th",))
+    tokens = ["The", "cat", "saw", "the", "other", "cats", "."]
+    first = prose_rates("", tokens, lexicon)
+    for _ in range(3):
+        np.testing.assert_array_equal(prose_rates("", tokens, lexicon), first)

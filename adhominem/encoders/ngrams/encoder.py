@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray, IntArray
 from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.encoders.ngrams.together import NgramsTogether, parts_of
+from adhominem.encoders.ngrams.variants import NgramVariants
 from adhominem.text.lexicon import Numbered
 
 Weights = Mapping[str, npt.NDArray[np.generic]]
@@ -66,27 +68,9 @@ class NgramEncoder:
     ) -> Array32:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
-        The n-grams of each passage are counted once; a bigram belongs to where it begins.
+        See `NgramVariants`.
         """
-        levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
-        parts = np.zeros((len(times), 1), dtype=np.float32)  # that have anything left
-        ends = np.append(starts[1:], len(tokens))
-        for begin, end in self.parts(len(tokens)):
-            occurring, places = self.counter.occurrences(tokens[begin:end])
-            columns, column = np.unique(occurring, return_inverse=True)
-            passage = np.searchsorted(starts, places + begin, side="right") - 1
-            shape = (len(starts), len(columns))
-            cells = np.bincount(passage * shape[1] + column, minlength=shape[0] * shape[1])
-            # As floats, which are exact here: NumPy has no fast product of whole numbers.
-            counts = times.astype(np.float64) @ cells.reshape(shape)  # (variants, columns)
-            values = np.zeros(counts.shape, dtype=np.float32)
-            for row, count in zip(values, counts, strict=True):
-                left = count > 0
-                row[left] = self._weighed(columns[left], count[left])
-            levs += self._levs(columns, values)
-            inside = (starts < end) & (ends > begin)
-            parts += times[:, inside].any(axis=1, keepdims=True)
-        return np.asarray(levs / np.maximum(parts, 1))
+        return NgramVariants(self, tokens, starts).levs(times)
 
     @property
     def is_profile(self) -> bool:
@@ -107,14 +91,16 @@ class NgramEncoder:
         values, units = np.zeros(len(self.weights)), np.zeros(len(self.weights))
         for begin, end in parts:
             counts = self.counter.count(tokens[begin:end])
-            columns = np.flatnonzero(counts)
-            values[columns] += self._weighed(columns, counts[columns]) / len(parts)
-            lengths = self._lengths(columns, self._sublinear(columns, counts[columns]))
+            columns = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
+            levels = self._sublinear(columns, counts[None, columns])
+            firsts = np.searchsorted(columns, self._starts)
+            lengths = self._lengths(firsts, levels)[0]
             sizes = np.diff([*self._starts, len(self.weights)])
-            there = np.diff([*np.searchsorted(columns, self._starts), len(columns)]) > 0
+            occurring = np.diff([*firsts, len(columns)])
+            values[columns] += levels[0] / np.repeat(lengths, occurring) / len(parts)
             alone = 1 / np.sqrt(len(self._starts))  # what the only one of its channel has
             unit = np.where(
-                np.repeat(there, sizes),
+                np.repeat(occurring > 0, sizes),
                 self.weights / np.repeat(lengths, sizes).astype(np.float64),
                 alone,
             )
@@ -145,34 +131,50 @@ class NgramEncoder:
         """The n-grams of a text, by their columns, and the weighted value of each."""
         counts = self.counter.count(tokens)
         columns = np.flatnonzero(counts)
-        return columns, self._weighed(columns, counts[columns])
+        return columns, self.weighed(columns, counts[None, columns])[0]
 
-    def _weighed(self, columns: IntArray, counts: npt.NDArray[np.generic]) -> Array32:
-        """(columns,): sublinear, weighted, each channel of the same length, one in all."""
+    def weighed(self, columns: IntArray, counts: AnyFloats) -> Array32:
+        """(texts, columns): sublinear, weighted, each channel of the same length, one in all.
+
+        `columns` rise; of each text `counts` (texts, columns) says how often it has them.
+        """
         values = self._sublinear(columns, counts)
-        sizes = np.diff([*np.searchsorted(columns, self._starts), len(columns)])
-        return np.asarray(values / np.repeat(self._lengths(columns, values), sizes), np.float32)
-
-    def _sublinear(self, columns: IntArray, counts: npt.NDArray[np.generic]) -> Array32:
-        """(columns,): the log of each count and one, weighted."""
-        return np.asarray((1 + np.log(counts.astype(np.float32))) * self.weights[columns])
-
-    def _lengths(self, columns: IntArray, values: Array32) -> Array32:
-        """(channels,): what the values of each channel are divided by."""
         firsts = np.searchsorted(columns, self._starts)
-        squares = np.add.reduceat(np.append(values**2, 0), firsts)
-        squares[np.diff([*firsts, len(columns)]) == 0] = 0  # `reduceat` gives an empty one the next
-        return np.asarray(np.sqrt(np.maximum(squares, 1e-24) * len(self._starts)))
+        lengths = self._lengths(firsts, values)  # (texts, channels)
+        for channel, (begin, end) in enumerate(pairwise([*firsts, len(columns)])):
+            values[:, begin:end] /= lengths[:, channel, None]
+        return values
 
-    def _levs(self, columns: IntArray, values: Array32) -> Array32:
-        """(documents, lev_size): the LEVs of documents with these n-grams (documents, columns)."""
+    def _sublinear(self, columns: IntArray, counts: AnyFloats) -> Array32:
+        """(texts, columns): the log of each count and one, weighted; of none, nothing."""
+        values = np.log(np.maximum(counts, 1), dtype=np.float32)
+        values += 1
+        values *= counts > 0
+        values *= self.weights[columns]
+        return np.asarray(values)
+
+    def _lengths(self, firsts: IntArray, values: Array32) -> Array32:
+        """(texts, channels): what the values of channels, which begin there, are divided by."""
+        ends = [*firsts[1:], values.shape[1]]
+        squares = [
+            np.square(values[:, begin:end]).sum(axis=1)
+            for begin, end in zip(firsts, ends, strict=True)
+        ]
+        return np.asarray(np.sqrt(np.maximum(squares, 1e-24).T * len(firsts)), np.float32)
+
+    def levs(self, columns: IntArray, values: Array32) -> Array32:
+        """(texts, lev_size): the LEVs of texts with these n-grams (texts, columns)."""
         if self.projection is not None:
             rows = self.projection[columns].astype(np.float32)  # (columns, lev_size)
             return np.asarray((values * self.scale[columns]) @ rows)
-        signed = values * self.sign[columns]
-        dimension = self.dimension[columns]
-        levs = [np.bincount(dimension, row, self.lev_size) for row in signed]
-        return np.array(levs, dtype=np.float32)
+        levs = np.zeros((len(values), self.lev_size), np.float32)
+        if len(columns):
+            order = np.argsort(self.dimension[columns], kind="stable")
+            dimension = self.dimension[columns[order]]
+            firsts = np.flatnonzero(np.diff(dimension, prepend=-1))  # of those of one dimension
+            signed = values[:, order] * self.sign[columns[order]]
+            levs[:, dimension[firsts]] = np.add.reduceat(signed, firsts, axis=1)
+        return levs
 
 
 def eight_bits(projection: Array32) -> tuple[npt.NDArray[np.int8], Array32]:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import count, pairwise, repeat
 from operator import itemgetter
 from typing import Annotated, Any
 
@@ -140,10 +140,48 @@ class NgramTable:
         at = column - self.channels[channel].start
         if channel < 2:
             return Ngram(channel, ((self.characters, self.tokens)[channel][at],))
-        symbols = self.tokens[: self.unmasked] if channel == 2 else self.symbols
-        code = int((self.bigrams if channel == 2 else self.shaped_bigrams)[at])
+        symbols = self._symbols(channel)
+        code = int(getattr(self, CHANNELS[channel])[at])
         both = divmod(code, 1 + len(symbols))
         return Ngram(channel, tuple(symbols[symbol - 1] if symbol else MASK for symbol in both))
+
+    def columns_in(self, other: NgramTable, columns: IntArray) -> IntArray:
+        """(columns,): the columns that another table has for the n-grams of these, which rise.
+
+        -1 where it counts no such n-gram.
+        """
+        firsts = np.searchsorted(columns, [channel.start for channel in self.channels])
+        parts = []
+        for channel, within in enumerate(np.split(columns, firsts[1:])):
+            at = within - self.channels[channel].start
+            if channel < 2:
+                strings = (self.characters, self.tokens)[channel]
+                numbers = map(other._numbers[channel].get, (strings[n] for n in at), repeat(-1))
+                there = np.fromiter(numbers, np.int64, len(at))
+            else:
+                there = self._pairs_in(other, channel, at)
+            parts.append(np.where(there < 0, -1, there + other.channels[channel].start))
+        return np.concatenate(parts)
+
+    def _pairs_in(self, other: NgramTable, channel: int, at: IntArray) -> IntArray:
+        """(pairs,): where another table has these of a channel of bigrams, or -1."""
+        symbols = other._symbols(channel)
+        numbers = dict(zip(symbols, count(1), strict=False))
+        # (own symbols,): the number of each there; 0 is a masked token in both.
+        known = np.array([0, *(numbers.get(symbol, -1) for symbol in self._symbols(channel))])
+        codes = getattr(other, CHANNELS[channel])
+        if not len(codes):
+            return np.full(len(at), -1)
+        pair = np.divmod(getattr(self, CHANNELS[channel])[at], len(known))
+        one, two = (known[symbol] for symbol in pair)
+        order = np.argsort(codes)
+        wanted = np.where((one < 0) | (two < 0), -1, one * (1 + len(symbols)) + two)
+        places = np.minimum(np.searchsorted(codes, wanted, sorter=order), len(codes) - 1)
+        return np.where(codes[order[places]] == wanted, order[places], -1)
+
+    def _symbols(self, channel: int) -> tuple[str, ...]:
+        """What a channel of bigrams shows of tokens; the symbol 0 is none of these."""
+        return self.tokens[: self.unmasked] if channel == 2 else self.symbols
 
     def of_type(self, token: str) -> TypeNgrams:
         """What this token type gives to each channel."""

@@ -61,7 +61,7 @@
   }
 
   function focusPassage(from, key) {
-    const all = [...from.closest(".heat").querySelectorAll(".passage")];
+    const all = [...from.closest(".heat").querySelectorAll(".passage:not(.more)")];
     const at = { Home: 0, End: all.length - 1 }[key] ?? all.indexOf(from) + nextKeys[key];
     const to = all[at];
     if (!to) return;

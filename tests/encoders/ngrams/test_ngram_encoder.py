@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.encoders.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
 from adhominem.encoders.ngrams.table import NgramOptions, NgramTable
+from adhominem.encoders.ngrams.variants import NgramVariants
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 4, 3)]
 SIZE = 7
@@ -225,6 +226,23 @@ def test_a_document_with_each_passage_once_is_the_document_itself(
     found = encoder.vary(text, [], starts, np.ones((2, len(starts)), np.int64))
     expected = np.repeat(encoder.encode([text], [[]]), 2, axis=0)
     np.testing.assert_allclose(found, expected, atol=1e-5 * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(text=documents, cuts=positions, longest=st.integers(1, 70), seed=seeds)
+def test_products_of_variants_are_those_of_their_levs(
+    form: str, text: list[str], cuts: set[int], longest: int, seed: int
+) -> None:
+    encoder, rng = encoder_of(form, longest), np.random.default_rng(seed)
+    starts, direction = starts_of(cuts, len(text)), rng.normal(size=SIZE)
+    times = rng.integers(0, 3, (6, len(starts)))
+    levs = encoder.vary(text, [], starts, times)
+    found = NgramVariants(encoder, text, starts).along(times, direction)
+    size = max(1, np.abs(levs).max())
+    np.testing.assert_allclose(found, levs @ direction, atol=1e-5 * size)
+    # One by one, so that none shares its parts with another.
+    alone = [encoder.vary(text, [], starts, row[None])[0] for row in times]
+    np.testing.assert_allclose(levs, alone, atol=1e-5 * size)
 
 
 @pytest.mark.parametrize("form", FORMS)
