@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi.responses import HTMLResponse
@@ -14,11 +15,12 @@ from adhominem.render.rank_page import RANK_STYLES, rank_fragment, rank_title
 from adhominem.render.roll_page import ROLL_STYLES, page_title, roll_fragment
 from adhominem.render.templates import markup, render
 from adhominem.web.case_fields import RANK, ROLL, CandidateFields, CaseFields
-from adhominem.web.pages import downloads, frame
+from adhominem.web.pages import downloads, example, frame
 from adhominem.web.service import Service
 
 CASE_STYLES = {f"{RANK}.css": "\n".join(RANK_STYLES), f"{ROLL}.css": "\n".join(ROLL_STYLES)}
 _TITLES = {RANK: "Which of these?", ROLL: "Which part?"}
+_EXAMPLE = "two-writers"
 _PLACEHOLDER = 0  # the number of the candidate that the script makes others of
 
 
@@ -48,6 +50,36 @@ def case_page(
         downloads=downloads(answer) if answer else [],
     )
     return HTMLResponse(page, status)
+
+
+def example_fields(question: str, name: str) -> CaseFields:
+    """The form with the texts of an example; as it begins if there is no example of this name."""
+    fields = CaseFields.empty(question)
+    if name != _EXAMPLE:
+        return fields
+    (garden, railway), (_, bicycle) = example("one-writer"), example("two-writers")
+    texts = {"Margery": _in_three(garden), "Dez": _in_three(bicycle)}
+    if question == ROLL:  # of which a part of each is known
+        written = ["\n\n".join(parts[:2]) for parts in texts.values()]
+        settings = {**fields.settings, "words": "100", "step": "25", "passage": "400"}
+        fields = replace(fields, pasted=["\n\n".join(written)], settings=settings)
+        texts = {"Margery": [railway], "Dez": [texts["Dez"][2]]}
+    else:
+        fields = replace(fields, pasted=[railway])
+    candidates = [
+        CandidateFields(number=number, name=writer, pasted=known)
+        for number, (writer, known) in enumerate(texts.items(), start=1)
+    ]
+    return replace(fields, candidates=candidates)
+
+
+def _in_three(text: str) -> list[str]:
+    """A text as three at most, cut between paragraphs."""
+    paragraphs = text.split("\n\n")
+    size = -(-len(paragraphs) // 3)
+    return [
+        "\n\n".join(paragraphs[begin : begin + size]) for begin in range(0, len(paragraphs), size)
+    ]
 
 
 def ranking_shown(ranking: Ranking, notes: Sequence[str]) -> Markup:

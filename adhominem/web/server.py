@@ -22,9 +22,9 @@ from adhominem.errors import AdHominemError, OptionError
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.api import api_router
 from adhominem.web.api_attribute import attribution_router
-from adhominem.web.case_fields import RANK, ROLL, CaseFields
+from adhominem.web.case_fields import RANK, ROLL
 from adhominem.web.case_form import CaseAnswerer
-from adhominem.web.case_pages import CASE_STYLES
+from adhominem.web.case_pages import CASE_STYLES, example_fields
 from adhominem.web.connections import Connection, Connections
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
 from adhominem.web.form import Comparer
@@ -82,8 +82,8 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
 
 def _add_case_page(app: FastAPI, answerer: CaseAnswerer, question: str) -> None:
     @app.get(f"/{question}", include_in_schema=False)
-    async def page() -> HTMLResponse:
-        return answerer.show(CaseFields.empty(question))
+    async def page(request: Request) -> HTMLResponse:
+        return answerer.show(example_fields(question, request.query_params.get("example", "")))
 
     @app.post(f"/{question}", include_in_schema=False)
     async def answer(request: Request) -> Response:

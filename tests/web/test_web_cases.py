@@ -129,6 +129,14 @@ def test_candidates_who_are_left_empty_are_left_out() -> None:
     assert read_case_fields([], ROLL).roll_options.words == 500
 
 
+@pytest.mark.parametrize("path", ["/rank", "/roll"])
+def test_an_example_stands_in_the_form(client: TestClient, path: str) -> None:
+    page = client.get(f"{path}?example=two-writers").text
+    assert 'value="Margery"' in page
+    assert 'value="Dez"' in page
+    assert client.get(f"{path}?example=../../etc/passwd").text == client.get(path).text
+
+
 @pytest.fixture(scope="module")
 def url(service: Service) -> Iterator[str]:
     with running(service) as address:
