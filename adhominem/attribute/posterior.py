@@ -40,7 +40,7 @@ def posteriors(log_bayes_factors: FloatArray, prior_none: float) -> tuple[FloatA
         none = np.full((cases, 1), np.log(prior_none))
     weighed = log_bayes_factors + np.log1p(-prior_none) - np.log(candidates)
     joint = np.concatenate([weighed, none], axis=1)  # (cases, candidates + 1)
-    # The largest first is taken out: then no exponential overflows.
+    # The largest is subtracted first, so that no exponential overflows.
     joint = np.exp(joint - joint.max(axis=1, keepdims=True))
     shares = joint / joint.sum(axis=1, keepdims=True)
     return shares[:, :-1], shares[:, -1]
@@ -49,8 +49,8 @@ def posteriors(log_bayes_factors: FloatArray, prior_none: float) -> tuple[FloatA
 def is_any(posterior_none: FloatArray) -> BoolArray:
     """(cases,): whether it is more probable that one of the candidates wrote it than that none did.
 
-    That is asked first, and then who of them: with many candidates, evidence may well point to the
-    candidates and yet not make one of them more probable than all others and none together.
+    That is asked first, and then which of them: with many candidates, evidence may well point to
+    the candidates and yet not make one of them more probable than all others and none together.
     """
     return np.asarray(posterior_none < 0.5)
 

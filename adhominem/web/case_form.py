@@ -54,9 +54,10 @@ class CaseAnswerer(Answerer[CaseFields]):
                 raise RequestError(
                     422,
                     "SameName",
-                    f"two candidates are named '{name}'; give both one's texts under one name, or "
-                    "rename one",
+                    f"two candidates are named '{name}'; expected different names: put all texts "
+                    "of one person under one name, or rename one",
                 )
+        # Settings are read here, too, so that bad ones are refused before any work is done.
         _ = fields.prior_none if self._question == RANK else fields.roll_options
 
     async def answer(self, fields: CaseFields, tell: Tell, *, at_once: bool) -> None:
