@@ -43,6 +43,15 @@ class Step:
     waited: float  # seconds in which no work for the device was under way
 
 
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """The pairs of a step."""
+
+    pairs: DrawnPairs
+    epoch: int
+    step: int
+
+
 @dataclass(frozen=True)
 class _Prepared:
     batch: Batch
@@ -69,6 +78,8 @@ class Trainer:
         self._data = data
         self._device = device
         self._gradient_scales = _GRADIENT_SCALES if device.type == "cuda" else (1.0,)
+        self._aside = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._ahead: tuple[_Plan, _Prepared] | None = None  # what was prepared while there was time
         self._windows = replace(data.windows, max_windows=options.max_windows)
         self.optimiser = torch.optim.Adam(
             [parameter for parameter in model.parameters() if parameter.requires_grad],
@@ -93,17 +104,18 @@ class Trainer:
             options=self._data.pairs,
         )
         self.model.train()
+        plans = [_Plan(drawn[chosen], epoch, step) for step, chosen in enumerate(order)]
         for step in range(first_step, len(order)):
             rate = self.options.rate(epoch + step / len(order))
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
-            losses, waited = self._find_gradients(drawn[order[step]], epoch, step)
+            losses, waited = self._find_gradients(*plans[step : step + 2])
             yield Step(epoch, step, len(order), len(order[step]), losses, rate, waited)
             self.optimiser.step()
 
     def start(self) -> None:
         """Before the first step: let the two-covariance layer begin at the scale of the LEVs."""
-        prepared = self._prepare(self._draw(0)[: self.options.batch_pairs], 0, 0)
+        prepared = self._prepare(_Plan(self._draw(0)[: self.options.batch_pairs], 0, 0))
         self.model.train()
         with torch.no_grad():
             levs = self.model.encode(prepared.batch, prepared.masks)
@@ -120,9 +132,9 @@ class Trainer:
             )
         return drawn
 
-    def _prepare(self, pairs: DrawnPairs, epoch: int, step: int) -> _Prepared:
+    def _prepare(self, plan: _Plan) -> _Prepared:
         """All that a step needs, with all its random numbers."""
-        seed = [self.options.seed, epoch, step]
+        pairs, seed = plan.pairs, [self.options.seed, plan.epoch, plan.step]
         rng = np.random.default_rng(seed)
         documents = np.concatenate([pairs.first, pairs.second])  # (2 * pairs,)
         lengths = self._corpus.lengths[documents]
@@ -147,29 +159,51 @@ class Trainer:
         )
 
     def _find_gradients(
-        self, pairs: DrawnPairs, epoch: int, step: int
+        self, plan: _Plan, following: _Plan | None = None
     ) -> tuple[dict[str, float], float]:
-        """Leave clipped gradients with the parameters; returns the losses and the time waited."""
-        waited = 0.0
+        """Leave clipped gradients with the parameters; returns the losses and the time waited.
+
+        What follows is prepared while the device works.
+        """
+        waited, ahead = 0.0, self._ahead
+        where = f"epoch {plan.epoch + 1}, step {plan.step + 1}"
         for scale in self._gradient_scales:
             began = time.perf_counter()
-            prepared = self._prepare(pairs, epoch, step)  # the same at each scale
+            if ahead is not None and ahead[0] is plan:
+                prepared = ahead[1]
+            else:
+                prepared = self._prepare(plan)  # the same at each scale
             waited += time.perf_counter() - began
-            where = f"epoch {epoch + 1}, step {step + 1}"
-            losses, longest = self._gradients(prepared, scale, where)
-            if np.isfinite([*losses.values(), longest]).all():
+            found = self._gradients(prepared, scale, where)
+            ahead = None  # its random numbers are spent
+            if following is not None:
+                self._ahead = following, self._prepare_aside(following)
+                following = None
+            *values, longest = torch.stack(list(found.values())).tolist()  # waits for the device
+            losses = dict(zip(found, values, strict=False))
+            if np.isfinite([*values, longest]).all():
                 return losses, waited
-            if not np.isfinite(list(losses.values())).all():
+            if not np.isfinite(values).all():
                 break  # which no scale of the gradients can mend
         numbers = {**losses, "longest gradient": longest}
         raise diverged(
             f"{where}: " + ", ".join(f"{name} {value:g}" for name, value in numbers.items())
         )
 
-    def _gradients(
-        self, prepared: _Prepared, scale: float, where: str
-    ) -> tuple[dict[str, float], float]:
-        """The losses of the joint batch, and the norm of the longest gradient before clipping."""
+    def _prepare_aside(self, plan: _Plan) -> _Prepared:
+        """The same, beside the work of the device, which it waits for no longer than need be."""
+        if self._aside is None:
+            return self._prepare(plan)
+        with torch.cuda.stream(self._aside):
+            prepared = self._prepare(plan)
+        self._aside.synchronize()
+        return prepared
+
+    def _gradients(self, prepared: _Prepared, scale: float, where: str) -> dict[str, Tensor]:
+        """The losses of the joint batch, and the norm of the longest gradient before clipping.
+
+        Nothing waits for the device but the factorisations of the two-covariance layer.
+        """
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             levs = self.model.encode(prepared.batch, prepared.masks)
         levs = distributed.share_levs(levs, prepared.pairs)
@@ -181,9 +215,7 @@ class Trainer:
         loss = torch.stack(list(losses.values())).sum()
         (loss * scale).backward()  # type: ignore[no-untyped-call]
         distributed.share_gradients(self.model.network, self.model)
-        longest = self._clip(scale)
-        *values, norm = torch.stack([*losses.values(), longest]).tolist()  # waits for the device
-        return dict(zip(losses, values, strict=True)), norm
+        return {**losses, "longest gradient": self._clip(scale)}
 
     def _clip(self, scale: float) -> Tensor:
         """Scale back, and down each gradient longer than `clip_norm`; returns the longest norm."""

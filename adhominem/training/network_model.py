@@ -183,7 +183,8 @@ class TwoCovarianceLayer(nn.Module):
     """log Bayes factors of pairs of LEVs, differentiable in all its parameters.
 
     The small matrices are worked on in float64: with float32, the two log determinants of a
-    hundred dimensions cancel to nothing.
+    hundred dimensions cancel to nothing. And on the CPU: a GPU has a hundred kernels to start for
+    them, and waits after each factorisation to see whether there is one.
     """
 
     def __init__(self, lev_size: int) -> None:
@@ -199,12 +200,12 @@ class TwoCovarianceLayer(nn.Module):
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """(pairs, lev_size) twice to (pairs,): the log Bayes factor of each pair."""
         alone1, alone2, crossed, y2, constant = self._terms(first, second)
-        return (alone1 + alone2 + 2 * (crossed * y2).sum(1) + constant).to(first.dtype)
+        return (alone1 + alone2 + 2 * (crossed * y2).sum(1) + constant).to(first)
 
     def matrix(self, first: Tensor, second: Tensor) -> Tensor:
         """(n, lev_size) and (m, lev_size) to (n, m): the log Bayes factor of each with each."""
         alone1, alone2, crossed, y2, constant = self._terms(first, second)
-        return (alone1[:, None] + alone2 + 2 * crossed @ y2.T + constant).to(first.dtype)
+        return (alone1[:, None] + alone2 + 2 * crossed @ y2.T + constant).to(first)
 
     def _terms(self, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
         """y1' Gamma y1, y2' Gamma y2, y1' Lambda, y2 and kappa (as corrected), of centred LEVs.
@@ -224,11 +225,16 @@ class TwoCovarianceLayer(nn.Module):
         )
         cross = 0.5 * within @ tilde_lambda @ within.T  # Lambda
         square = 0.5 * within @ (tilde_lambda - tilde_gamma) @ within.T  # Gamma
-        y1, y2 = (levs.double() - self.author_mean.double() for levs in (first, second))
+        mean = _exact(self.author_mean)
+        y1, y2 = (_exact(levs) - mean for levs in (first, second))
         alone1, alone2 = ((y @ square * y).sum(1) for y in (y1, y2))  # (n,) and (m,)
         return alone1, alone2, y1 @ cross, y2, 0.5 * (2 * log_one - log_ratio - log_two)
 
 
+def _exact(values: Tensor) -> Tensor:
+    return values.to("cpu").double()
+
+
 def _factor(raw: Tensor) -> Tensor:
-    raw = raw.double()
+    raw = _exact(raw)
     return torch.tril(raw, -1) + torch.diag(raw.diagonal().exp())

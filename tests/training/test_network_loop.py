@@ -69,9 +69,9 @@ def test_each_epoch_trains_on_the_pairs_drawn_for_it(
     monkeypatch.setattr(
         run,
         "_prepare",
-        lambda pairs, *more: (
-            seen.extend(zip(pairs.first, pairs.second, pairs.same_author, strict=True))
-            or real(pairs, *more)
+        lambda plan: (
+            seen.extend(zip(plan.pairs.first, plan.pairs.second, plan.pairs.same_author, strict=True))
+            or real(plan)
         ),
     )
     epochs = []
