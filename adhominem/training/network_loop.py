@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,6 +60,17 @@ class _Prepared:
     masks: Masks  # for the documents of this process
     joint_masks: Masks  # for those of all processes
     pairs: int  # of all processes
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """For small matrices on the CPU: to wake threads up for them takes longer than they do."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class Trainer:
@@ -174,7 +186,8 @@ class Trainer:
             else:
                 prepared = self._prepare(plan)  # the same at each scale
             waited += time.perf_counter() - began
-            found = self._gradients(prepared, scale, where)
+            with _one_thread() if self._aside else nullcontext():
+                found = self._gradients(prepared, scale, where)
             ahead = None  # its random numbers are spent
             if following is not None:
                 self._ahead = following, self._prepare_aside(following)

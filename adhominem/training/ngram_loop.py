@@ -294,7 +294,7 @@ class NgramTrainer:
             parts.append(values - values.mean(0))
         values = torch.cat(parts)
         wanted = min(size + _MORE_VECTORS, *values.shape)
-        _, _, vectors = torch.svd_lowrank(values, q=wanted, niter=3)
+        vectors = _singular_vectors(values, wanted)
         if vectors.shape[1] < size:
             raise OptionError(
                 f"{len(values):,} texts for {size} dimensions; expected more texts, or a smaller "
@@ -336,6 +336,25 @@ class NgramTrainer:
 
     def _scale(self) -> torch.nn.Parameter:
         return torch.nn.Parameter(torch.tensor(np.log(_STARTING_SCALE), device=self.device).float())
+
+
+def _singular_vectors(values: Tensor, count: int) -> Tensor:
+    """(columns, count): the first right singular vectors of a matrix (texts, columns), nearly.
+
+    By random projections [Halko, Martinsson and Tropp 2011], as `torch.svd_lowrank` has it, with
+    three further rounds. Products with the matrix are the device's; the factorisations are small,
+    and the CPU's: on a GPU that several trainings share, cuSOLVER may wait for ever.
+    """
+
+    def orthonormal(columns: Tensor) -> Tensor:
+        return torch.linalg.qr(columns.cpu())[0].to(columns.device)
+
+    start = torch.randn(values.shape[1], count, device=values.device)
+    left = orthonormal(values @ start)  # (texts, count)
+    for _ in range(3):
+        left = orthonormal(values @ orthonormal(values.T @ left))
+    _, _, right = torch.linalg.svd((left.T @ values).cpu(), full_matrices=False)
+    return right.T.to(values.device)
 
 
 def samples_of(labels: Labels, most: int, seed: int) -> list[IntArray]:

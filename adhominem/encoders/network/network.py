@@ -68,6 +68,8 @@ class Masks:
 
     def draw(self, size: int, dropout: float) -> Tensor:
         """(documents, size): zeros, and 1 / (1 - dropout) for what is kept."""
+        if not dropout:
+            return torch.ones(len(self._rows), size, device=self._rows.device)
         shape = (self._count, size)
         kept = torch.rand(shape, generator=self._generator, device=self._rows.device) >= dropout
         return (kept / (1 - dropout))[self._rows]
@@ -89,14 +91,18 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
-        embedded = self.embedding(characters).transpose(1, 2)  # (types, size, characters)
-        convolved = torch.tanh(
-            self.convolution(embedded)
-        )  # (types, filters, characters + width - 1)
+        # A product of matrices, not the layer's convolution: for that cuDNN would work out how to do
+        # it whenever there is another number of types, for longer than it takes.
+        beside = self.width - 1
+        embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))
+        places = characters.shape[1] + beside
+        seen = torch.cat([embedded[:, at : at + places] for at in range(self.width)], dim=2)
+        weight = self.convolution.weight.transpose(1, 2).flatten(1)  # (filters, width * size)
+        convolved = torch.tanh(nn.functional.linear(seen, weight, self.convolution.bias))
         count = (characters != PADDING).sum(1, keepdim=True)  # (types, 1)
-        place = torch.arange(convolved.shape[2], device=convolved.device)
-        beyond = place >= count + self.width - 1  # (types, places): sees padding alone
-        return convolved.masked_fill(beyond[:, None, :], -2.0).amax(2)  # tanh is above -1
+        place = torch.arange(places, device=convolved.device)
+        beyond = place >= count + beside  # (types, places): sees padding alone
+        return convolved.masked_fill(beyond[:, :, None], -2.0).amax(1)  # tanh is above -1
 
 
 @cache
@@ -104,11 +110,7 @@ def _has_triton() -> bool:
     return find_spec("triton") is not None
 
 
-def _in_one_kernel(inputs: Tensor) -> bool:
-    """Whether an LSTM runs in half precision by `recurrence`, where training uses a GPU."""
-    return inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
-
-
+_LARGEST_IN_ONE_KERNEL = 64  # hidden size: weights of more do not fit into a multiprocessor
 _ALIGNED = 8  # numbers in half precision: products of matrices with other sizes are slower
 
 
@@ -147,11 +149,16 @@ class MaskedBiLSTM(nn.Module):
 
     def forward(self, inputs: Tensor, inside: Tensor) -> Tensor:
         """(sequences, steps, input_size) and a mask (sequences, steps) to (..., 2 * size)."""
-        if _in_one_kernel(inputs):
+        if self.in_one_kernel(inputs):
             return self._in_one_kernel(inputs, inside)
         padding = (~inside).to(inputs.dtype)[..., None]
         cleared = inputs.masked_fill(~inside[..., None], 0.0)
         return self.lstm(torch.cat([cleared, padding], dim=2))[0]  # type: ignore[no-any-return]
+
+    def in_one_kernel(self, inputs: Tensor) -> bool:
+        """Whether it runs in half precision by `recurrence`: where training uses a GPU."""
+        small = self.lstm.hidden_size <= _LARGEST_IN_ONE_KERNEL
+        return small and inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
 
     def _in_one_kernel(self, inputs: Tensor, inside: Tensor) -> Tensor:
         """The same in half precision, and faster; it needs no input that says "padding"."""
@@ -252,21 +259,22 @@ class Network(nn.Module):
         """(windows, 2 * window_lstm_size), and the attention (windows, 1 + tokens)."""
         owner = batch.window_documents
         table = torch.cat([types, prefixes.to(types.dtype)])  # (types + documents, size)
-        if _in_one_kernel(table):
+        if self.window_lstm.in_one_kernel(table):
             table = _aligned(table)  # as the LSTM takes them: half as much to move
         rows = torch.cat([types.shape[0] + owner[:, None], batch.tokens], dim=1)
         steps = nn.functional.embedding(rows, table)  # (windows, 1 + tokens, size)
         place = torch.arange(steps.shape[1], device=steps.device)
         inside = place <= batch.token_counts[:, None]  # (windows, 1 + tokens): the prefix is first
-        if masks is not None:
-            words = masks.draw(self.options.word_vector_size, self.options.lstm_dropout)
-            filters = masks.draw(self.options.character_filters, self.options.cnn_dropout)
+        options = self.options
+        if masks is not None and (options.lstm_dropout or options.cnn_dropout):
+            words = masks.draw(options.word_vector_size, options.lstm_dropout)
+            filters = masks.draw(options.character_filters, options.cnn_dropout)
             mask = torch.cat([words, filters], dim=1)
             mask = nn.functional.pad(mask, (0, steps.shape[2] - mask.shape[1]))
             steps = steps * mask.to(steps.dtype)[owner][:, None, :]
         hidden = self.window_lstm(steps, inside)  # (windows, 1 + tokens, 2 * lstm)
-        if masks is not None:
-            mask = masks.draw(hidden.shape[2], self.options.attention_dropout)
+        if masks is not None and options.attention_dropout:
+            mask = masks.draw(hidden.shape[2], options.attention_dropout)
             hidden = hidden * mask.to(hidden.dtype)[owner][:, None, :]
         vectors, attention = self.token_attention(hidden, inside)
         return vectors, attention

@@ -17,7 +17,7 @@ import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 from torch import Tensor
 
-_FEW = 1_024  # sequences: fewer go in smaller blocks, so that more multiprocessors have work
+_BLOCK = 16  # sequences of one multiprocessor: the fewest that its matrix unit takes
 
 
 # Sizes of the arrays: inputs (sequences, steps, 2, 4 * size), weight (2, 4 * size, size), hidden
@@ -35,6 +35,16 @@ def _tanh(x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _four(first, apart, mask):  # type: ignore[no-untyped-def]
+    """What belongs to each of the four gates."""
+    i = tl.load(first, mask=mask, other=0.0)
+    f = tl.load(first + apart, mask=mask, other=0.0)
+    g = tl.load(first + 2 * apart, mask=mask, other=0.0)
+    o = tl.load(first + 3 * apart, mask=mask, other=0.0)
+    return i, f, g, o
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def _forward(  # type: ignore[no-untyped-def]
     inputs, weight, lengths, hidden, cells, gates, sequences, steps,
     size: tl.constexpr, padded: tl.constexpr, block: tl.constexpr, keep: tl.constexpr,
@@ -44,43 +54,45 @@ def _forward(  # type: ignore[no-untyped-def]
     columns = tl.arange(0, padded)
     length = tl.load(lengths + rows, mask=rows < sequences, other=0)
     real = (columns < size)[None, :]
+    stored = (rows < sequences)[:, None] & real
     # The weight of each gate, (size before, size after).
     square = (columns < size)[:, None] & real
     at = weight + direction * 4 * size * size + columns[None, :] * size + columns[:, None]
-    of_input = tl.load(at, mask=square, other=0.0)
-    of_forget = tl.load(at + size * size, mask=square, other=0.0)
-    of_cell = tl.load(at + 2 * size * size, mask=square, other=0.0)
-    of_output = tl.load(at + 3 * size * size, mask=square, other=0.0)
+    of_input, of_forget, of_cell, of_output = _four(at, size * size, square)
     state = tl.zeros((block, padded), tl.float32)
     cell = tl.zeros((block, padded), tl.float32)
+    onwards = 1 - 2 * direction  # how far on in time the next step is
+    time = direction * (steps - 1)
+    place = ((rows.to(tl.int64) * steps + time) * 2 + direction)[:, None]  # times the row size
+    inside = (time < length)[:, None] & real
+    i, f, g, o = _four(inputs + place * 4 * size + columns[None, :], size, inside)
     for step in range(steps):
-        time = step + direction * (steps - 1 - 2 * step)
-        place = ((rows.to(tl.int64) * steps + time) * 2 + direction)[:, None]  # times the row size
-        inside = (time < length)[:, None] & real
-        given = inputs + place * 4 * size + columns[None, :]
+        # What the next step needs is asked for now, and has come when this one is done.
+        time += onwards
+        next_place = place + 2 * onwards
+        next_inside = (time < length)[:, None] & (step + 1 < steps) & real
+        following = inputs + next_place * 4 * size + columns[None, :]
+        next_i, next_f, next_g, next_o = _four(following, size, next_inside)
         before = state.to(of_input.dtype)
-        i = tl.load(given, mask=inside, other=0.0).to(tl.float32)
-        f = tl.load(given + size, mask=inside, other=0.0).to(tl.float32)
-        g = tl.load(given + 2 * size, mask=inside, other=0.0).to(tl.float32)
-        o = tl.load(given + 3 * size, mask=inside, other=0.0).to(tl.float32)
-        i = _sigmoid(tl.dot(before, of_input, acc=i))
-        f = _sigmoid(tl.dot(before, of_forget, acc=f))
-        g = _tanh(tl.dot(before, of_cell, acc=g))
-        o = _sigmoid(tl.dot(before, of_output, acc=o))
+        i = _sigmoid(tl.dot(before, of_input, acc=i.to(tl.float32)))
+        f = _sigmoid(tl.dot(before, of_forget, acc=f.to(tl.float32)))
+        g = _tanh(tl.dot(before, of_cell, acc=g.to(tl.float32)))
+        o = _sigmoid(tl.dot(before, of_output, acc=o.to(tl.float32)))
         # Behind the end of a sequence its state is zero: forwards that is what is written there,
         # backwards what it begins with.
         cell = tl.where(inside, f * cell + i * g, 0.0)
         state = tl.where(inside, o * _tanh(cell), 0.0)
-        stored = (rows < sequences)[:, None] & real
-        tl.store(hidden + place * size + columns[None, :], state.to(hidden.dtype.element_ty), mask=stored)
+        kind = hidden.dtype.element_ty
+        tl.store(hidden + place * size + columns[None, :], state.to(kind), mask=stored)
         if keep:
-            kind = gates.dtype.element_ty
             tl.store(cells + place * size + columns[None, :], cell, mask=stored)
             kept = gates + place * 4 * size + columns[None, :]
             tl.store(kept, i.to(kind), mask=inside)
             tl.store(kept + size, f.to(kind), mask=inside)
             tl.store(kept + 2 * size, g.to(kind), mask=inside)
             tl.store(kept + 3 * size, o.to(kind), mask=inside)
+        i, f, g, o = next_i, next_f, next_g, next_o
+        place, inside = next_place, next_inside
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -93,41 +105,40 @@ def _backward(  # type: ignore[no-untyped-def]
     columns = tl.arange(0, padded)
     length = tl.load(lengths + rows, mask=rows < sequences, other=0)
     real = (columns < size)[None, :]
+    stored = (rows < sequences)[:, None] & real
     # The weight of each gate, (size after, size before).
     square = (columns < size)[:, None] & real
     at = weight + direction * 4 * size * size + columns[:, None] * size + columns[None, :]
-    of_input = tl.load(at, mask=square, other=0.0)
-    of_forget = tl.load(at + size * size, mask=square, other=0.0)
-    of_cell = tl.load(at + 2 * size * size, mask=square, other=0.0)
-    of_output = tl.load(at + 3 * size * size, mask=square, other=0.0)
+    of_input, of_forget, of_cell, of_output = _four(at, size * size, square)
     d_state = tl.zeros((block, padded), tl.float32)
     d_cell = tl.zeros((block, padded), tl.float32)
-    back = 1 - 2 * direction  # how far on a step is in time
+    onwards = 2 * direction - 1  # how far on in time the next step is: back to the first one
+    time = (1 - direction) * (steps - 1)
+    place = ((rows.to(tl.int64) * steps + time) * 2 + direction)[:, None]
+    inside = (time < length)[:, None] & real
+    i, f, g, o = _four(gates + place * 4 * size + columns[None, :], size, inside)
+    cell = tl.load(cells + place * size + columns[None, :], mask=inside, other=0.0)
+    slope = tl.load(slopes + place * size + columns[None, :], mask=inside, other=0.0)
     for step in range(steps):
-        time = (steps - 1 - step) * (1 - direction) + step * direction
-        place = ((rows.to(tl.int64) * steps + time) * 2 + direction)[:, None]
-        inside = (time < length)[:, None] & real
-        earlier = inside & (time - back >= 0) & ((time - back) < length)[:, None]
-        kept = gates + place * 4 * size + columns[None, :]
-        i = tl.load(kept, mask=inside, other=0.0).to(tl.float32)
-        f = tl.load(kept + size, mask=inside, other=0.0).to(tl.float32)
-        g = tl.load(kept + 2 * size, mask=inside, other=0.0).to(tl.float32)
-        o = tl.load(kept + 3 * size, mask=inside, other=0.0).to(tl.float32)
-        at_cell = cells + place * size + columns[None, :]
-        cell = _tanh(tl.load(at_cell, mask=inside, other=0.0))
-        cell_before = tl.load(at_cell - back * 2 * size, mask=earlier, other=0.0)
-        slope = tl.load(slopes + place * size + columns[None, :], mask=inside, other=0.0)
+        time += onwards
+        next_place = place + 2 * onwards
+        next_inside = (time < length)[:, None] & (step + 1 < steps) & real
+        following = next_place * size + columns[None, :]
+        next_gates = gates + next_place * 4 * size + columns[None, :]
+        next_i, next_f, next_g, next_o = _four(next_gates, size, next_inside)
+        cell_before = tl.load(cells + following, mask=next_inside, other=0.0)
+        next_slope = tl.load(slopes + following, mask=next_inside, other=0.0)
+        i, f, g, o = i.to(tl.float32), f.to(tl.float32), g.to(tl.float32), o.to(tl.float32)
+        squashed = _tanh(cell)
         d_state += slope.to(tl.float32)
-        d_cell += d_state * o * (1 - cell * cell)
-        d_o = d_state * cell * o * (1 - o)
-        d_i = d_cell * g * i * (1 - i)
-        d_f = d_cell * cell_before * f * (1 - f)
-        d_g = d_cell * i * (1 - g * g)
-        d_cell = d_cell * f  # zero behind the end, where f is
+        d_cell += d_state * o * (1 - squashed * squashed)
         kind = changes.dtype.element_ty
-        d_i, d_f, d_g, d_o = d_i.to(kind), d_f.to(kind), d_g.to(kind), d_o.to(kind)
+        d_o = (d_state * squashed * o * (1 - o)).to(kind)
+        d_i = (d_cell * g * i * (1 - i)).to(kind)
+        d_f = (d_cell * cell_before * f * (1 - f)).to(kind)
+        d_g = (d_cell * i * (1 - g * g)).to(kind)
+        d_cell = d_cell * f  # zero behind the end, where f is
         changed = changes + place * 4 * size + columns[None, :]
-        stored = (rows < sequences)[:, None] & real
         tl.store(changed, d_i, mask=stored)
         tl.store(changed + size, d_f, mask=stored)
         tl.store(changed + 2 * size, d_g, mask=stored)
@@ -136,13 +147,14 @@ def _backward(  # type: ignore[no-untyped-def]
         d_state = tl.dot(d_f, of_forget, acc=d_state)
         d_state = tl.dot(d_g, of_cell, acc=d_state)
         d_state = tl.dot(d_o, of_output, acc=d_state)
+        i, f, g, o = next_i, next_f, next_g, next_o
+        cell, slope, place, inside = cell_before, next_slope, next_place, next_inside
 
 
 def _launch(kernel: Any, sequences: int, size: int, *arguments: Any, **constants: Any) -> None:
-    block = 64 if sequences > _FEW else 16
-    grid = (triton.cdiv(sequences, block), 2)
-    padded = max(16, triton.next_power_of_2(size))
-    kernel[grid](*arguments, size, padded, block, **constants, num_warps=4)
+    grid = (triton.cdiv(sequences, _BLOCK), 2)
+    padded = max(_BLOCK, triton.next_power_of_2(size))
+    kernel[grid](*arguments, size, padded, _BLOCK, **constants, num_warps=4)
 
 
 class _Recurrence(torch.autograd.Function):
