@@ -121,6 +121,7 @@ def pairs(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
 @opt.corpora
 @opt.output("A .parquet or .npz file.")
 @opt.model
+@opt.device
 @opt.jobs
 @opt.force
 @opt.runs_job
@@ -198,6 +199,7 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
 )
 @opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
 @opt.seed
+@opt.device
 @opt.jobs
 @opt.runs_job
 def map_command(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:

@@ -120,6 +120,8 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
     default="logistic",
 )
 @opt.number("--cases", 30, "Cases of each class, of each set under each condition, at most.")
+@opt.device
+@opt.jobs
 @opt.runs_job
 def calibrate(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
     """Make the Bayes factors of a MODEL honest, by texts of authors it has never seen.

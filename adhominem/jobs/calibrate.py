@@ -20,6 +20,7 @@ from adhominem.evaluation.measures import measure
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.known_texts import Texts, read_sets
 from adhominem.jobs.simulate import Cases, CaseTexts, Condition, conditions, side_words
+from adhominem.jobs.workers import Encode, encoder
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import is_shipped, member_folders, model_folder
@@ -59,6 +60,8 @@ def calibrate_model(
     method: str = "logistic",
     lengths: Sequence[int] = LENGTHS,
     cases: int = _CASES,
+    jobs: int | None = 1,
+    device: str = "cpu",
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> CalibrationReports:
@@ -85,18 +88,21 @@ def calibrate_model(
     material = [CaseTexts(name, documents, lengths) for name, documents in texts.items()]
     count = sum(len(of_set.documents) for of_set in material)
     with locked(folder), watch("encoding", count) as on_documents:
-        return _calibrate(folder, material, method, cases, on_documents)
+        verifier = load(folder, device=device)
+        with encoder(folder, verifier, jobs, device) as encode:
+            return _calibrate(folder, verifier, material, method, cases, encode, on_documents)
 
 
 def _calibrate(
     folder: Path,
+    verifier: Verifier,
     material: Sequence[CaseTexts],
     method: str,
     cases: int,
+    encode: Encode,
     on_documents: Callable[[int], None],
 ) -> CalibrationReports:
     card = read_card(folder)
-    verifier = load(folder)
     verifier.scales = Scales()  # as if it had never been calibrated
     names = tuple(of_set.name for of_set in material)
     alone: list[_Part] = []
@@ -107,7 +113,7 @@ def _calibrate(
     others: Levs | None = None
     numbers: dict[object, int] = {}  # of all cases
     for of_set in material:
-        levs = of_set.encode(verifier, on_documents)
+        levs = of_set.encode(encode, on_documents)
         scored = _Scored(verifier, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)

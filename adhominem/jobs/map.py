@@ -27,6 +27,7 @@ def map_corpus(
     limit: int = MOST_DOCUMENTS,
     seed: int = 0,
     jobs: int | None = 1,
+    device: str = "cpu",
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> CorpusMap:
@@ -44,8 +45,8 @@ def map_corpus(
             f"limit {limit}, linkage {linkage!r}; expected a positive number, and one of "
             f"{', '.join(LINKAGES)}"
         )
-    verifier = load(model)
-    with noting_inputs(), encoder(model, verifier, jobs) as encode:
+    verifier = load(model, device=device)
+    with noting_inputs(), encoder(model, verifier, jobs, device) as encode:
         read = read_encoded(
             corpus,
             verifier,

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import OptionError
+from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.text.excerpts import first_words as first_words
 from adhominem.text.files import Document
-from adhominem.verify.verifier import Verifier
 
 MOST_TEXTS = 500  # of a set, in turn by all authors
 _MOST_OF_AUTHOR = 8
@@ -201,9 +201,9 @@ class CaseTexts:
             self.documents[at].work in works for at in others
         )
 
-    def encode(self, verifier: Verifier, on_documents: Callable[[int], None]) -> Levs:
+    def encode(self, encode: Encode, on_documents: Callable[[int], None]) -> Levs:
         """(texts, lev_size): the LEVs of all versions of the texts."""
-        return verifier.encode(self.documents, on_documents=on_documents)
+        return encode_documents(self.documents, encode, None, on_documents)[1]
 
     @property
     def whole(self) -> int:

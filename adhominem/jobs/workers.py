@@ -1,4 +1,8 @@
-"""Encoding in worker processes where there is much to do, or in this one."""
+"""Encoding in worker processes where there is much to do, or in this one.
+
+For a GPU, workers read texts and count n-grams, and this process runs the networks of many texts at
+once: a GPU waits for one process alone most of the time, and several would each hold a part of it.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from adhominem.errors import AdHominemError, InputError, OptionError
 from adhominem.processes import cores, worker_pool
 from adhominem.text.files import Document
 from adhominem.text.readers import stop_or_skip
+from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
@@ -31,6 +36,7 @@ _LONG_WORK = 2_000_000  # characters
 # What is encoded together, whoever does it: a LEV may depend on its company by a rounding error.
 _DOCUMENTS_AT_ONCE = 64
 _CHARACTERS_AT_ONCE = 1_000_000
+_BEGUN_AT_ONCE = 16  # the same for a GPU: all workers have work while it has the texts before
 _BATCH = 512  # documents that are asked for at once
 
 
@@ -40,10 +46,10 @@ def encoder(
 ) -> Iterator[Encode]:
     """Encode here, or in so many worker processes once there is much to do.
 
-    Without a number, as many as there are cores; for a GPU, none.
+    Without a number, as many as there are cores. `verifier` is the model on the device.
     """
     if jobs is None:
-        jobs = cores() if device == "cpu" else 1
+        jobs = cores()
     if jobs < 1:
         raise OptionError(f"jobs is {jobs}; expected 1 or more")
     done = 0  # characters
@@ -57,11 +63,14 @@ def encoder(
                 # Read by each worker's BLAS when it is loaded: with several threads each, they
                 # would wait for one another most of the time.
                 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-                workers = worker_pool(jobs, _start_worker, str(model), device)
+                workers = worker_pool(jobs, _start_worker, str(model))
                 pool = stack.enter_context(workers)
                 stack.callback(pool.shutdown, cancel_futures=True)
             if pool is None:
                 return _encode_here(verifier, documents)
+            if device != "cpu":
+                begun = [pool.submit(_begin, task) for task in _tasks(documents, _BEGUN_AT_ONCE)]
+                return _finished(verifier, begun)
             tasks = [pool.submit(_work, task) for task in _tasks(documents)]
             return _results(deque(tasks))
 
@@ -77,22 +86,41 @@ def _encode_here(
 
 def _results(tasks: deque[Future[_Answer]]) -> Iterator[Array32 | InputError]:
     while tasks:
-        try:
-            levs, errors = tasks.popleft().result()
-        except BrokenProcessPool:
-            raise AdHominemError(
-                "a worker process was killed, perhaps for want of memory; try fewer --jobs"
-            ) from None
+        levs, errors = _result(tasks.popleft())
         rows = iter(levs)
         yield from (next(rows) if error is None else error for error in errors)
 
 
-def _tasks(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
+def _finished(
+    verifier: Verifier, tasks: Sequence[Future[list[Begun | InputError]]]
+) -> Iterator[Array32 | InputError]:
+    """What workers have begun goes through the networks at once: the same texts together always."""
+    parts = [part for task in tasks for part in _result(task)]
+    begun = [part for part in parts if not isinstance(part, InputError)]
+    rows = iter(verifier.finish(begun) if begun else ())
+    for part in parts:
+        if isinstance(part, InputError):
+            yield part
+        else:
+            yield from islice(rows, len(part.levs))
+
+
+def _result(task: Future[Item]) -> Item:
+    try:
+        return task.result()
+    except BrokenProcessPool:
+        raise AdHominemError(
+            "a worker process was killed, perhaps for want of memory; try fewer --jobs"
+        ) from None
+
+
+def _tasks(documents: Sequence[Document], most: int | None = None) -> Iterator[Sequence[Document]]:
     """Neighbours that are encoded together: not too many, nor too long in all."""
     begin = length = 0
+    most = most or _DOCUMENTS_AT_ONCE
     for at, document in enumerate(documents):
         size = len(document.text)
-        full = at - begin == _DOCUMENTS_AT_ONCE or length + size > _CHARACTERS_AT_ONCE
+        full = at - begin == most or length + size > _CHARACTERS_AT_ONCE
         if full and at > begin:
             yield documents[begin:at]
             begin, length = at, 0
@@ -151,24 +179,31 @@ def _counted(rows: Iterable[Item], on_documents: Callable[[int], None]) -> Itera
 
 def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Array32 | InputError]:
     """The LEV of each document, or why it has none."""
+    return _in_parts(lambda part: list(verifier.encode(part)), documents)
+
+
+def _in_parts(
+    run: Callable[[Sequence[Document]], list[Item]], documents: Sequence[Document]
+) -> list[Item | InputError]:
+    """What comes of the documents, in order; of one that is at fault, why."""
     if not documents:
         return []
     try:
-        return list(verifier.encode(documents))
+        return [*run(documents)]
     except InputError as error:
         if len(documents) == 1:
             return [error]
     middle = len(documents) // 2  # one of them is at fault: look in each half
-    return _encode_all(verifier, documents[:middle]) + _encode_all(verifier, documents[middle:])
+    return _in_parts(run, documents[:middle]) + _in_parts(run, documents[middle:])
 
 
 _Answer = tuple[Array32, list[InputError | None]]  # the LEVs there are; why a document has none
 _worker: Verifier
 
 
-def _start_worker(model: str, device: str) -> None:
+def _start_worker(model: str) -> None:
     global _worker
-    _worker = load(model, device=device)
+    _worker = load(model)
 
 
 def _work(documents: Sequence[Document]) -> _Answer:
@@ -176,3 +211,7 @@ def _work(documents: Sequence[Document]) -> _Answer:
     errors = [row if isinstance(row, InputError) else None for row in encoded]
     # One array for all: many small ones take longer to send.
     return np.array([row for row in encoded if not isinstance(row, InputError)]), errors
+
+
+def _begin(documents: Sequence[Document]) -> list[Begun | InputError]:
+    return _in_parts(lambda part: [_worker.begin(part)], documents)

@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 from threading import Lock
 
 import numpy as np
+import numpy.typing as npt
 
 from adhominem.arrays import IntArray
 
@@ -79,6 +80,31 @@ class Numbered:
         """(documents,): how many tokens each has."""
         return np.array([len(tokens) for tokens in self.documents], dtype=np.int64)
 
+    def packed(self) -> PackedTexts:
+        """The same without the lexicon, for another process."""
+        used = np.zeros(len(self.lexicon), np.bool_)
+        row = self.row
+        used[row] = True
+        numbers = np.flatnonzero(used)
+        tokens = (np.cumsum(used) - 1)[row].astype(np.uint32)
+        types = " ".join(self.lexicon.types[number] for number in numbers.tolist())
+        return PackedTexts(types, tokens, self.lengths)
+
     def chosen(self, places: Iterable[int]) -> Numbered:
         """The documents at these places, in this order."""
         return Numbered(self.lexicon, [self.documents[at] for at in places])
+
+
+@dataclass(frozen=True, eq=False)
+class PackedTexts:
+    """Tokenized documents with their token types: a few arrays, which are quickly sent."""
+
+    types: str  # with spaces in between, which no token has inside
+    tokens: npt.NDArray[np.uint32]  # (tokens,): of all documents in a row, each as its type's place
+    lengths: IntArray  # (documents,)
+
+    def numbered(self, lexicon: Lexicon) -> Numbered:
+        """The documents in the numbers of a lexicon."""
+        row = lexicon.number(self.types.split(" ") if self.types else [])[self.tokens]
+        ends = np.cumsum(self.lengths).tolist()
+        return Numbered(lexicon, [row[begin:end] for begin, end in pairwise([0, *ends])])

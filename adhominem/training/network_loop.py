@@ -90,7 +90,9 @@ class Trainer:
         self._data = data
         self._device = device
         self._gradient_scales = _GRADIENT_SCALES if device.type == "cuda" else (1.0,)
-        self._aside = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._aside: torch.cuda.Stream | None = None
+        if device.type == "cuda":
+            self._aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._ahead: tuple[_Plan, _Prepared] | None = None  # what was prepared while there was time
         self._windows = replace(data.windows, max_windows=options.max_windows)
         self.optimiser = torch.optim.Adam(
@@ -181,10 +183,8 @@ class Trainer:
         where = f"epoch {plan.epoch + 1}, step {plan.step + 1}"
         for scale in self._gradient_scales:
             began = time.perf_counter()
-            if ahead is not None and ahead[0] is plan:
-                prepared = ahead[1]
-            else:
-                prepared = self._prepare(plan)  # the same at each scale
+            ready = ahead is not None and ahead[0] is plan
+            prepared = ahead[1] if ahead and ready else self._prepare(plan)  # the same each time
             waited += time.perf_counter() - began
             with _one_thread() if self._aside else nullcontext():
                 found = self._gradients(prepared, scale, where)

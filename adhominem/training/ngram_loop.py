@@ -347,13 +347,14 @@ def _singular_vectors(values: Tensor, count: int) -> Tensor:
     """
 
     def orthonormal(columns: Tensor) -> Tensor:
-        return torch.linalg.qr(columns.cpu())[0].to(columns.device)
+        basis: Tensor = torch.linalg.qr(columns.cpu())[0]
+        return basis.to(columns.device)
 
     start = torch.randn(values.shape[1], count, device=values.device)
     left = orthonormal(values @ start)  # (texts, count)
     for _ in range(3):
         left = orthonormal(values @ orthonormal(values.T @ left))
-    _, _, right = torch.linalg.svd((left.T @ values).cpu(), full_matrices=False)
+    right: Tensor = torch.linalg.svd((left.T @ values).cpu(), full_matrices=False)[2]
     return right.T.to(values.device)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from adhominem.errors import EmptyTextError, InputError
 from adhominem.models.member import Member
 from adhominem.scoring.scorer import out_of_range
 from adhominem.text.files import Document
-from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.lexicon import Lexicon, Numbered, PackedTexts
 from adhominem.text.tokenizer import Tokenizer, Tokens
 
 TokensBy = Mapping[Tokenizer, Tokens]
@@ -34,6 +36,15 @@ def batches(characters: Sequence[int]) -> Iterator[slice]:
         length += size
     if begin < len(characters):
         yield slice(begin, len(characters))
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Texts whose tokens and n-grams are known: what is left is the networks' work."""
+
+    levs: Levs  # (documents, lev_size), with zeros for networks
+    texts: Mapping[int, PackedTexts]  # by the place of their tokenizer, where a network reads them
+    topics: Sequence[Sequence[Sequence[str]]]  # of each network, of each document: its tokens
 
 
 class Encoding:
@@ -58,12 +69,40 @@ class Encoding:
             part[:] = member.encode_numbered(documents, numbered[member.tokenizer])
         self._finish(levs, numbered)
 
+    def begin(self, documents: Sequence[Document]) -> Begun:
+        """Do what needs no GPU, of a few documents."""
+        numbered = self._numbered(documents, None)
+        levs = np.zeros((len(documents), self._size), np.float32)
+        columns = self._columns(levs)
+        for tokenizer, ngrams, members in self._counted_together:
+            ngrams.encode(numbered[tokenizer], [columns[member] for member in members])
+        self._finish(levs, numbered)
+        read = {self.tokenizers.index(network.tokenizer) for network in self._networks}
+        return Begun(
+            levs,
+            {place: numbered[self.tokenizers[place]].packed() for place in read},
+            [list(map(network.topic, documents)) for network in self._networks],
+        )
+
+    def finish(self, begun: Sequence[Begun]) -> Levs:
+        """(documents, lev_size): the LEVs of documents begun here or by others, all at once."""
+        levs = np.concatenate([part.levs for part in begun])
+        columns = self._columns(levs)
+        for at, network in enumerate(self._networks):
+            place = self.tokenizers.index(network.tokenizer)
+            lexicon = network.tokenizer.lexicon()
+            parts = [part.texts[place].numbered(lexicon) for part in begun]
+            texts = Numbered(lexicon, list(chain.from_iterable(part.documents for part in parts)))
+            topics = list(chain.from_iterable(part.topics[at] for part in begun))
+            columns[network][:] = network.encoder.encode_numbered(texts, topics)
+        self._check(levs)
+        return levs
+
     def attend(
         self, documents: Sequence[Document], known: Sequence[TokensBy]
     ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
         """(documents, lev_size), and the attention of each member, of each document."""
-        size = sum(member.lev_size for member in self._members) + 1
-        levs = np.zeros((len(documents), size), dtype=np.float32)
+        levs = np.zeros((len(documents), self._size), dtype=np.float32)
         numbered = self._numbered(documents, known)
         columns = self._columns(levs)
         attended: dict[Member, list[Encoded | None]] = {}
@@ -102,8 +141,20 @@ class Encoding:
     def _finish(self, levs: Levs, numbered: Mapping[Tokenizer, Numbered]) -> None:
         """Fill in the last column, the logarithm of how many tokens there are."""
         levs[:, -1] = np.log(numbered[self._lead.tokenizer].lengths)
+        self._check(levs)
+
+    def _check(self, levs: Levs) -> None:
         if not np.isfinite(levs).all():  # weights that are numbers all may do that
             raise out_of_range(f"the model {self._name} gives LEVs")
+
+    @property
+    def _size(self) -> int:
+        return sum(member.lev_size for member in self._members) + 1
+
+    @cached_property
+    def _networks(self) -> list[Member]:
+        """Members that do not count n-grams."""
+        return [member for member in self._members if not isinstance(member.encoder, NgramEncoder)]
 
     @cached_property
     def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:

@@ -28,7 +28,7 @@ from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import cautions_of
 from adhominem.verify.comparison import ComparedText, Comparison
-from adhominem.verify.encoding import Encoding, TokensBy, batches
+from adhominem.verify.encoding import Begun, Encoding, TokensBy, batches
 from adhominem.verify.verification import (
     Likeness,
     Material,
@@ -299,6 +299,14 @@ class Verifier:
             return levs
         on_documents(len(documents) - len(firsts))
         return np.asarray(levs[rows])
+
+    def begin(self, documents: Sequence[Document]) -> Begun:
+        """Begin to encode a few documents, for a process that has a GPU to finish it."""
+        return self._encoding.begin(documents)
+
+    def finish(self, begun: Sequence[Begun]) -> Levs:
+        """(documents, lev_size): the LEVs of documents that other processes have begun."""
+        return self._encoding.finish(begun)
 
     def _tokenized(
         self, sides: Sequence[Sequence[Exhibit]]

@@ -70,7 +70,9 @@ def test_each_epoch_trains_on_the_pairs_drawn_for_it(
         run,
         "_prepare",
         lambda plan: (
-            seen.extend(zip(plan.pairs.first, plan.pairs.second, plan.pairs.same_author, strict=True))
+            seen.extend(
+                zip(plan.pairs.first, plan.pairs.second, plan.pairs.same_author, strict=True)
+            )
             or real(plan)
         ),
     )

@@ -175,7 +175,10 @@ class _TypeVectors(KeptByType):
             self._table = grown
         for at in range(0, len(types), _TYPES_AT_ONCE):
             part = types[at : at + _TYPES_AT_ONCE]
-            words, characters = self._vocabulary.token_ids(part), self._vocabulary.character_ids(part)
+            words, characters = (
+                self._vocabulary.token_ids(part),
+                self._vocabulary.character_ids(part),
+            )
             vectors = self._network.type_vectors(
                 _sent(words, self._device), _sent(characters, self._device)
             )

@@ -91,8 +91,8 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
-        # A product of matrices, not the layer's convolution: for that cuDNN would work out how to do
-        # it whenever there is another number of types, for longer than it takes.
+        # A product of matrices, not the convolution of the layer: cuDNN would work out how to do that
+        # whenever there is another number of types, for longer than it takes.
         beside = self.width - 1
         embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))
         places = characters.shape[1] + beside
@@ -164,19 +164,20 @@ class MaskedBiLSTM(nn.Module):
         """The same in half precision, and faster; it needs no input that says "padding"."""
         from adhominem.encoders.network.recurrence import recur
 
-        weight, recurrent, bias = (
+        weight, recurrent, bias, more_bias = (  # of both directions
             torch.cat([value for name, value in self.lstm.named_parameters() if part in name])
-            for part in ("weight_ih", "weight_hh", "bias_ih")
+            for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         )
-        bias = bias + torch.cat([self.lstm.bias_hh_l0, self.lstm.bias_hh_l0_reverse])
         size = self.lstm.hidden_size
         if inputs.shape[2] % _ALIGNED:
             inputs = _aligned(inputs)
         with torch.autocast("cuda", enabled=False):
-            gates = nn.functional.linear(inputs.half(), _aligned(weight[:, :-1]), bias.half())
+            gates = nn.functional.linear(
+                inputs.half(), _aligned(weight[:, :-1]), (bias + more_bias).half()
+            )
             hidden = recur(
-                gates.unflatten(2, (2, 4 * size)),
-                recurrent.unflatten(0, (2, 4 * size)).half(),
+                gates.view(*gates.shape[:2], 2, 4 * size),
+                recurrent.view(2, 4 * size, size).half(),
                 inside.sum(1),
             )
         return hidden.flatten(2)
