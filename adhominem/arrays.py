@@ -1,13 +1,334 @@
-"""The types of arrays, by what they hold; shapes stand beside each use."""
+"""The types of arrays, by what they hold; shapes stand beside each use.
+
+LEVs have a type of their own, `Levs`. A profile of n-grams has a number for each of many thousand
+n-grams, and of most of them a text has none: only what is there is kept, sent and multiplied.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 FloatArray = npt.NDArray[np.float64]
 Array32 = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 AnyFloats = npt.NDArray[np.floating]
-Levs = npt.NDArray[np.float32]  # of documents: (documents, lev_size)
+
+Chosen = slice | npt.NDArray[Any] | Sequence[int]  # of rows
+_Rows = TypeVar("_Rows", bound="_Table")
+
+
+class _Table(NDArrayOperatorsMixin):
+    """What NumPy takes for an array (rows, size): whatever computes with it gets a plain one."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and their size, as of an array."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Of its numbers."""
+
+    @abstractmethod
+    def chosen(self: _Rows, rows: Chosen) -> _Rows:
+        """Some of the rows, in any order."""
+
+    @abstractmethod
+    def column(self, at: int) -> AnyFloats:
+        """(rows,): one number of each row."""
+
+    @abstractmethod
+    def fill(self, zeros: npt.NDArray[Any]) -> None:
+        """Put the numbers into an array (rows, size) of zeros."""
+
+    @property
+    def ndim(self) -> int:
+        """Two, as of an array."""
+        return 2
+
+    def astype(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """(rows, size): a plain array."""
+        array = np.zeros(self.shape, dtype)
+        self.fill(array)
+        return array
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("a plain array of these rows is always a copy")
+        return self.astype(self.dtype if dtype is None else dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        arrays = [np.asarray(given) if isinstance(given, _Table) else given for given in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Rows of the same kind by a slice or an array; a plain row, column or number else."""
+        if isinstance(key, tuple):
+            rows, columns = key
+            if isinstance(columns, int | np.integer):
+                return self.column(int(columns))[rows]
+            return np.asarray(self)[key]
+        if isinstance(key, int | np.integer):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"row {key} of {len(self)}")
+            at = int(key) % len(self)
+            return np.asarray(self.chosen(slice(at, at + 1)))[0]
+        if not isinstance(key, slice) and np.ndim(key) > 1:  # sets of rows
+            return np.asarray(self)[key]
+        return self.chosen(key)
+
+    def __iter__(self) -> Iterator[AnyFloats]:
+        return (self[at] for at in range(len(self)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseRows(_Table):
+    """Rows (rows, size) of which only the numbers that are not zero are kept.
+
+    Rows that were chosen from others share their numbers: only where each begins is new.
+    """
+
+    begins: IntArray  # (rows,): where the numbers of each row begin
+    ends: IntArray  # (rows,)
+    places: npt.NDArray[np.unsignedinteger]  # (numbers,): their columns, rising in each row
+    values: AnyFloats  # (numbers,)
+    size: int  # of a row
+
+    @classmethod
+    def of(cls, array: AnyFloats) -> SparseRows:
+        """From a plain array (rows, size)."""
+        rows, places = np.nonzero(array)
+        counts = np.bincount(rows, minlength=len(array))
+        return cls.of_counts(counts, places, array[rows, places], array.shape[1])
+
+    @classmethod
+    def of_counts(
+        cls, counts: npt.ArrayLike, places: npt.NDArray[Any], values: AnyFloats, size: int
+    ) -> SparseRows:
+        """From how many numbers each row has (rows,), and the numbers of all rows."""
+        ends = np.cumsum(counts, dtype=np.int64)
+        kind = np.uint16 if size <= 1 << 16 else np.uint32
+        begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(ends)]
+        return cls(begins, ends, places.astype(kind, copy=False), values, size)
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and their size."""
+        return len(self), self.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its numbers."""
+        return self.values.dtype
+
+    @property
+    def counts(self) -> IntArray:
+        """(rows,): how many numbers of each are kept."""
+        return self.ends - self.begins
+
+    @property
+    def nbytes(self) -> int:
+        """What these rows take, without those that they were chosen from."""
+        of_a_number = self.places.itemsize + self.values.itemsize
+        return 16 * len(self) + of_a_number * int(self.counts.sum())
+
+    def row(self, at: int) -> tuple[npt.NDArray[np.unsignedinteger], AnyFloats]:
+        """The places and the values of one row."""
+        numbers = slice(self.begins[at], self.ends[at])
+        return self.places[numbers], self.values[numbers]
+
+    def chosen(self, rows: Chosen) -> SparseRows:
+        """Some of the rows, which share their numbers."""
+        return SparseRows(self.begins[rows], self.ends[rows], self.places, self.values, self.size)
+
+    def column(self, at: int) -> AnyFloats:
+        """(rows,): one number of each row."""
+        at = range(self.size)[at]
+        return np.asarray(self.cut(at, at + 1))[:, 0]
+
+    def cut(self, begin: int, end: int) -> SparseRows:
+        """Some columns of all rows."""
+        rows = self.packed
+        kept = (rows.places >= begin) & (rows.places < end)
+        counts = np.bincount(rows.owners[kept], minlength=len(rows))
+        places = rows.places[kept] - rows.places.dtype.type(begin)
+        return SparseRows.of_counts(counts, places, rows.values[kept], end - begin)
+
+    def fill(self, zeros: npt.NDArray[Any]) -> None:
+        """Put the numbers into an array (rows, size) of zeros."""
+        for at, row in enumerate(zeros):
+            places, values = self.row(at)
+            row[places] = values
+
+    @cached_property
+    def packed(self) -> SparseRows:
+        """The same rows, one behind the other, and nothing else."""
+        if not len(self) or (
+            not self.begins[0]
+            and self.ends[-1] == len(self.values)
+            and np.array_equal(self.begins[1:], self.ends[:-1])
+        ):
+            return self if len(self) else _no_rows(self)
+        rows = [self.row(at) for at in range(len(self))]
+        return SparseRows.of_counts(
+            self.counts,
+            np.concatenate([places for places, _ in rows]),
+            np.concatenate([values for _, values in rows]),
+            self.size,
+        )
+
+    def distinct(self) -> tuple[SparseRows, IntArray]:
+        """Rows that were chosen several times once, and (rows,) which of these each row is."""
+        _, firsts, which = np.unique(
+            self.begins * 2 + (self.counts == 0), return_index=True, return_inverse=True
+        )
+        if len(firsts) == len(self):
+            return self, np.arange(len(self))
+        return self.chosen(firsts), which
+
+    @property
+    def owners(self) -> IntArray:
+        """(numbers,): the row of each number, if rows are packed."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    def sums(self, values: AnyFloats) -> FloatArray:
+        """(rows,): of a value for each number of packed rows, (numbers,)."""
+        return np.bincount(np.repeat(np.arange(len(self)), self.counts), values, len(self)).astype(
+            np.float64, copy=False
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rows = self.packed
+        return SparseRows, (rows.begins, rows.ends, rows.places, rows.values, rows.size)
+
+
+Rows = AnyFloats | SparseRows  # (rows, size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Levs(_Table):
+    """The LEVs of documents, (documents, lev_size): NumPy takes them for an array.
+
+    They are what each member of a model has made, side by side, and last the logarithm of the
+    number of tokens. `levs[2:5]` and `levs[[3, 1]]` are LEVs again, `levs[3]` is a plain row, and
+    `np.asarray(levs)` a plain array of all.
+    """
+
+    parts: tuple[Rows, ...]  # (documents, size) each; none of no documents
+
+    def __len__(self) -> int:
+        return len(self.parts[0]) if self.parts else 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many documents, and the size of a LEV."""
+        return len(self), sum(part.shape[1] for part in self.parts)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its numbers."""
+        return np.result_type(np.float32, *(part.dtype for part in self.parts))
+
+    @property
+    def nbytes(self) -> int:
+        """What is kept of these LEVs."""
+        return sum(part.nbytes for part in self.parts)
+
+    @property
+    def log_tokens(self) -> AnyFloats:
+        """(documents,): the logarithm of how many tokens each document has."""
+        return cast(AnyFloats, self.parts[-1][:, 0])
+
+    def chosen(self, rows: Chosen) -> Levs:
+        """Those of some of the documents."""
+        return Levs(tuple(cast(Rows, part[rows]) for part in self.parts))
+
+    def column(self, at: int) -> AnyFloats:
+        """(documents,): one number of each LEV."""
+        at = range(self.shape[1])[at]
+        for part in self.parts:
+            if at < part.shape[1]:
+                break
+            at -= part.shape[1]
+        return cast(AnyFloats, part[:, at])
+
+    def fill(self, zeros: npt.NDArray[Any]) -> None:
+        """Put the numbers into an array (documents, lev_size) of zeros."""
+        at = 0
+        for part in self.parts:
+            columns = zeros[:, at : at + part.shape[1]]
+            if isinstance(part, SparseRows):
+                part.fill(columns)
+            else:
+                columns[:] = part
+            at += part.shape[1]
+
+    def copy(self) -> Levs:
+        """The same, without a hold on the LEVs that these were chosen from."""
+        return Levs(
+            tuple(
+                joined([part]) if isinstance(part, SparseRows) else part.copy()
+                for part in self.parts
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"Levs of {len(self)} documents, {self.shape[1]} numbers each"
+
+
+AnyLevs = Levs | AnyFloats  # (documents, lev_size)
+_Joined = TypeVar("_Joined", bound=Any)
+
+
+def joined(tables: Sequence[_Joined]) -> _Joined:
+    """The rows of one table after those of the other: of arrays, sparse rows or LEVs.
+
+    LEVs of which some are plain arrays come out as one.
+    """
+    first = tables[0]
+    if all(isinstance(table, Levs) for table in tables):
+        sides = zip(*(table.parts for table in tables if table.parts), strict=True)
+        return cast(_Joined, Levs(tuple(joined(parts) for parts in sides)))
+    if not all(isinstance(table, SparseRows) for table in tables):
+        return cast(_Joined, np.concatenate([np.asarray(table) for table in tables]))
+    if len(tables) > 1 and all(table.values is first.values for table in tables):
+        begins = np.concatenate([table.begins for table in tables])
+        ends = np.concatenate([table.ends for table in tables])
+        return cast(_Joined, SparseRows(begins, ends, first.places, first.values, first.size))
+    numbers = [table.row(at) for table in tables for at in range(len(table))]
+    rows = SparseRows.of_counts(
+        np.concatenate([table.counts for table in tables]),
+        np.concatenate([places for places, _ in numbers] or [first.places[:0]]),
+        np.concatenate([values for _, values in numbers] or [first.values[:0]]),
+        first.size,
+    )
+    return cast(_Joined, rows)
+
+
+def _no_rows(rows: SparseRows) -> SparseRows:
+    return SparseRows(rows.begins, rows.ends, rows.places[:0], rows.values[:0], rows.size)
+
+
+def is_finite(rows: Rows) -> bool:
+    """Whether all numbers of some rows are."""
+    if isinstance(rows, SparseRows):
+        rows = rows.packed.values
+    return bool(np.isfinite(rows).all())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from adhominem.arrays import Levs
+from adhominem.arrays import Levs, joined
 from adhominem.scoring.population import FEWEST
 from adhominem.text.files import Document
 
@@ -24,9 +24,9 @@ _TEXTS_AT_ONCE = 400  # of candidates who are compared together
 class LevStore:
     """Texts to LEVs; the first of them are kept, and what has no LEV is asked for only once."""
 
-    def __init__(self, encode: Encode, lev_size: int) -> None:
-        self._encode, self._lev_size = encode, lev_size
-        self._kept: dict[int, Levs] = {}  # by the identity of a document
+    def __init__(self, encode: Encode) -> None:
+        self._encode = encode
+        self._kept: dict[int, Levs] = {}  # (1, lev_size), by the identity of a document
         self._without: set[int] = set()
 
     def __call__(self, documents: Sequence[Document]) -> tuple[list[Document], Levs]:
@@ -36,17 +36,14 @@ class LevStore:
         fresh: dict[int, Levs] = {}
         if new:
             good, levs = self._encode(new)
-            fresh = {id(text): lev for text, lev in zip(good, levs, strict=True)}
+            fresh = {id(text): levs[at : at + 1].copy() for at, text in enumerate(good)}
             self._without |= {id(text) for text in new} - set(fresh)
             for key, lev in fresh.items():
                 if len(self._kept) < _MOST_KEPT:
                     self._kept[key] = lev
         rows = [(text, fresh.get(id(text), self._kept.get(id(text)))) for text in asked]
         good = [text for text, lev in rows if lev is not None]
-        levs = np.zeros((len(good), self._lev_size), dtype=np.float32)
-        for at, lev in enumerate(lev for _, lev in rows if lev is not None):
-            levs[at] = lev
-        return good, levs
+        return good, joined([Levs(()), *(lev for _, lev in rows if lev is not None)])
 
 
 def in_turn(

@@ -18,7 +18,7 @@ from statistics import median
 import numpy as np
 
 import adhominem
-from adhominem.arrays import Levs
+from adhominem.arrays import Levs, joined
 from adhominem.attribute.against import Against, population_of_case
 from adhominem.attribute.cautions import (
     UNTRIED,
@@ -112,9 +112,7 @@ def rank_texts(
         unreadable,
         together=not one_by_one,
     )
-    store = LevStore(
-        encode or (lambda texts: (list(texts), verifier.encode(texts))), verifier.lev_size
-    )
+    store = LevStore(encode or (lambda texts: (list(texts), verifier.encode(texts))))
     levs = _disputed(material, store)
     groups = [[at] for at in range(len(levs))] if one_by_one else [list(range(len(levs)))]
     against = population_of_case(material, population, store, seed)
@@ -248,7 +246,7 @@ def _score(
             scored.texts.append(len(good))
             scored.words.append(sum(len(text.text.split()) for text in good))
             sides.append([number_of[id(text)] for text in good])
-        pool = TextPool(verifier.scorer, np.concatenate([disputed, against.levs, levs]))
+        pool = TextPool(verifier.scorer, joined([disputed, against.levs, levs]))
         scored.parts.append(
             pool.factors(
                 [group for group in groups for _ in sides],

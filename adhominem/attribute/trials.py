@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, FloatArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, Levs, joined
 from adhominem.attribute.known import MOST_POPULATION, LevStore, enough_others, in_turn
 from adhominem.attribute.pool import TextPool
 from adhominem.attribute.posterior import NONE, answers
@@ -144,7 +144,7 @@ class Trials:
         self.all = [
             replace(trial, taken=tuple(now.get(at, at) for at in trial.taken)) for trial in taken
         ]
-        self._pool = TextPool(scorer, np.concatenate(rows))
+        self._pool = TextPool(scorer, joined(rows))
 
     @property
     def population_texts(self) -> int:

@@ -100,7 +100,7 @@ def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitiv
     """
     if comparison.used is None:
         return None
-    levs = comparison.used.cohort
+    levs = np.asarray(comparison.used.cohort)
     # In an order of their own, so that the parts do not depend on the names of files.
     levs = levs[sorted(range(len(levs)), key=lambda at: levs[at].tobytes())]
     parts = _parts(len(levs), seed)

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.arrays import Array32
+from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
 from adhominem.evaluation.leaks import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
+from adhominem.jobs.lev_files import arrays_of
 from adhominem.pairs.pair_set import write_pair_set
 from adhominem.pairs.sampling import PairOptions
 from adhominem.pairs.split import SplitOptions, SplitReport, split
@@ -24,7 +25,7 @@ from adhominem.text.normalisation import STEPS, Normaliser
 from adhominem.text.readers import stop_or_skip
 from adhominem.text.writing import replaced_file
 
-Row = tuple[str, Document, Array32]  # the corpus, the text, its LEV
+Row = tuple[str, Document, Levs]  # the corpus, the text, its LEV
 Write = Callable[[Sequence[Row]], None]
 
 _LABELS = ("corpus", "author", "topic", "work", "id")
@@ -194,17 +195,19 @@ def encode(
 @contextmanager
 def _npz_table(path: Path, lev_size: int) -> Iterator[Write]:
     """NumPy's own format: all in memory until the end."""
-    columns: dict[str, list[Any]] = {name: [] for name in (*_LABELS, "lev")}
+    labels: list[tuple[str, ...]] = []
+    levs = [Levs(())]
 
     def write(rows: Sequence[Row]) -> None:
-        for corpus, document, lev in rows:
-            cells = (*_labels(corpus, document), lev.astype(np.float32))
-            for column, cell in zip(columns.values(), cells, strict=True):
-                column.append(cell)
+        labels.extend(_labels(corpus, document) for corpus, document, _ in rows)
+        levs.append(joined([Levs(()), *(lev for _, _, lev in rows)]))
 
     yield write
+    columns = dict(
+        zip(_LABELS, np.array(labels, dtype=str).reshape(-1, len(_LABELS)).T, strict=True)
+    )
     with open(path, "wb") as file:
-        np.savez(file, **{name: np.array(values) for name, values in columns.items()})  # type: ignore[arg-type]
+        np.savez(file, **columns, **arrays_of(joined(levs), lev_size))  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -222,7 +225,7 @@ def _parquet_table(path: Path, lev_size: int) -> Iterator[Write]:
         def write(rows: Sequence[Row]) -> None:
             if rows:
                 labels = zip(*(_labels(corpus, text) for corpus, text, _ in rows), strict=True)
-                levs = np.concatenate([lev for _, _, lev in rows]).astype(np.float32)
+                levs = joined([lev for _, _, lev in rows]).astype(np.float32).reshape(-1)
                 columns = [pyarrow.array(column) for column in labels]
                 columns.append(pyarrow.FixedSizeListArray.from_arrays(levs, type=vector))
                 writer.write_table(pyarrow.table(columns, schema=schema))

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
+from adhominem.arrays import FloatArray
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.population import draw, in_order
 from adhominem.models.folder import is_shipped, member_folders, model_folder
 from adhominem.models.writing import write_styles
+from adhominem.scoring.rows import column_means
 from adhominem.text.readers import find_sources, read_documents
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load
@@ -55,7 +55,7 @@ def learn_genres(
                 "a member of this model knows no genres; expected n-gram models, or members of an "
                 "ensemble that was made with --corpus"
             )
-        means: dict[str, np.ndarray] = {}
+        means: dict[str, list[FloatArray]] = {}  # of each member
         texts: dict[str, int] = {}
         for source in (source for path in sets for source in find_sources(path)):
             if source.name in means:
@@ -68,12 +68,11 @@ def learn_genres(
                 )
             with watch(f"encoding {source.name}", len(chosen)) as on_documents:
                 levs = verifier.encode(chosen, on_documents=on_documents)
-            means[source.name] = levs.mean(axis=0, dtype=np.float64)
+            means[source.name] = [column_means(part) for part in levs.parts[:-1]]
             texts[source.name] = len(chosen)
-        parts = {name: verifier.scorer.columns(mean[None]) for name, mean in means.items()}
         folders = member_folders(folder)
         for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
             assert member.styles is not None
-            centres = {name: columns[number][0] for name, columns in parts.items()}
+            centres = {name: by_member[number] for name, by_member in means.items()}
             write_styles(place, member.styles.with_genres(centres))
     return LearntGenres(texts, load(folder).genres)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from adhominem.arrays import Array32
+from adhominem.arrays import Levs
 from adhominem.errors import InputError, NotFoundError
 from adhominem.evaluation.study import StudyText
 from adhominem.jobs.population import read_population
@@ -92,7 +92,7 @@ def read_population_by_others(
     """A population by others than those who wrote the material, as far as can be told."""
     members: list[Document] = []
 
-    def encode_noted(batch: Sequence[Document]) -> Iterator[Array32 | InputError]:
+    def encode_noted(batch: Sequence[Document]) -> Iterator[Levs | InputError]:
         members.extend(batch)  # of a large population, those that were drawn
         return encode(batch)
 

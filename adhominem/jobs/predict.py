@@ -18,9 +18,7 @@ from itertools import chain, compress, islice
 from operator import not_
 from pathlib import Path
 
-import numpy as np
-
-from adhominem.arrays import Array32, Levs
+from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.partial_answers import (
@@ -43,7 +41,8 @@ from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
 
 _CASES_AT_ONCE = 256
-_MOST_BYTES = 400_000_000  # of LEVs that are kept, the latest ones
+_OBJECTS = 1_500  # bytes
+MAX_MEMORY = 200  # MB of LEVs that are kept, the latest ones
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,7 @@ def predict(
     delta: float = 0.0,
     jobs: int | None = 1,
     device: str = "cpu",
+    max_memory: int = MAX_MEMORY,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> Predicted:
@@ -82,8 +82,10 @@ def predict(
     `population` is where the texts of a relevant population lie, or `input` for the path of the
     cases: then, and only then, texts should draw on their `companions` in it. They can if the model
     is calibrated for it, and if there are neither too few texts nor too many.
-    Answers within 0.5 ± `delta` become 0.5. What cannot be read or scored, or has the id of a case
-    before it, goes to `skipped`; without it, the first such thing is raised.
+    Answers within 0.5 ± `delta` become 0.5. `max_memory` is for the LEVs of texts that are kept in
+    case they come again, in MB; the model and the population take theirs besides. What cannot be
+    read or scored, or has the id of a case before it, goes to `skipped`; without it, the first such
+    thing is raised.
     """
     output = Path(output)
     if output.is_dir() or not output.suffix:
@@ -100,12 +102,13 @@ def predict(
         verifier = load(model, device=device)
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
-        levs = _Levs(stack.enter_context(encoder(model, verifier, jobs, device)))
+        encode = stack.enter_context(encoder(model, verifier, jobs, device))
+        levs = _Levs(encode, max_memory * 1_000_000)
         knows_companions = companions and verifier.scales.companions is not None
         relevant = None
         digest = sha256()  # of the texts of the population
 
-        def encode_population(documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
+        def encode_population(documents: Sequence[Document]) -> Iterator[Levs | InputError]:
             for document in documents:
                 digest.update(_key(document))
             return levs.encode(documents)
@@ -192,11 +195,12 @@ def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
 class _Levs:
     """The LEVs of texts, each encoded once as long as it is remembered."""
 
-    def __init__(self, encode: Encode) -> None:
-        self._encode = encode
-        self._kept: OrderedDict[bytes, Array32 | InputError] = OrderedDict()
+    def __init__(self, encode: Encode, most_bytes: int) -> None:
+        self._encode, self._most_bytes = encode, most_bytes
+        self._bytes = 0  # of those that are kept
+        self._kept: OrderedDict[bytes, Levs | InputError] = OrderedDict()
         # Those that are being encoded, in order, and where each will be.
-        self._begun: OrderedDict[bytes, Iterator[Array32 | InputError]] = OrderedDict()
+        self._begun: OrderedDict[bytes, Iterator[Levs | InputError]] = OrderedDict()
         self.encoded = 0
 
     def begin(self, documents: Sequence[Document]) -> list[bytes]:
@@ -212,7 +216,7 @@ class _Levs:
             self.encoded += len(new)
         return keys
 
-    def encode(self, documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
+    def encode(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
         """Of each document its LEV, or why it has none."""
         keys = self.begin(documents)
         for wanted in keys:
@@ -221,12 +225,12 @@ class _Levs:
                 lev = next(levs_begun)
                 # With no hold on the batch it came in.
                 self._kept[key] = lev if isinstance(lev, InputError) else lev.copy()
+                self._bytes += _size(self._kept[key])
         levs = [self._kept[key] for key in keys]
         for key in keys:
             self._kept.move_to_end(key)
-        size = next((lev.nbytes for lev in levs if not isinstance(lev, InputError)), 1)
-        while len(self._kept) * size > _MOST_BYTES:
-            self._kept.popitem(last=False)
+        while self._bytes > self._most_bytes:
+            self._bytes -= _size(self._kept.popitem(last=False)[1])
         return iter(levs)
 
     def of(
@@ -251,8 +255,14 @@ class _Levs:
             good.append(case)
             # A text that a side has several times counts once, as in a single comparison.
             for levs_of_side, side in zip(sides, encoded, strict=True):
-                levs_of_side.append(each_once(np.array([lev for _, lev in side], dtype=np.float32)))
+                rows = [lev for _, lev in side if not isinstance(lev, InputError)]
+                levs_of_side.append(each_once(joined(rows)))
         return good, *sides
+
+
+def _size(lev: Levs | InputError) -> int:
+    """What is kept of a text, in bytes; about, for its objects and its key."""
+    return _OBJECTS + (0 if isinstance(lev, InputError) else lev.nbytes)
 
 
 def _texts_of(cases: Sequence[Case]) -> list[Document]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.arrays import Array32
+from adhominem.arrays import Levs
 from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.study import LOG_10, StudyCase, StudyConditions, ValidationStudy
 from adhominem.jobs.compare import note_model
@@ -144,7 +144,7 @@ def _draw(place: Path, documents: list[Document], conditions: StudyConditions) -
 def _score(
     verifier: Verifier,
     documents: list[Document],
-    levs: Array32,
+    levs: Levs,
     drawn: list[DrawnCase],
     conditions: StudyConditions,
     given: Population | None,
@@ -173,7 +173,7 @@ def _score(
 def _populations(
     verifier: Verifier,
     documents: list[Document],
-    levs: Array32,
+    levs: Levs,
     drawn: list[DrawnCase],
     conditions: StudyConditions,
     given: Population | None,

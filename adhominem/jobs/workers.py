@@ -16,9 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
-from adhominem.arrays import Array32
+from adhominem.arrays import Levs, joined
 from adhominem.errors import AdHominemError, InputError, OptionError
 from adhominem.processes import cores, worker_pool
 from adhominem.text.files import Document
@@ -27,9 +25,9 @@ from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
-# Documents to their LEVs, in order; or to why one has none. What worker processes do begins with
-# the call, what this one does when it is asked for.
-Encode = Callable[[Sequence[Document]], Iterator[Array32 | InputError]]
+# Documents to their LEVs (1, lev_size), in order; or to why one has none. What worker processes do
+# begins with the call, what this one does when it is asked for.
+Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]
 
 # Of texts: less is encoded sooner than processes have started and read the model. About 2 seconds.
 _LONG_WORK = 2_000_000  # characters
@@ -37,6 +35,7 @@ _LONG_WORK = 2_000_000  # characters
 _DOCUMENTS_AT_ONCE = 64
 _CHARACTERS_AT_ONCE = 1_000_000
 _BEGUN_AT_ONCE = 16  # the same for a GPU: all workers have work while it has the texts before
+_NO_LEVS = Levs(())
 _BATCH = 512  # documents that are asked for at once
 
 
@@ -56,7 +55,7 @@ def encoder(
     pool: ProcessPoolExecutor | None = None
     with ExitStack() as stack:
 
-        def encode(documents: Sequence[Document]) -> Iterator[Array32 | InputError]:
+        def encode(documents: Sequence[Document]) -> Iterator[Levs | InputError]:
             nonlocal done, pool
             done += sum(len(document.text) for document in documents)
             if pool is None and jobs > 1 and done > _LONG_WORK:
@@ -77,27 +76,30 @@ def encoder(
         yield encode
 
 
-def _encode_here(
-    verifier: Verifier, documents: Sequence[Document]
-) -> Iterator[Array32 | InputError]:
+def _encode_here(verifier: Verifier, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
     for task in _tasks(documents):
         yield from _encode_all(verifier, task)
 
 
-def _results(tasks: deque[Future[_Answer]]) -> Iterator[Array32 | InputError]:
+def _results(tasks: deque[Future[_Answer]]) -> Iterator[Levs | InputError]:
     while tasks:
         levs, errors = _result(tasks.popleft())
-        rows = iter(levs)
+        rows = _one_by_one(levs)
         yield from (next(rows) if error is None else error for error in errors)
+
+
+def _one_by_one(levs: Levs) -> Iterator[Levs]:
+    """(1, lev_size) of each document."""
+    return (levs[at : at + 1] for at in range(len(levs)))
 
 
 def _finished(
     verifier: Verifier, tasks: Sequence[Future[list[Begun | InputError]]]
-) -> Iterator[Array32 | InputError]:
+) -> Iterator[Levs | InputError]:
     """What workers have begun goes through the networks at once: the same texts together always."""
     parts = [part for task in tasks for part in _result(task)]
     begun = [part for part in parts if not isinstance(part, InputError)]
-    rows = iter(verifier.finish(begun) if begun else ())
+    rows = _one_by_one(verifier.finish(begun) if begun else _NO_LEVS)
     for part in parts:
         if isinstance(part, InputError):
             yield part
@@ -131,7 +133,7 @@ def _tasks(documents: Sequence[Document], most: int | None = None) -> Iterator[S
 
 def encoded_batches(
     documents: Iterable[Document], encode: Encode
-) -> Iterator[Iterator[tuple[Document, Array32 | InputError]]]:
+) -> Iterator[Iterator[tuple[Document, Levs | InputError]]]:
     """Documents with their LEVs, some hundreds at a time; workers are given the next meanwhile."""
     rest = iter(documents)
     batches = iter(lambda: list(islice(rest, _BATCH)), [])
@@ -157,8 +159,8 @@ def encode_documents(
     encode: Encode,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None] = lambda count: None,
-) -> tuple[list[Document], Array32]:
-    """The documents that have LEVs, and these (documents, LEV size).
+) -> tuple[list[Document], Levs]:
+    """The documents that have LEVs, and these (documents, lev_size).
 
     Why a document has none goes to `skipped`; without it, it is raised.
     """
@@ -168,7 +170,7 @@ def encode_documents(
         for document, lev in stop_or_skip(_counted(rows, on_documents), skipped):
             good.append(document)
             levs.append(lev)
-    return good, np.array(levs)
+    return good, joined([_NO_LEVS, *levs])
 
 
 def _counted(rows: Iterable[Item], on_documents: Callable[[int], None]) -> Iterator[Item]:
@@ -177,9 +179,9 @@ def _counted(rows: Iterable[Item], on_documents: Callable[[int], None]) -> Itera
         yield row
 
 
-def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Array32 | InputError]:
+def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Levs | InputError]:
     """The LEV of each document, or why it has none."""
-    return _in_parts(lambda part: list(verifier.encode(part)), documents)
+    return _in_parts(lambda part: list(_one_by_one(verifier.encode(part))), documents)
 
 
 def _in_parts(
@@ -197,7 +199,7 @@ def _in_parts(
     return _in_parts(run, documents[:middle]) + _in_parts(run, documents[middle:])
 
 
-_Answer = tuple[Array32, list[InputError | None]]  # the LEVs there are; why a document has none
+_Answer = tuple[Levs, list[InputError | None]]  # the LEVs there are; why a document has none
 _worker: Verifier
 
 
@@ -209,8 +211,9 @@ def _start_worker(model: str) -> None:
 def _work(documents: Sequence[Document]) -> _Answer:
     encoded = _encode_all(_worker, documents)
     errors = [row if isinstance(row, InputError) else None for row in encoded]
-    # One array for all: many small ones take longer to send.
-    return np.array([row for row in encoded if not isinstance(row, InputError)]), errors
+    levs = [row for row in encoded if not isinstance(row, InputError)]
+    # All in one: many small ones take longer to send.
+    return joined([_NO_LEVS, *levs]), errors
 
 
 def _begin(documents: Sequence[Document]) -> list[Begun | InputError]:

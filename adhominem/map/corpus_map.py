@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 import adhominem
-from adhominem.arrays import FloatArray, Levs
+from adhominem.arrays import AnyLevs, FloatArray, Rows
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
 from adhominem.scoring.population import Population
-from adhominem.scoring.products import products
+from adhominem.scoring.rows import column_means, products
 from adhominem.scoring.scorer import square
 from adhominem.text.files import Document
 from adhominem.verify.cautions import UNCALIBRATED
@@ -133,7 +133,7 @@ class CorpusMap:
 def map_documents(
     verifier: Verifier,
     documents: Sequence[Document],
-    levs: Levs,
+    levs: AnyLevs,
     *,
     corpus: str = "",
     population: Population | None = None,
@@ -151,7 +151,7 @@ def map_documents(
         raise OptionError("there is no document to draw; expected one or more")
     if len(documents) != len(levs):
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
-    parts = verifier.scorer.columns(levs)[:-1]
+    parts = verifier.scorer.columns(levs)
     strange = verifier.foreign(documents, levs)
     mapped = tuple(
         MappedDocument(
@@ -202,7 +202,7 @@ def map_documents(
     )
 
 
-def style_products(parts: Sequence[Levs], population: Population | None) -> FloatArray:
+def style_products(parts: Sequence[Rows], population: Population | None) -> FloatArray:
     """(documents, documents): scalar products of what the points stand for.
 
     `parts` are the LEVs (documents, lev_size) of each member. Each is centred and of unit length,
@@ -213,8 +213,7 @@ def style_products(parts: Sequence[Levs], population: Population | None) -> Floa
     at = 0
     for part in parts:
         size = part.shape[1]
-        mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
-        origin = mean if population is None else population.lev_mean[at : at + size]
+        origin = column_means(part) if population is None else population.lev_mean[at : at + size]
         along = products(part, origin[None])[:, 0]  # (documents,)
         table = products(part, part) - along - along[:, None] + origin @ origin
         lengths = np.sqrt(np.maximum(np.diag(table), 1e-24))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray, Levs
+from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Encoded, Runtime
@@ -126,12 +126,12 @@ class Member:
             self.lev_size = model.config.encoder.lev_size
             self.knows_topics = data.hidden_topics < 1
 
-    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Levs:
+    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Array32:
         """(documents, lev_size): the LEVs of documents with these tokens."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode(tokens, topics)
 
-    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Levs:
+    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
         """(documents, lev_size): the same, of tokens that are numbers."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode_numbered(tokens, topics)
@@ -143,7 +143,7 @@ class Member:
         starts: IntArray,
         times: IntArray,
         attention: Encoded | None = None,
-    ) -> Levs:
+    ) -> Array32:
         """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
 
         With the `attention` to the document, a network need not run anew for its windows.
@@ -197,7 +197,8 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 def _scorer(model: AnyModel) -> MemberScorer:
     """By its styles; a network that has none by the layer that it was trained with."""
     if model.styles is not None:
-        return StyleScorer(model.styles)
+        is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
+        return StyleScorer(model.styles, is_profile)
     if not isinstance(model, Model):
         raise damaged(model.folder, f"{STYLES.name}: an n-gram model without styles")
     with reading(model.folder, WEIGHTS.name):

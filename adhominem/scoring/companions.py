@@ -19,7 +19,6 @@ others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -27,8 +26,11 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray
 from adhominem.errors import OptionError
+from adhominem.scoring.departures import Departures
 
 IntArray = npt.NDArray[np.intp]
+# Each companion: whose it is, in rising order, which text it is, and its weight.
+_Companions = tuple[IntArray, IntArray, FloatArray]
 
 FEWEST, MOST = 20, 3_000  # texts among which companions are looked for
 _BY_CHANCE = 0.5  # texts near enough to a text by chance, if nearness had a normal distribution
@@ -44,64 +46,132 @@ _FEWEST_OTHERS = 10  # texts that make a cohort
 _LEAST_DEVIATION = 0.005  # of cosines with a cohort
 _SAME_RANK = 1e-3  # deviations: a difference that comes from rounding
 _DEVIATION = 1.4826  # in median absolute deviations
+_LEAST = 1e-15  # length
+_PRODUCTS_AT_ONCE = 1_024
 
 
 class Companions:
     """Texts that are compared with each other."""
 
-    def __init__(self, styles: Sequence[AnyFloats]) -> None:
+    def __init__(self, styles: Sequence[Departures | AnyFloats]) -> None:
         """`styles` (texts, size) are each member's: how the texts depart from their centre."""
         self.texts = len(styles[0])
         if not FEWEST <= self.texts <= MOST:
             raise OptionError(
                 f"{self.texts:,} texts to look for companions among; expected {FEWEST} to {MOST:,}"
             )
-        self._styles = [_units(table) for table in styles]  # (texts, size) each
-        cosines = [table @ table.T for table in self._styles]  # (texts, texts) each
-        self.separation, deviations = _separation(cosines)  # (members,) each
+        self._styles = _departures(styles)
+        self._cosines = [there.cosines(there) for there in self._styles]  # (texts, texts) each
+        self.separation, deviations = _separation(self._cosines)  # (members,) each
         self._weights = np.array(self.separation, np.float32) ** 2 / np.array(
             deviations, np.float32
         )
-        near = self._joined(cosines)
+        near = self._joined(self._cosines)
         self._middles, self._deviations = _spread(near)  # (texts,) each
         standard = self._standardised(near, self._middles, self._deviations)
         standard[self._are_copies(near)] = -np.inf
         self._nearest = _largest(standard)  # (texts, ranks)
         self._near_enough = NormalDist().inv_cdf(1 - _BY_CHANCE / self.texts)
-        companions = self._companions(standard, self._nearest)
-        self._enriched = [self._towards(table, table, companions) for table in self._styles]
+        self._companions = self._companions_in(standard, self._nearest)
+        self._lengths = [self._moved_lengths(cosines) for cosines in self._cosines]  # (texts,) each
 
-    def compare(self, styles: Sequence[AnyFloats], sides: npt.NDArray[np.integer]) -> FloatArray:
+    def compare(
+        self,
+        styles: Sequence[Departures | AnyFloats],
+        sides: npt.NDArray[np.integer],
+        numbers: IntArray | None = None,
+    ) -> FloatArray:
         """(members, pairs): how alike two sides are, in deviations of what both are used to.
 
         `styles` (texts, size) are each member's. `sides` (texts,) says whose they are, in rising
         order: 0 and 1 are the sides of the first pair, 2 and 3 those of the second. No text of a
         pair, and no copy of one, is a companion of another or in their cohort; but other texts of
-        the cohort may have them for companions.
+        the cohort may have them for companions. `numbers` (texts,) says which text of the
+        population each is, or -1: what is known of it is not computed again.
         """
         pairs = (int(sides[-1]) + 1) // 2 if len(sides) else 0
         if not pairs:
             return np.zeros((len(styles), 0))
-        tables = [_units(table) for table in styles]
-        near = self._joined(
-            [table @ there.T for table, there in zip(tables, self._styles, strict=True)]
-        )  # (texts, texts of the population)
+        tables = _departures(styles)
+        cosines = [self._cosines_of(at, table, numbers) for at, table in enumerate(tables)]
+        near = self._joined(cosines)  # (texts, texts of the population)
         begins = np.searchsorted(sides, 2 * np.arange(pairs))
         copies = np.logical_or.reduceat(self._are_copies(near), begins)  # (pairs, population)
         standard = self._standardised(near, *_spread(near))
         standard[copies[sides // 2]] = -np.inf
-        companions = self._companions(standard, _largest(standard))
+        companions = self._companions_in(standard, _largest(standard))
         others = ~copies  # (pairs, population)
         others[others.sum(axis=1) < _FEWEST_OTHERS] = True  # copies all: none stands out of them
         others = np.repeat(others, 2, axis=0)  # (sides, population)
-        scores = []
-        for table, styles_there, enriched in zip(tables, self._styles, self._enriched, strict=True):
-            moved = _sides(self._towards(table, styles_there, companions), sides)  # (sides, size)
-            alike = np.einsum("ij,ij->i", moved[0::2], moved[1::2]).astype(np.float64)  # (pairs,)
-            mean, deviation = _cohort(moved @ enriched.T, others)  # (sides,) each
-            standing = (np.repeat(alike, 2) - mean) / deviation
-            scores.append(0.5 * (standing[0::2] + standing[1::2]))
-        return np.array(scores)
+        return np.array(
+            [
+                self._standing(at, table, there, companions, sides, others)
+                for at, (table, there) in enumerate(zip(tables, cosines, strict=True))
+            ]
+        )
+
+    def _standing(
+        self,
+        member: int,
+        styles: Departures,
+        cosines: Array32,
+        companions: _Companions,
+        sides: npt.NDArray[np.integer],
+        others: BoolArray,
+    ) -> FloatArray:
+        """(pairs,): what a member says of sides whose texts are moved to their companions.
+
+        A text that is moved is u + sum of w p, with its companions p. All that is asked for are
+        products, and these come from those of u with texts of the population, `cosines` (texts,
+        population), and of these with each other.
+        """
+        first, second = _inside(sides // 2)  # (products,) each: of texts of one pair
+        weights = np.zeros_like(cosines)
+        weights[companions[0], companions[1]] = companions[2]
+        moved = cosines + _mixed(companions, self._cosines[member], len(cosines))
+        inside = styles.cosines_among(first, second)
+        for at in range(0, len(first), _PRODUCTS_AT_ONCE):
+            part = slice(at, at + _PRODUCTS_AT_ONCE)
+            one, other = first[part], second[part]
+            inside[part] += np.einsum("ij,ij->i", cosines[one], weights[other])
+            inside[part] += np.einsum("ij,ij->i", weights[one], moved[other])
+        lengths = np.sqrt(np.maximum(inside[first == second], _LEAST**2))  # (texts,)
+        inside /= lengths[first] * lengths[second]
+        # Products of sides, each the sum of its texts.
+        count = int(sides[-1]) + 1
+        between = np.bincount(2 * sides[first] + sides[second] % 2, inside, 2 * count).reshape(
+            -1, 2, 2
+        )  # (pairs, 2, 2)
+        squared = np.maximum(np.einsum("pss->ps", between), _LEAST**2)  # (pairs, 2)
+        alike = between[:, 0, 1] / np.sqrt(squared[:, 0] * squared[:, 1])  # (pairs,)
+        moved /= lengths.astype(np.float32)[:, None]
+        if len(moved) > count:
+            moved = np.add.reduceat(moved, np.searchsorted(sides, np.arange(count)))
+        moved /= np.sqrt(squared).reshape(-1, 1).astype(np.float32)  # (sides, population)
+        there = moved.T + _mixed(self._companions, moved.T, self.texts)
+        there /= self._lengths[member][:, None]  # (population, sides): with those moved, too
+        mean, deviation = _cohort(there.T, others)  # (sides,) each
+        standing = (np.repeat(alike, 2) - mean) / deviation
+        return np.asarray(0.5 * (standing[0::2] + standing[1::2]))
+
+    def _cosines_of(self, member: int, styles: Departures, numbers: IntArray | None) -> Array32:
+        """(texts, population)"""
+        there = self._styles[member]
+        if numbers is None:
+            return styles.cosines(there)
+        table = self._cosines[member][numbers]
+        new = np.flatnonzero(numbers < 0)
+        if len(new):
+            table[new] = styles[new].cosines(there)
+        return table
+
+    def _moved_lengths(self, cosines: Array32) -> Array32:
+        """(texts,): the lengths of a member's texts, once they are moved to their companions."""
+        rows, columns, weights = self._companions
+        moved = cosines + _mixed(self._companions, cosines, self.texts)
+        lengths = np.diag(moved).astype(np.float64)
+        lengths += np.bincount(rows, weights * moved[rows, columns], self.texts)
+        return np.sqrt(np.maximum(lengths, _LEAST**2)).astype(np.float32)
 
     def _joined(self, cosines: Sequence[Array32]) -> Array32:
         """(texts, population): how near texts are for all members together."""
@@ -119,9 +189,7 @@ class Companions:
         theirs = (near - self._middles) / self._deviations
         return np.asarray(0.5 * ((near - middles[:, None]) / deviations[:, None] + theirs))
 
-    def _companions(
-        self, standard: Array32, largest: Array32
-    ) -> tuple[IntArray, IntArray, FloatArray]:
+    def _companions_in(self, standard: Array32, largest: Array32) -> _Companions:
         """Each companion: whose it is, in rising order, which text it is, and its weight.
 
         `largest` are the largest values of each row of `standard`.
@@ -139,27 +207,30 @@ class Companions:
         kept = nearer < _KEPT_RANKS
         return rows[kept], columns[kept], weights[kept]
 
-    @staticmethod
-    def _towards(
-        table: Array32, there: Array32, companions: tuple[IntArray, IntArray, FloatArray]
-    ) -> Array32:
-        """(texts, size): unit vectors moved towards their companions, and made so again."""
-        rows, columns, weights = companions
-        moved = table.copy()
-        for row, (begin, end) in enumerate(
-            pairwise(np.searchsorted(rows, np.arange(len(table) + 1)))
-        ):
-            if begin < end:
-                moved[row] += weights[begin:end].astype(np.float32) @ there[columns[begin:end]]
-        return _units(moved)
+
+def _mixed(companions: _Companions, table: Array32, rows: int) -> Array32:
+    """(rows, size): of each row the sum of its companions' rows in a table, each by its weight."""
+    owners, columns, weights = companions
+    mixed = np.zeros((rows, table.shape[1]), np.float32)
+    begins = np.searchsorted(owners, np.arange(rows + 1))
+    for row in np.flatnonzero(np.diff(begins)).tolist():
+        part = slice(begins[row], begins[row + 1])
+        mixed[row] = weights[part].astype(np.float32) @ table[columns[part]]
+    return mixed
 
 
-def _sides(styles: Array32, sides: npt.NDArray[np.integer]) -> Array32:
-    """(sides, size): the unit vectors of texts as those of their sides."""
-    count = int(sides[-1]) + 1
-    if len(styles) == count:
-        return styles
-    return _units(np.add.reduceat(styles, np.searchsorted(sides, np.arange(count))))
+def _inside(pairs: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
+    """All two texts of one pair, by number: of texts whose pairs (texts,) rise."""
+    counts = np.bincount(pairs)[pairs]  # (texts,): how many texts its pair has
+    first = np.repeat(np.arange(len(pairs)), counts)
+    begins = np.searchsorted(pairs, pairs)  # (texts,): where the pair of each begins
+    ends = np.cumsum(counts)
+    second = np.arange(len(first)) - np.repeat(ends - counts, counts) + begins[first]
+    return first, second
+
+
+def _departures(styles: Sequence[Departures | AnyFloats]) -> list[Departures]:
+    return [table if isinstance(table, Departures) else Departures.of(table) for table in styles]
 
 
 def member_weights(separation: Sequence[float], usual: Sequence[float]) -> FloatArray:
@@ -220,9 +291,3 @@ def _largest(values: Array32) -> Array32:
     """(rows, ranks): the largest values of each row, the largest first."""
     kept = min(_KEPT_RANKS, values.shape[1])
     return -np.sort(np.partition(-values, kept - 1, axis=1)[:, :kept], axis=1)
-
-
-def _units(rows: AnyFloats) -> Array32:
-    """(rows, size): each of length 1; zeros stay zeros."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(lengths, 1e-30), dtype=np.float32)

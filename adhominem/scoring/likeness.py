@@ -25,7 +25,8 @@ import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray
 from adhominem.scoring.measures import Measures, Seen, measure_styles
-from adhominem.scoring.products import Cohort, PairProducts, products
+from adhominem.scoring.products import Cohort, PairProducts
+from adhominem.scoring.rows import products
 from adhominem.scoring.styles import Styles
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 

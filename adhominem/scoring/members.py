@@ -9,19 +9,21 @@ All pairs of a corpus come in the order of `np.triu_indices(documents, 1)`: (0, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
-from adhominem.arrays import AnyFloats, FloatArray, IntArray
+from adhominem.arrays import FloatArray, IntArray, Rows, SparseRows
+from adhominem.scoring.departures import Departures
 from adhominem.scoring.likeness import CosineLikeness, FactorLikeness, Likeness
 from adhominem.scoring.measures import Measures, measure_styles
-from adhominem.scoring.products import Cohort, PairProducts, Table, products
+from adhominem.scoring.products import Cohort, PairProducts, Table
+from adhominem.scoring.rows import column_means, products, squares
 from adhominem.scoring.styles import Styles, unit
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 
-Sides = AnyFloats | Sequence[AnyFloats]  # (pairs, lev_size), one text a side; or sets of LEVs
+Sides = Rows | Sequence[Rows]  # (pairs, lev_size), one text a side; or sets of LEVs
 OnPairs = Callable[[int], None]
 
 _PAIRS_AT_ONCE = 8_192  # of a table of products
@@ -34,16 +36,15 @@ class PopulationPart:
     texts: int
     mean: FloatArray  # (size,)
     mean_square: float  # of the texts' squared lengths
-    levs: AnyFloats  # (cohort, size)
+    levs: Rows  # (cohort, size)
     memory: list[tuple[FloatArray, Cohort]] = field(
         default_factory=list, repr=False, compare=False
     )  # the cohort that was asked for last, and of which centres
 
     @classmethod
-    def of(cls, levs: AnyFloats) -> PopulationPart:
+    def of(cls, levs: Rows) -> PopulationPart:
         """From the LEVs (texts, size) of all its texts."""
-        squares = np.einsum("ij,ij->i", levs, levs, dtype=np.float64)
-        return cls(len(levs), levs.mean(axis=0, dtype=np.float64), float(squares.mean()), levs)
+        return cls(len(levs), column_means(levs), float(squares(levs).mean()), levs)
 
     def cohort(self, centres: FloatArray) -> Cohort:
         """The products of its texts with each other and with the centres of genres."""
@@ -52,7 +53,7 @@ class PopulationPart:
             cohort = Cohort(
                 texts=n,
                 square=float(n * (mean @ mean) - self.mean_square) / (n - 1),
-                squares=np.einsum("ij,ij->i", self.levs, self.levs, dtype=np.float64),
+                squares=squares(self.levs),
                 to_mean=products(self.levs, mean[None])[:, 0],
                 to_genres=products(self.levs, centres),
                 mean_to_genres=centres @ mean,
@@ -68,6 +69,10 @@ class MemberScorer(Protocol):
     def lev_size(self) -> int:
         """The size of the LEVs that it takes."""
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its LEVs are zeros for the most part, and so are kept as sparse rows."""
+
     def measures(
         self,
         first: Sides,
@@ -78,13 +83,13 @@ class MemberScorer(Protocol):
 
     def all_pairs(
         self,
-        levs: AnyFloats,
+        levs: Rows,
         population: PopulationPart | None,
         on_pairs: OnPairs,
     ) -> Measures:
         """Of all pairs of LEVs (documents, lev_size)."""
 
-    def table(self, levs: AnyFloats, like: Table | None) -> Table:
+    def table(self, levs: Rows, like: Table | None) -> Table:
         """All products of LEVs, of which many pairs are made; from another scorer's table of them.
 
         That saves the products that do not depend on the scorer.
@@ -97,14 +102,14 @@ class MemberScorer(Protocol):
 
     def likeness(
         self,
-        first: AnyFloats,
-        second: AnyFloats,
+        first: Rows,
+        second: Rows,
         population: PopulationPart | None,
     ) -> Likeness:
         """Of one pair of sides (texts, lev_size), in parts."""
 
-    def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
-        """(documents, size): how texts depart from a population of their genre."""
+    def departures(self, levs: Rows, population: PopulationPart) -> Departures:
+        """How texts (documents, lev_size) depart from a population of their genre."""
 
     def without(self, genre: str) -> MemberScorer:
         """This scorer as if a genre were unknown."""
@@ -115,6 +120,7 @@ class StyleScorer:
     """By what is left of a LEV once it is moved to the centre of its genre."""
 
     styles: Styles
+    is_sparse: bool = False  # whether its LEVs are zeros for the most part
 
     @property
     def lev_size(self) -> int:
@@ -136,8 +142,8 @@ class StyleScorer:
 
     def likeness(
         self,
-        first: AnyFloats,
-        second: AnyFloats,
+        first: Rows,
+        second: Rows,
         population: PopulationPart | None,
     ) -> Likeness:
         """Of one pair of sides (texts, lev_size), seen from the centre of both."""
@@ -160,7 +166,7 @@ class StyleScorer:
 
     def all_pairs(
         self,
-        levs: AnyFloats,
+        levs: Rows,
         population: PopulationPart | None,
         on_pairs: OnPairs,
     ) -> Measures:
@@ -193,7 +199,7 @@ class StyleScorer:
             on_pairs(len(first))
         return Measures.joined(parts)
 
-    def table(self, levs: AnyFloats, like: Table | None) -> Table:
+    def table(self, levs: Rows, like: Table | None) -> Table:
         """All products of LEVs, of which many pairs are made."""
         centres = self.styles.centres
         return Table.of(levs, centres) if like is None else like.with_genres(centres)
@@ -208,13 +214,14 @@ class StyleScorer:
         cohort = None if population is None else table.cohort(population)
         return measure_styles(self.styles, model, table.pairs(first, second, population), cohort)
 
-    def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
-        """(documents, size): how texts depart from a population of their genre."""
-        return self.styles.style(levs, population.mean, population.texts)
+    def departures(self, levs: Rows, population: PopulationPart) -> Departures:
+        """How texts (documents, lev_size) depart from a population of their genre."""
+        mean = population.mean
+        return Departures.of(levs, self.styles.centre(mean[None], mean, population.texts))
 
     def without(self, genre: str) -> StyleScorer:
         """This scorer as if a genre were unknown."""
-        return StyleScorer(self.styles.without(genre))
+        return replace(self, styles=self.styles.without(genre))
 
     def _cohort(self, population: PopulationPart | None) -> Cohort | None:
         return None if population is None else population.cohort(self.styles.centres)
@@ -222,9 +229,8 @@ class StyleScorer:
     def _products(
         self, first: Sides, second: Sides, population: PopulationPart | None
     ) -> PairProducts:
-        given = [np.atleast_2d(levs) for levs in first], [np.atleast_2d(levs) for levs in second]
         mean, levs = (None, None) if population is None else (population.mean, population.levs)
-        return PairProducts.of_levs(*given, self.styles.centres, mean, levs)
+        return PairProducts.of_levs(_sets(first), _sets(second), self.styles.centres, mean, levs)
 
     def _by_full_model(
         self, first: Sides, second: Sides, population: PopulationPart | None
@@ -233,7 +239,7 @@ class StyleScorer:
         mean, texts = (None, 0) if population is None else (population.mean, population.texts)
         sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
         for pair in zip(first, second, strict=True):
-            both = [np.atleast_2d(levs).astype(np.float64) for levs in pair]
+            both = [np.atleast_2d(np.asarray(levs, np.float64)) for levs in pair]
             centre = self.styles.centre(np.concatenate(both), mean, texts)
             for side, levs in zip(sides, both, strict=True):
                 side.append(unit(levs - centre, self.styles.usual))
@@ -247,6 +253,7 @@ class LayerScorer:
     layer: TwoCovariance
     project: Callable[[FloatArray], FloatArray]  # what the layer sees of LEVs
     lev_size: int
+    is_sparse: bool = False
 
     def measures(
         self,
@@ -255,17 +262,18 @@ class LayerScorer:
         population: PopulationPart | None,
     ) -> Measures:
         """The log Bayes factors of pairs of sides."""
+        sides = (_sets(side) for side in (first, second))
         moved = [
             self.moved(side, population)
-            if isinstance(side, np.ndarray) and side.ndim == 2
-            else [self.moved(np.atleast_2d(levs), population) for levs in side]
-            for side in (first, second)
+            if isinstance(side, np.ndarray | SparseRows)
+            else [self.moved(levs, population) for levs in side]
+            for side in sides
         ]
         return Measures.of_factors(self.layer.log_bayes_factor(*moved))
 
     def all_pairs(
         self,
-        levs: AnyFloats,
+        levs: Rows,
         population: PopulationPart | None,
         on_pairs: OnPairs,
     ) -> Measures:
@@ -278,7 +286,7 @@ class LayerScorer:
             on_pairs(len(first))
         return Measures.joined(parts)
 
-    def table(self, levs: AnyFloats, like: Table | None) -> Table:
+    def table(self, levs: Rows, like: Table | None) -> Table:
         """The LEVs alone: the layer makes nothing of their products."""
         nothing = np.zeros((len(levs), 0))
         return Table(levs, nothing, nothing)
@@ -291,8 +299,8 @@ class LayerScorer:
 
     def likeness(
         self,
-        first: AnyFloats,
-        second: AnyFloats,
+        first: Rows,
+        second: Rows,
         population: PopulationPart | None,
     ) -> Likeness:
         """Of one pair of sides (texts, lev_size)."""
@@ -302,15 +310,15 @@ class LayerScorer:
 
         return FactorLikeness(factors, (first.astype(float), second.astype(float)))
 
-    def style(self, levs: FloatArray, population: PopulationPart) -> FloatArray:
-        """(documents, size): how texts depart from a population."""
-        return self.moved(levs, population) - self.layer.author_mean
+    def departures(self, levs: Rows, population: PopulationPart) -> Departures:
+        """How texts (documents, lev_size) depart from a population."""
+        return Departures.of(self.moved(levs, population), self.layer.author_mean)
 
     def without(self, genre: str) -> LayerScorer:
         """This scorer itself: it knows no genres."""
         return self
 
-    def moved(self, levs: AnyFloats, population: PopulationPart | None) -> FloatArray:
+    def moved(self, levs: Rows, population: PopulationPart | None) -> FloatArray:
         """(documents, size): what the layer sees of LEVs (documents, lev_size)."""
         seen = self.project(levs.astype(np.float64))
         if population is None:
@@ -318,9 +326,16 @@ class LayerScorer:
         return seen - self.project(population.mean[None]) + self.layer.author_mean
 
 
+def _sets(side: Sides) -> Sides:
+    """A table (pairs, lev_size), or tables (texts, lev_size): one text may be a plain row."""
+    if isinstance(side, SparseRows) or (isinstance(side, np.ndarray) and side.ndim == 2):
+        return side
+    return [levs if isinstance(levs, SparseRows) else np.atleast_2d(levs) for levs in side]
+
+
 def _by_levs(
     scorer: MemberScorer,
-    levs: AnyFloats,
+    levs: Rows,
     first: IntArray,
     second: IntArray,
     population: IntArray | None,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from adhominem.arrays import AnyFloats, FloatArray, IntArray
+from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
 from adhominem.pairs.duplicates import Fingerprint, fingerprint
 from adhominem.scoring.companions import Companions
+from adhominem.scoring.rows import column_means
 from adhominem.scoring.styles import Group
 from adhominem.text.files import Document
+
+_Levs = TypeVar("_Levs", bound=AnyLevs)
 
 FEWEST = 5  # texts: fewer say hardly anything of a genre
 _COHORT = 200  # texts at most that are kept: with more, likenesses to others hardly vary less
@@ -46,15 +49,16 @@ class Population:
     texts: int
     lev_mean: FloatArray  # (lev_size,)
     lev_mean_square: FloatArray  # (lev_size,): of each number's square
-    cohort: AnyFloats  # (texts, lev_size): the LEVs of its texts, or of some hundred of them
+    cohort: AnyLevs  # (texts, lev_size): the LEVs of its texts, or of some hundred of them
     material: tuple[PopulationText, ...] = ()  # its texts, where they are known
     prints: tuple[Fingerprint, ...] = ()  # of the same: to find copies
     companions: Companions | None = None  # if it is the texts themselves that are compared
+    numbers: Mapping[bytes, int] = field(default_factory=dict)  # of companions, by their keys
     groups: tuple[Group, ...] = ()  # two, if it falls apart into these: see `Styles.groups`
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`
 
     @classmethod
-    def of(cls, levs: AnyFloats, texts: Sequence[str | Document] = ()) -> Population:
+    def of(cls, levs: AnyLevs, texts: Sequence[str | Document] = ()) -> Population:
         """From the LEVs (documents, lev_size) of the population's texts, and these themselves."""
         if len(texts) not in (0, len(levs)):
             raise OptionError(f"{len(levs)} LEVs of {len(texts)} texts; expected as many")
@@ -66,14 +70,13 @@ class Population:
                 f"expected {FEWEST} or more, and better 50, of the genre at hand"
             )
         chosen = [texts[at] for at in places] if texts else []
-        mean = np.asarray(np.mean(levs, axis=0, dtype=np.float64))
-        squares = np.einsum("ij,ij->j", levs, levs, dtype=np.float64) / len(levs)
+        parts: tuple[Rows, ...] = levs.parts if isinstance(levs, Levs) else (levs,)
         kept = np.linspace(0, len(levs) - 1, min(len(levs), _COHORT)).round().astype(np.intp)
         return cls(
             len(levs),
-            mean,
-            squares,
-            levs[kept],
+            np.concatenate([column_means(part) for part in parts]),
+            np.concatenate([column_means(part, power=2) for part in parts]),
+            levs[kept].copy(),
             tuple(PopulationText.of(text, at) for at, text in enumerate(chosen, start=1)),
             tuple(fingerprint(t if isinstance(t, str) else t.text) for t in chosen),
         )
@@ -85,18 +88,34 @@ class Population:
         return sha256(mean + b"%d" % self.texts).hexdigest()
 
 
-def first_places(levs: AnyFloats) -> IntArray:
+def keys_of(levs: AnyLevs) -> list[bytes]:
+    """To recognise each of LEVs (documents, lev_size) by: equal ones have equal keys."""
+    if not isinstance(levs, Levs):
+        return [sha256(lev.tobytes()).digest() for lev in levs]
+    keys = []
+    for at in range(len(levs)):
+        digest = sha256()
+        for part in levs.parts:
+            for array in part.row(at) if isinstance(part, SparseRows) else (part[at],):
+                digest.update(array.tobytes())
+        keys.append(digest.digest())
+    return keys
+
+
+def first_places(levs: AnyLevs) -> IntArray:
     """(distinct documents,): where each LEV stands for the first time."""
     firsts: dict[bytes, int] = {}
-    for at, lev in enumerate(levs):
-        firsts.setdefault(sha256(lev.tobytes()).digest(), at)
+    for at, key in enumerate(keys_of(levs)):
+        firsts.setdefault(key, at)
     return np.array(list(firsts.values()), dtype=np.int64)
 
 
-def each_once(levs: AnyFloats) -> AnyFloats:
+def each_once(levs: _Levs) -> _Levs:
     """(distinct documents, lev_size): where a LEV stands several times, the first."""
+    if len(levs) == 1:
+        return levs
     places = first_places(levs)
-    return levs if len(places) == len(levs) else levs[places]
+    return levs if len(places) == len(levs) else cast(_Levs, levs[places])
 
 
 def without_companions(population: Population | None) -> Population | None:

@@ -13,31 +13,25 @@ p_i . p_j over i != j. So sizes of populations are fair to each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray
+from adhominem.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Rows,
+    SparseRows,
+    is_finite,
+    joined,
+)
 from adhominem.errors import OptionError
+from adhominem.scoring.rows import products, row_products, squares
 
-COLUMNS_AT_ONCE = 4_096  # of LEVs, in double precision
 _SAME = 1e-8  # of the squared lengths of two texts: nearer to each other, they are one
 _FEWEST = 3  # texts that must be left of a population, for it to be measured without one of them
-
-
-def columns_in_parts(count: int) -> Iterator[slice]:
-    """A few columns at a time: LEVs may have many thousand."""
-    for at in range(0, count, COLUMNS_AT_ONCE):
-        yield slice(at, at + COLUMNS_AT_ONCE)
-
-
-def products(first: AnyFloats, second: AnyFloats) -> FloatArray:
-    """(first rows, second rows): the scalar products of rows, in double precision."""
-    total = np.zeros((len(first), len(second)))
-    for columns in columns_in_parts(first.shape[1]):
-        total += first[:, columns].astype(np.float64) @ second[:, columns].astype(np.float64).T
-    return total
 
 
 @dataclass(frozen=True)
@@ -65,49 +59,79 @@ class PairProducts:
     @classmethod
     def of_levs(
         cls,
-        first: Sequence[AnyFloats],
-        second: Sequence[AnyFloats],
+        first: Sequence[Rows] | Rows,
+        second: Sequence[Rows] | Rows,
         genres: FloatArray,
         mean: FloatArray | None,
-        cohort: AnyFloats | None,
+        cohort: Rows | None,
     ) -> PairProducts:
-        """From the LEVs (texts, size) of both sides of each pair."""
-        counts = [np.array([len(levs) for levs in side]) for side in (first, second)]
+        """From the LEVs (texts, size) of both sides of each pair; or (pairs, size), a text each."""
+        counts = [_counts(side) for side in (first, second)]
         if min(side.min(initial=1) for side in counts) == 0:
             raise OptionError("a side without documents; expected at least one")
-        longest, pairs, size = int((counts[0] + counts[1]).max()), len(first), genres.shape[1]
+        longest, pairs = int((counts[0] + counts[1]).max(initial=0)), len(first)
         place = np.arange(longest)
         in_first = place < counts[0][:, None]  # (pairs, texts)
         in_second = ~in_first & (place < (counts[0] + counts[1])[:, None])
-        rows = np.concatenate([levs for pair in zip(first, second, strict=True) for levs in pair])
-        if not np.isfinite(rows).all():
+        rows = joined([_texts(side, genres.shape[1]) for side in (first, second)])
+        if not is_finite(rows):
             raise OptionError("a LEV is not finite")
+        numbers = np.full((pairs, longest), -1)  # of the rows
+        numbers[in_first] = np.arange(counts[0].sum())
+        numbers[in_second] = counts[0].sum() + np.arange(counts[1].sum())
         points = genres if mean is None else np.concatenate([genres, mean[None]])
-        kept = np.zeros((0, size)) if cohort is None else cohort
-        between = np.zeros((pairs, longest, longest))
-        of_rows = np.zeros((len(rows), len(points) + len(kept)))
-        part = np.zeros((pairs, longest, min(size, COLUMNS_AT_ONCE)))
-        for columns in columns_in_parts(size):
-            seen = rows[:, columns].astype(np.float64)
-            part = part[:, :, : seen.shape[1]]
-            part[in_first | in_second] = seen
-            between += part @ part.transpose(0, 2, 1)
-            others = np.concatenate([points[:, columns], kept[:, columns]])
-            of_rows += seen @ others.T  # one product for all texts is faster than one for each pair
-        to_others = np.zeros((pairs, longest, of_rows.shape[1]))
-        to_others[in_first | in_second] = of_rows
-        to_mean = np.zeros((pairs, longest)) if mean is None else to_others[:, :, len(genres)]
+        to_points = _for_pairs(products(rows, points), numbers)
+        kept = np.zeros((len(rows), 0)) if cohort is None else products(rows, cohort)
         return cls(
             (in_first, in_second),
-            between,
-            to_others[:, :, : len(genres)],
-            to_mean,
-            to_others[:, :, len(points) :],
+            _between(rows, numbers),
+            to_points[:, :, : len(genres)],
+            np.zeros((pairs, longest)) if mean is None else to_points[:, :, -1],
+            _for_pairs(kept, numbers),
         )
 
     def mean(self, values: FloatArray, side: int) -> FloatArray:
         """(pairs,): of values (pairs, texts), over the texts of a side."""
         return np.asarray((values * self.of_side[side]).sum(axis=1) / self.of_side[side].sum(1))
+
+
+def _texts(side: Sequence[Rows] | Rows, size: int) -> Rows:
+    """(texts, size): those of a side of all pairs in a row."""
+    if isinstance(side, SparseRows) or (isinstance(side, np.ndarray) and side.ndim == 2):
+        return side
+    return joined(list(side)) if len(side) else np.zeros((0, size))
+
+
+def _counts(side: Sequence[Rows] | Rows) -> IntArray:
+    """(pairs,): how many texts a side of each pair has."""
+    if isinstance(side, np.ndarray | SparseRows) and side.ndim == 2:
+        return np.ones(len(side), dtype=np.int64)
+    return np.array([len(levs) for levs in side], dtype=np.int64)
+
+
+def _for_pairs(of_rows: FloatArray, numbers: IntArray) -> FloatArray:
+    """(pairs, texts, others): products (rows, others), with zeros where a pair has no text."""
+    table = of_rows[numbers]
+    if len(numbers) and numbers.min() < 0:
+        table[numbers < 0] = 0
+    return table
+
+
+def _between(rows: Rows, numbers: IntArray) -> FloatArray:
+    """(pairs, texts, texts): the products of the texts of each pair, by the numbers of rows."""
+    pairs, longest = numbers.shape
+    between = np.zeros((pairs, longest, longest))
+    if longest == 2:
+        lengths = squares(rows)[numbers]  # (pairs, texts)
+        between[:, 0, 0], between[:, 1, 1] = lengths[:, 0], lengths[:, 1]
+        across = row_products(rows[numbers[:, 0]], rows[numbers[:, 1]])
+        between[:, 0, 1] = between[:, 1, 0] = across
+        return between
+    for table, texts in zip(between, numbers, strict=True):
+        there = texts >= 0
+        levs = rows[texts[there]]
+        table[np.ix_(there, there)] = products(levs, levs)
+    return between
 
 
 @dataclass(frozen=True)
@@ -157,14 +181,14 @@ class Others:
 class Table:
     """All products of some LEVs with each other and with the genres: many pairs among few texts."""
 
-    levs: AnyFloats  # (texts, size)
+    levs: Rows  # (texts, size)
     between: FloatArray  # (texts, texts)
     to_genres: FloatArray  # (texts, genres)
 
     @classmethod
-    def of(cls, levs: AnyFloats, genres: FloatArray) -> Table:
+    def of(cls, levs: Rows, genres: FloatArray) -> Table:
         """From LEVs (texts, size), and the centres of genres (genres, size)."""
-        if not np.isfinite(levs).all():
+        if not is_finite(levs):
             raise OptionError("a LEV is not finite")
         return cls(levs, products(levs, levs), products(levs, genres))
 

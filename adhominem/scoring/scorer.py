@@ -9,22 +9,37 @@ logarithm of the number of tokens: how much a likeness says depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import (
+    AnyLevs,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Levs,
+    Rows,
+    SparseRows,
+    is_finite,
+    joined,
+)
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
+from adhominem.scoring.departures import Departures
 from adhominem.scoring.likeness import Likeness
 from adhominem.scoring.measures import Measures
-from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart, Sides
-from adhominem.scoring.population import Population, each_once, without_companions
+from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart
+from adhominem.scoring.members import Sides as MemberSides
+from adhominem.scoring.population import Population, each_once, keys_of, without_companions
 from adhominem.scoring.products import Table
 from adhominem.scoring.scale import Conditions, Scale, Scales, Scores
+
+Sides = AnyLevs | Sequence[AnyLevs]  # (pairs, lev_size), one text a side; or sets of LEVs
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
@@ -76,8 +91,7 @@ class Scorer:
             return self._weighed(scores, self.scales.of(population))
 
         def alone(chosen: IntArray) -> Scores:
-            at = chosen.tolist()
-            return self.scores([first[one] for one in at], [second[one] for one in at])
+            return self.scores(_chosen(first, chosen), _chosen(second, chosen))
 
         return self._with_population(scores, alone)
 
@@ -109,7 +123,7 @@ class Scorer:
 
     def all_pairs(
         self,
-        levs: Levs,
+        levs: AnyLevs,
         population: Population | None = None,
         *,
         on_pairs: OnPairs = lambda count: None,
@@ -120,17 +134,17 @@ class Scorer:
         `on_pairs` hears of each pair once for each member.
         """
         population = without_companions(population)
-        *members, log_tokens = self.columns(levs)
+        log_tokens = log_tokens_of(levs)
         measures = tuple(
             member.all_pairs(columns, part, on_pairs)
             for member, columns, part in zip(
-                self.members, members, self.parts(population), strict=True
+                self.members, self.columns(levs), self.parts(population), strict=True
             )
         )
         first, second = np.triu_indices(len(levs), 1)
         conditions = Conditions.of(
             np.ones((2, len(first))),
-            np.stack([log_tokens[first, 0], log_tokens[second, 0]]).astype(np.float64),
+            np.stack([log_tokens[first], log_tokens[second]]),
             *_size(population),
         )
         scores = Scores(measures, conditions)
@@ -153,7 +167,7 @@ class Scorer:
         return Scores.joined(parts) if parts else self._nothing()
 
     def likenesses(
-        self, first: Levs, second: Levs, population: Population | None = None
+        self, first: AnyLevs, second: AnyLevs, population: Population | None = None
     ) -> list[tuple[Likeness, float]]:
         """Each member's likeness of one pair of sides (texts, lev_size), and what it is worth.
 
@@ -162,7 +176,7 @@ class Scorer:
         """
         scale, scores = self.scales.of(population), self.scores([first], [second], population)
         slope = 1.0 if scale.calibration is None else scale.calibration.slope
-        sides = zip(self.columns(first)[:-1], self.columns(second)[:-1], strict=True)
+        sides = zip(self.columns(first), self.columns(second), strict=True)
         result = []
         for number, (member, levs, part) in enumerate(
             zip(self.members, sides, self.parts(population), strict=True)
@@ -176,7 +190,7 @@ class Scorer:
             result.append((likeness, float(slope * (moved - here) / by)))
         return result
 
-    def tables(self, levs: Levs, like: Sequence[Table] | None = None) -> list[Table]:
+    def tables(self, levs: AnyLevs, like: Sequence[Table] | None = None) -> list[Table]:
         """Each member's products of LEVs (documents, lev_size), for `scores_among`.
 
         `like` are those of another scorer, of which a part can be taken over.
@@ -184,9 +198,7 @@ class Scorer:
         others = [None] * len(self.members) if like is None else like
         return [
             member.table(columns, other)
-            for member, columns, other in zip(
-                self.members, self.columns(levs)[:-1], others, strict=True
-            )
+            for member, columns, other in zip(self.members, self.columns(levs), others, strict=True)
         ]
 
     def scores_among(
@@ -218,7 +230,7 @@ class Scorer:
         """This scorer as if a genre were unknown."""
         return replace(self, members=tuple(member.without(genre) for member in self.members))
 
-    def with_companions(self, population: Population, levs: Levs) -> Population:
+    def with_companions(self, population: Population, levs: AnyLevs) -> Population:
         """A population, and what its texts (documents, lev_size) tell of each other, if they can.
 
         Very few texts have no companions, nor have more than can be looked through.
@@ -226,13 +238,9 @@ class Scorer:
         if not FEWEST <= population.texts <= MOST:
             return population
         texts = each_once(levs)
-        styles: list[Levs] = []
-        for at in range(0, len(texts), _PAIRS_AT_ONCE):  # in double precision they take memory
-            parts = self._styles(texts[at : at + _PAIRS_AT_ONCE], population)
-            styles = styles or [np.empty((len(texts), part.shape[1]), np.float32) for part in parts]
-            for table, part in zip(styles, parts, strict=True):
-                table[at : at + len(part)] = part
-        return replace(population, companions=Companions(styles))
+        numbers = {key: at for at, key in enumerate(keys_of(texts))}
+        companions = Companions(self._departures(texts, population))
+        return replace(population, companions=companions, numbers=numbers)
 
     def parts(self, population: Population | None) -> list[PopulationPart | None]:
         """Each member's part of a population; made once, and kept with it."""
@@ -244,26 +252,44 @@ class Scorer:
         if sizes in population.memory:
             return list(population.memory[sizes])
         columns = zip(
-            self.columns(population.lev_mean[None]),
-            self.columns(population.lev_mean_square[None]),
+            self.split(population.lev_mean),
+            self.split(population.lev_mean_square),
             self.columns(population.cohort),
             strict=True,
         )
         parts: list[PopulationPart | None] = [
-            PopulationPart(population.texts, mean[0], float(square.sum()), levs)
+            PopulationPart(population.texts, mean, float(square.sum()), levs)
             for mean, square, levs in columns
         ]
-        population.memory[sizes] = parts[:-1]  # the last is that of the tokens
-        return parts[:-1]
+        population.memory[sizes] = parts
+        return list(parts)
 
-    def columns(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """For each member its columns of LEVs (documents, lev_size); last, that of the tokens."""
+    def columns(self, levs: AnyLevs) -> list[Rows]:
+        """For each member its columns of LEVs (documents, lev_size), sparse if its LEVs are."""
         if levs.ndim != 2 or levs.shape[1] != self.lev_size:
             raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
-        ends = np.cumsum([member.lev_size for member in self.members])
-        return np.split(levs, ends, axis=1)
+        if isinstance(levs, Levs):
+            sizes = [member.lev_size for member in self.members]
+            if [part.shape[1] for part in levs.parts] == [*sizes, 1]:
+                return list(levs.parts[:-1])
+            if len(levs.parts) == 1 and isinstance(levs.parts[0], SparseRows):  # from a file
+                cuts = pairwise(np.cumsum([0, *sizes]).tolist())
+                parts = (levs.parts[0].cut(*cut) for cut in cuts)
+                return [
+                    part if member.is_sparse else np.asarray(part)
+                    for member, part in zip(self.members, parts, strict=True)
+                ]
+        return [
+            SparseRows.of(columns) if member.is_sparse else columns
+            for member, columns in zip(self.members, self.split(np.asarray(levs)), strict=True)
+        ]
 
-    def lead_columns(self, levs: npt.NDArray[Any]) -> FloatArray:
+    def split(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """For each member its columns (..., size) of plain LEVs (..., lev_size)."""
+        ends = np.cumsum([member.lev_size for member in self.members])
+        return np.split(levs, ends, axis=-1)[:-1]
+
+    def lead_columns(self, levs: AnyLevs) -> FloatArray:
         """(documents, size): the leading member's columns of LEVs (documents, lev_size)."""
         return self.columns(levs)[self.lead].astype(np.float64)
 
@@ -271,11 +297,10 @@ class Scorer:
         self, first: Sides, second: Sides, population: Population | None = None
     ) -> Conditions:
         """Those of pairs of sides."""
-        sides = [[np.atleast_2d(levs) for levs in side] for side in (first, second)]
-        texts = np.array([[len(levs) for levs in side] for side in sides], np.float64)
+        sides = [_texts_and_lengths(side) for side in (first, second)]
+        texts, log_tokens = (np.stack(told) for told in zip(*sides, strict=True))
         if texts.min(initial=1) == 0:
             raise OptionError("a side without documents; expected at least one")
-        log_tokens = np.array([[float(levs[:, -1].mean()) for levs in side] for side in sides])
         return Conditions.of(texts, log_tokens, *_size(population))
 
     def _with_population(
@@ -326,28 +351,27 @@ class Scorer:
         conditions = Conditions.of(np.zeros((2, 0)), np.zeros((2, 0)), 0, 0.0)
         return Scores((nothing,) * len(self.members), conditions)
 
-    def _sides(self, first: Sides, second: Sides) -> list[tuple[Sides, Sides]]:
+    def _sides(self, first: Sides, second: Sides) -> list[tuple[MemberSides, MemberSides]]:
         """For each member its part of both; as tables, if each side of each pair has one text."""
         tables = [_table(side) for side in (first, second)]
         if tables[0] is not None and tables[1] is not None:
-            columns = [self.columns(table)[:-1] for table in tables if table is not None]
+            columns = [self.columns(table) for table in tables if table is not None]
             return [(one, other) for one, other in zip(*columns, strict=True)]
-        parts = [[self.columns(np.atleast_2d(levs)) for levs in side] for side in (first, second)]
+        parts = [[self.columns(_set(levs)) for levs in side] for side in (first, second)]
         return [
             ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
             for at in range(len(self.members))
         ]
 
-    def _styles(self, levs: AnyFloats, population: Population) -> list[FloatArray]:
+    def _departures(self, levs: AnyLevs, population: Population) -> list[Departures]:
         """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
-        if not np.isfinite(levs).all():
+        columns = self.columns(levs)
+        if not all(is_finite(part) for part in columns):
             raise OptionError("a LEV is not finite")
         parts = [part for part in self.parts(population) if part is not None]
         return [
-            member.style(columns.astype(np.float64), part)
-            for member, columns, part in zip(
-                self.members, self.columns(levs)[:-1], parts, strict=True
-            )
+            member.departures(rows, part)
+            for member, rows, part in zip(self.members, columns, parts, strict=True)
         ]
 
     def _compare_with_companions(
@@ -356,12 +380,14 @@ class Scorer:
         """(members, pairs): what each member says of sides that draw on their companions."""
         companions = population.companions
         assert companions is not None
-        sides = [np.atleast_2d(side) for pair in zip(first, second, strict=True) for side in pair]
-        styles = self._styles(np.concatenate(sides), population)
+        sides = [_set(side) for pair in _pairs(first, second) for side in pair]
+        texts = joined(sides)
+        styles = self._departures(texts, population)
         usual = self.scales.usual_separation or companions.separation
         weight = member_weights(companions.separation, usual)  # (members,)
         owners = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
-        return companions.compare(styles, owners) * weight[:, None]
+        numbers = np.array([population.numbers.get(key, -1) for key in keys_of(texts)])
+        return companions.compare(styles, owners, numbers) * weight[:, None]
 
 
 def square(pairs: FloatArray) -> FloatArray:
@@ -386,15 +412,20 @@ def _size(population: Population | None) -> tuple[int, float]:
     return (0, 0.0) if population is None else (population.texts, float(population.lev_mean[-1]))
 
 
+def log_tokens_of(levs: AnyLevs) -> FloatArray:
+    """(documents,): the last number of LEVs, the logarithm of how many tokens there are."""
+    return np.asarray(levs[:, -1], np.float64)
+
+
 def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
     """Where pairs begin and end that are scored together: as many texts as memory has room for."""
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+    if isinstance(first, np.ndarray | Levs) and isinstance(second, np.ndarray | Levs):
         for at in range(0, len(first), _PAIRS_AT_ONCE):
             yield at, at + _PAIRS_AT_ONCE
         return
     begin, most = 0, 0
-    for at, sides in enumerate(zip(first, second, strict=True)):
-        texts = sum(len(np.atleast_2d(levs)) for levs in sides)
+    for at, sides in enumerate(_pairs(first, second)):
+        texts = sum(len(_set(levs)) for levs in sides)
         if begin < at and max(most, texts) * (at + 1 - begin) > 2 * _PAIRS_AT_ONCE:
             yield begin, at
             begin, most = at, 0
@@ -414,10 +445,49 @@ def _replaced(
     return replace(factors, **values, strange=chosen)
 
 
-def _table(sides: Sides) -> AnyFloats | None:
+def _is_table(sides: Sides) -> bool:
+    """Whether each side has one text, and all are one table."""
+    return isinstance(sides, np.ndarray | Levs) and sides.ndim == 2
+
+
+def _set(levs: AnyLevs) -> AnyLevs:
+    """(texts, lev_size): of several texts, or of one."""
+    return levs if isinstance(levs, Levs) else np.atleast_2d(levs)
+
+
+def _table(sides: Sides) -> AnyLevs | None:
     """(pairs, lev_size), if each side has one text."""
-    if isinstance(sides, np.ndarray) and sides.ndim == 2:
-        return sides
-    if not all(len(np.atleast_2d(levs)) == 1 for levs in sides) or not len(sides):
+    if _is_table(sides):
+        return cast(AnyLevs, sides)
+    sets = [_set(levs) for levs in _one_by_one(sides)]
+    if not sets or any(len(levs) != 1 for levs in sets):
         return None
-    return np.concatenate([np.atleast_2d(levs) for levs in sides])
+    return joined(sets)
+
+
+def _pairs(first: Sides, second: Sides) -> Iterator[tuple[AnyLevs, AnyLevs]]:
+    """Both sides of each pair."""
+    return zip(_one_by_one(first), _one_by_one(second), strict=True)
+
+
+def _one_by_one(sides: Sides) -> Iterable[AnyLevs]:
+    """(texts, lev_size) of each pair, or (lev_size,)."""
+    if isinstance(sides, Levs):
+        return (sides.chosen(slice(at, at + 1)) for at in range(len(sides)))
+    return sides
+
+
+def _chosen(sides: Sides, chosen: IntArray) -> Sides:
+    """Those of some pairs."""
+    if isinstance(sides, np.ndarray | Levs):
+        return cast(Sides, sides[chosen])
+    return [sides[at] for at in chosen.tolist()]
+
+
+def _texts_and_lengths(sides: Sides) -> tuple[FloatArray, FloatArray]:
+    """Twice (pairs,): how many texts a side has, and the mean of their log tokens."""
+    if _is_table(sides):
+        return np.ones(len(sides)), log_tokens_of(cast(AnyLevs, sides))
+    sets = [_set(levs) for levs in sides]
+    means = [float(levs[:, -1].mean()) if len(levs) else 0.0 for levs in sets]
+    return np.array([float(len(levs)) for levs in sets]), np.array(means)

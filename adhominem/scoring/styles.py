@@ -168,10 +168,6 @@ class Styles:
         share = guess_share(texts)
         return np.asarray((1 - share) * population + share * guess)
 
-    def style(self, levs: FloatArray, population: FloatArray, texts: int) -> FloatArray:
-        """(documents, lev_size): how texts depart from a population of so many, of their genre."""
-        return unit(levs - self.centre(population[None], population, texts), self.usual)
-
 
 def _best_cut(values: FloatArray) -> int:
     """Where rising values are cut in two so that those of either part differ least."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, IntArray, Levs
+from adhominem.arrays import Array32, BoolArray, IntArray
 from adhominem.models.member import AnyModel
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
@@ -24,7 +24,7 @@ def fit_styles(
     return styles_of(corpus, *training_levs(model, corpus, on_documents))
 
 
-def styles_of(corpus: PackedCorpus, levs: Levs, documents: IntArray) -> Styles:
+def styles_of(corpus: PackedCorpus, levs: Array32, documents: IntArray) -> Styles:
     """The genres and the two-covariance model of the rest, by the LEVs of these documents."""
     labels = corpus.labels
     return Styles.fit(levs, labels.author[documents], labels.corpus[documents], labels.corpus_names)
@@ -34,7 +34,7 @@ def training_levs(
     model: AnyModel,
     corpus: PackedCorpus,
     on_documents: Callable[[int], None] = lambda count: None,
-) -> tuple[Levs, IntArray]:
+) -> tuple[Array32, IntArray]:
     """The LEVs of some training texts, and which texts: whole authors of each corpus."""
     encoder = model.encoder()
     documents = style_documents(corpus, encoder.lev_size)
@@ -71,7 +71,7 @@ def reference_documents(count: int) -> IntArray:
 
 
 def fit_typicality(
-    corpus: PackedCorpus, documents: IntArray, levs: Levs, unknown: BoolArray
+    corpus: PackedCorpus, documents: IntArray, levs: Array32, unknown: BoolArray
 ) -> Typicality:
     """What the training texts are like, by some of them and by which types are `unknown`."""
     shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]

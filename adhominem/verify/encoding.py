@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from adhominem.arrays import IntArray, Levs
+from adhominem.arrays import IntArray, Levs, Rows, is_finite, joined
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.together import NgramsTogether
@@ -54,71 +54,70 @@ class Encoding:
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in members))
         self._members, self._lead, self._name = members, lead, name
 
-    def encode(
-        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, levs: Levs
-    ) -> None:
-        """Add the LEVs of a few documents to zeros, (documents, lev_size).
+    def encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
+        """(documents, lev_size): the LEVs of a few documents.
 
         `known` are the tokens of each by tokenizer, unless they are to be made here.
         """
         numbered = self._numbered(documents, known)
-        columns = self._columns(levs)
-        for tokenizer, ngrams, members in self._counted_together:
-            ngrams.encode(numbered[tokenizer], [columns.pop(member) for member in members])
-        for member, part in columns.items():  # networks
-            part[:] = member.encode_numbered(documents, numbered[member.tokenizer])
-        self._finish(levs, numbered)
+        parts = self._count(numbered)
+        for member in self._members:
+            if member not in parts:  # a network
+                parts[member] = member.encode_numbered(documents, numbered[member.tokenizer])
+        return self._joined(parts, numbered)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
         """Do what needs no GPU, of a few documents."""
         numbered = self._numbered(documents, None)
-        levs = np.zeros((len(documents), self._size), np.float32)
-        columns = self._columns(levs)
-        for tokenizer, ngrams, members in self._counted_together:
-            ngrams.encode(numbered[tokenizer], [columns[member] for member in members])
-        self._finish(levs, numbered)
+        parts = self._count(numbered)
+        for network in self._networks:
+            parts[network] = np.zeros((len(documents), network.lev_size), np.float32)
         read = {self.tokenizers.index(network.tokenizer) for network in self._networks}
         return Begun(
-            levs,
+            self._joined(parts, numbered),
             {place: numbered[self.tokenizers[place]].packed() for place in read},
             [list(map(network.topic, documents)) for network in self._networks],
         )
 
     def finish(self, begun: Sequence[Begun]) -> Levs:
         """(documents, lev_size): the LEVs of documents begun here or by others, all at once."""
-        levs = np.concatenate([part.levs for part in begun])
-        columns = self._columns(levs)
+        rows: list[Rows] = list(joined([part.levs for part in begun]).parts)
         for at, network in enumerate(self._networks):
             place = self.tokenizers.index(network.tokenizer)
             lexicon = network.tokenizer.lexicon()
             parts = [part.texts[place].numbered(lexicon) for part in begun]
             texts = Numbered(lexicon, list(chain.from_iterable(part.documents for part in parts)))
             topics = list(chain.from_iterable(part.topics[at] for part in begun))
-            columns[network][:] = network.encoder.encode_numbered(texts, topics)
-        self._check(levs)
-        return levs
+            encoded = network.encoder.encode_numbered(texts, topics)
+            rows[self._members.index(network)] = encoded
+        return self._checked(rows)
 
     def attend(
         self, documents: Sequence[Document], known: Sequence[TokensBy]
     ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
         """(documents, lev_size), and the attention of each member, of each document."""
-        levs = np.zeros((len(documents), self._size), dtype=np.float32)
         numbered = self._numbered(documents, known)
-        columns = self._columns(levs)
-        attended: dict[Member, list[Encoded | None]] = {}
-        for tokenizer, ngrams, members in self._counted_together:
-            ngrams.encode(numbered[tokenizer], [columns[member] for member in members])
-            attended |= {member: [None] * len(documents) for member in members}
-        for member, part in columns.items():
-            if member not in attended:  # a network
-                attended[member] = []
-                for row, document, tokens_by in zip(part, documents, known, strict=True):
-                    encoded = member.attend(document, tokens_by[member.tokenizer].tokens)
-                    assert encoded is not None
-                    row[:] = encoded.levs[0]
-                    attended[member].append(encoded)
-        self._finish(levs, numbered)
+        parts = self._count(numbered)
+        attended: dict[Member, list[Encoded | None]] = {
+            member: [None] * len(documents) for member in parts
+        }
+        for member in self._members:
+            if member not in parts:  # a network
+                networks = [
+                    member.attend(document, tokens_by[member.tokenizer].tokens)
+                    for document, tokens_by in zip(documents, known, strict=True)
+                ]
+                parts[member] = np.array([encoded.levs[0] for encoded in networks if encoded])
+                attended[member] = networks
+        levs = self._joined(parts, numbered)
         return levs, list(zip(*(attended[member] for member in self._members), strict=True))
+
+    def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
+        """(documents, lev_size) of each member that counts n-grams."""
+        parts: dict[Member, Rows] = {}
+        for tokenizer, ngrams, members in self._counted_together:
+            parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
+        return parts
 
     def _numbered(
         self, documents: Sequence[Document], known: Sequence[TokensBy] | None
@@ -133,23 +132,15 @@ class Encoding:
             numbered[tokenizer] = Numbered(lexicon, numbers)
         return numbered
 
-    def _columns(self, levs: Levs) -> dict[Member, Levs]:
-        """The part of LEVs (documents, lev_size) that is each member's."""
-        ends = np.cumsum([member.lev_size for member in self._members])
-        return dict(zip(self._members, np.split(levs, ends, axis=1), strict=False))
+    def _joined(self, parts: Mapping[Member, Rows], numbered: Mapping[Tokenizer, Numbered]) -> Levs:
+        """The members' parts, and last the logarithm of how many tokens there are."""
+        log_tokens = np.log(numbered[self._lead.tokenizer].lengths).astype(np.float32)
+        return self._checked([*(parts[member] for member in self._members), log_tokens[:, None]])
 
-    def _finish(self, levs: Levs, numbered: Mapping[Tokenizer, Numbered]) -> None:
-        """Fill in the last column, the logarithm of how many tokens there are."""
-        levs[:, -1] = np.log(numbered[self._lead.tokenizer].lengths)
-        self._check(levs)
-
-    def _check(self, levs: Levs) -> None:
-        if not np.isfinite(levs).all():  # weights that are numbers all may do that
+    def _checked(self, rows: Sequence[Rows]) -> Levs:
+        if not all(map(is_finite, rows)):  # weights that are numbers all may do that
             raise out_of_range(f"the model {self._name} gives LEVs")
-
-    @property
-    def _size(self) -> int:
-        return sum(member.lev_size for member in self._members) + 1
+        return Levs(tuple(rows))
 
     @cached_property
     def _networks(self) -> list[Member]:

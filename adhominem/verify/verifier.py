@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray, Levs
+from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs, joined
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.calibration import MisleadingRates, Validation, read_validation
@@ -21,7 +21,7 @@ from adhominem.scoring.decision import Decision, VerbalScale, decide, probabilit
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
-from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.scorer import Scorer, Sides
 from adhominem.scoring.two_covariance import squared_distance
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -150,9 +150,10 @@ class Verifier:
         tokens = [tokens_by for _, tokens_by in rows]
         attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
-            levs, attended = self._encoding.attend(documents, tokens)
+            encoded_levs, attended = self._encoding.attend(documents, tokens)
         else:
-            levs = self.encode(documents, tokens=tokens)
+            encoded_levs = self.encode(documents, tokens=tokens)
+        levs = np.asarray(encoded_levs)  # of a few texts: whatever explains them works on these
         texts = tuple(
             ComparedText(exhibits[0], tokens_by, lev, encoded, tuple(exhibits[1:]))
             for (exhibits, tokens_by), lev, encoded in zip(rows, levs, attended, strict=True)
@@ -281,24 +282,26 @@ class Verifier:
     ) -> Levs:
         """(documents, lev_size): the LEVs of texts, each a string or a Document with its topic.
 
-        A text that is there several times is encoded once. `tokens` are those of each text, by
-        tokenizer, if they are known already.
+        NumPy takes them for an array, and `np.asarray` makes them a plain one. A text that is there
+        several times is encoded once. `tokens` are those of each text, by tokenizer, if they are
+        known already.
         """
         texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
         numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
         rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1]
-        levs = np.zeros((len(firsts), self.lev_size), dtype=np.float32)
+        parts = []
         for part in batches([len(texts[at].text) for at in firsts]):
             places = firsts[part]
             chosen = [texts[at] for at in places]
             known = None if tokens is None else [tokens[at] for at in places]
-            self._encoding.encode(chosen, known, levs[part])
+            parts.append(self._encoding.encode(chosen, known))
             on_documents(len(places))
+        levs = joined(parts) if parts else self._encoding.encode([], None)
         if len(firsts) == len(documents):
             return levs
         on_documents(len(documents) - len(firsts))
-        return np.asarray(levs[rows])
+        return levs.chosen(rows)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
         """Begin to encode a few documents, for a process that has a GPU to finish it."""
@@ -354,7 +357,7 @@ class Verifier:
         return self.population_of(levs, documents, companions=companions)
 
     def population_of(
-        self, levs: Levs, texts: Sequence[str | Document] = (), *, companions: bool = False
+        self, levs: AnyLevs, texts: Sequence[str | Document] = (), *, companions: bool = False
     ) -> Population:
         """The relevant population of texts with these LEVs (documents, lev_size).
 
@@ -375,8 +378,8 @@ class Verifier:
 
     def score(
         self,
-        first: Sequence[Levs] | Levs,
-        second: Sequence[Levs] | Levs,
+        first: Sides,
+        second: Sides,
         population: Population | None = None,
     ) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of LEVs, or of sets of LEVs, one author a set.
@@ -385,7 +388,7 @@ class Verifier:
         """
         return self.scorer(first, second, population).log_bayes_factor
 
-    def atypicality(self, levs: Levs) -> FloatArray:
+    def atypicality(self, levs: AnyLevs) -> FloatArray:
         """(documents,): the atypicality of LEVs; 99% of the training texts are below 1.
 
         Zeros where the model does not know what its training texts were like.
@@ -394,7 +397,7 @@ class Verifier:
             return np.zeros(len(levs))
         return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
 
-    def foreign(self, documents: Sequence[Document], levs: Levs) -> BoolArray:
+    def foreign(self, documents: Sequence[Document], levs: AnyLevs) -> BoolArray:
         """(documents,): which are not what the model was made for; by their LEVs if need be."""
         if self.prose is None:
             return np.asarray(self.atypicality(levs) > 1)
@@ -402,9 +405,10 @@ class Verifier:
         departures = [self.prose.departure(text.text, tokens(text.text)) for text in documents]
         return np.array([told.atypicality > 1 for told in departures], dtype=bool)
 
-    def distance(self, first: Levs, second: Levs) -> FloatArray:
+    def distance(self, first: AnyLevs, second: AnyLevs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
-        return squared_distance(first[:, :-1], second[:, :-1]) / len(self.members)
+        plain = (np.asarray(levs)[:, :-1] for levs in (first, second))
+        return squared_distance(*plain) / len(self.members)
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:

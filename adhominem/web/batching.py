@@ -19,9 +19,7 @@ from itertools import chain, islice
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
-from adhominem.arrays import Array32, Levs
+from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.text.files import Document
@@ -41,7 +39,7 @@ _A_SECOND = 200_000  # characters of work, about: by how much later the larger o
 class WithLevs(Verifier):
     """A verifier that knows the LEVs of the texts of a request already."""
 
-    def __init__(self, verifier: Verifier, known: Mapping[str | Document, Array32]) -> None:
+    def __init__(self, verifier: Verifier, known: Mapping[str | Document, Levs]) -> None:
         vars(self).update(vars(verifier))
         self._known = known
 
@@ -49,7 +47,7 @@ class WithLevs(Verifier):
         """(documents, lev_size): the LEVs that are known, or all of them encoded anew."""
         if not documents or not all(text in self._known for text in documents):
             return super().encode(documents, **options)
-        return np.array([self._known[text] for text in documents])
+        return joined([self._known[text] for text in documents])
 
 
 Finish = Callable[[WithLevs, Progress], Result]
@@ -74,7 +72,7 @@ class Job(Generic[Result]):
     work: int = 0  # characters that `finish` goes through
     client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
-    levs: dict[str | Document, Array32] = field(default_factory=dict)
+    levs: dict[str | Document, Levs] = field(default_factory=dict)
     encoded: int = 0
     left: int = field(init=False)  # characters to encode
     reading: float = field(init=False)  # share of the progress that encoding is
@@ -99,7 +97,7 @@ class Job(Generic[Result]):
                 return self.documents[self.encoded : self.encoded + count]
         return self.documents[self.encoded :]
 
-    def keep(self, documents: Sequence[Document], levs: Sequence[Array32 | InputError]) -> None:
+    def keep(self, documents: Sequence[Document], levs: Sequence[Levs | InputError]) -> None:
         """Keep the LEVs of texts that were taken; one that has none ends the job."""
         for document, lev in zip(documents, levs, strict=True):
             if isinstance(lev, InputError):

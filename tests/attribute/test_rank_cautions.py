@@ -82,7 +82,7 @@ def verifier(ngram_run: NgramRun) -> Verifier:
 
 
 def store_of(verifier: Verifier) -> LevStore:
-    return LevStore(lambda texts: (list(texts), verifier.encode(texts)), verifier.lev_size)
+    return LevStore(lambda texts: (list(texts), verifier.encode(texts)))
 
 
 def test_a_candidate_of_clearly_another_genre_is_named_with_both_genres(
@@ -104,7 +104,7 @@ def test_a_candidate_of_clearly_another_genre_is_named_with_both_genres(
         return list(texts), levs
 
     candidates = {"a": LETTERS[:3], "b": NOTES[:3], "c": LETTERS[6:9]}
-    store = LevStore(encode, 1)
+    store = LevStore(encode)
     (told,) = other_genres(verifier, encode(LETTERS[12:13])[1], candidates, store)
     assert told.code == "other_genre_of_candidate"
     assert f"those of b (most like {styles.genres[1]})" in told.message

@@ -180,7 +180,7 @@ def test_the_pool_leaves_the_texts_of_a_pair_out_of_their_population(profile_fol
 
 
 def trials_of(verifier: Verifier, **options: Any) -> Trials:
-    store = LevStore(lambda texts: (list(texts), verifier.encode(texts)), verifier.lev_size)
+    store = LevStore(lambda texts: (list(texts), verifier.encode(texts)))
     usual: dict[str, Any] = {
         "texts": 1,
         "words": 30,

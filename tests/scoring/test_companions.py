@@ -260,30 +260,30 @@ def test_the_texts_of_a_pair_and_copies_of_them_do_not_speak_for_it(
 def test_a_text_takes_nothing_from_its_partner(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     (texts,) = planted(rng, [40])
-    mark = 0.8 * np.linalg.norm(texts[0]) * np.eye(41)[40]  # which the partner has, and its copies
+    mark = 0.8 * np.linalg.norm(texts[0]) * np.eye(41)[40]
     texts = np.pad(texts, ((0, 0), (0, 1)))
     partner = texts[0] + mark
     population = np.array([*texts, partner, 0.9 * partner + 0.01 * texts[5]])
     companions = Companions([population])
-    real = Companions._towards
-    moved: list[npt.NDArray[np.float32]] = []
+    real = Companions._companions_in
+    told: list[Any] = []
 
-    def towards(*more: Any) -> npt.NDArray[np.float32]:
-        moved.append(real(*more))
-        return moved[-1]
+    def companions_in(*more: Any) -> Any:
+        told.append(real(*more))
+        return told[-1]
 
-    monkeypatch.setattr(Companions, "_towards", staticmethod(towards))
+    monkeypatch.setattr(Companions, "_companions_in", companions_in)
 
-    def become(sides: Sequence[int], *others: FloatArray) -> npt.NDArray[np.float32]:
-        """The first text, which is compared with others, as it is then."""
+    def draws_on(sides: Sequence[int], *others: FloatArray) -> set[int]:
+        """The companions of the first text, which is compared with others."""
         companions.compare([np.array([texts[0], *others])], np.array(sides))
-        return np.asarray(moved[-1][0])
+        rows, columns, _ = told[-1]
+        return set(columns[rows == 0].tolist())
 
-    assert become([0, 1], partner)[40] == 0
-    assert np.abs(become([0, 1], partner) - unit(texts[0])).max() > 0.01  # others give it something
-    assert become([0, 1], texts[30])[40] > 0.1  # as it does if they are not compared
-    assert become([0, 0, 1], texts[30], partner)[40] == 0
-    assert become([0, 0, 1], partner, texts[30])[40] == 0  # nor from a text of its own side
+    assert draws_on([0, 1], partner)  # others give it something
+    assert not draws_on([0, 1], partner) & {40, 41}
+    assert draws_on([0, 1], texts[30]) >= {40, 41}  # as they do if they are not compared
+    assert not draws_on([0, 0, 1], texts[30], partner) & {40, 41}
 
 
 def test_without_any_near_text_a_pair_is_seen_against_all_others_as_it_is() -> None:

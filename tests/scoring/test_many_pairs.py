@@ -8,7 +8,7 @@ from slow_measures import assert_same
 
 from adhominem.arrays import Levs
 from adhominem.errors import OptionError
-from adhominem.scoring import members, products
+from adhominem.scoring import members, rows
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import (
     LayerScorer,
@@ -67,7 +67,7 @@ def test_all_pairs_get_what_each_pair_gets(
     lev_size: int, texts: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(members, "_PAIRS_AT_ONCE", 5)
-    monkeypatch.setattr(products, "COLUMNS_AT_ONCE", 4)
+    monkeypatch.setattr(rows, "_COLUMNS_AT_ONCE", 4)
     styles, levs = styles_of(lev_size, 0)
     isotropic = isinstance(styles.two_covariance, IsotropicTwoCovariance)
     assert isotropic == (lev_size > 100)

@@ -10,9 +10,10 @@ from slow_measures import made_up_styles, off_diagonal
 from slow_two_covariance import seeds
 
 from adhominem.errors import OptionError
-from adhominem.scoring import products as module
+from adhominem.scoring import rows as module
 from adhominem.scoring.members import PopulationPart
-from adhominem.scoring.products import Cohort, Others, PairProducts, Table, make_cohort, products
+from adhominem.scoring.products import Cohort, Others, PairProducts, Table, make_cohort
+from adhominem.scoring.rows import products
 
 SIZE = 6
 STYLES = made_up_styles(SIZE)
@@ -26,7 +27,7 @@ def cohort_of(levs: np.ndarray) -> Cohort:
 def test_products_are_those_of_rows_however_many_columns_there_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "COLUMNS_AT_ONCE", 3)
+    monkeypatch.setattr(module, "_COLUMNS_AT_ONCE", 3)
     rng = np.random.default_rng(0)
     one, other = rng.normal(size=(4, 7)).astype(np.float32), rng.normal(size=(2, 7))
     slow = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in other] for x in one]

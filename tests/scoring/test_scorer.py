@@ -18,7 +18,7 @@ from adhominem.scoring import scorer as module
 from adhominem.scoring.members import LayerScorer, StyleScorer
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scale, Scales, weights_for
-from adhominem.scoring.scorer import LogBayesFactors, Scorer
+from adhominem.scoring.scorer import LogBayesFactors, Scorer, log_tokens_of
 from adhominem.scoring.two_covariance import TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
@@ -86,9 +86,9 @@ populations = st.sampled_from([None, POPULATION, OTHER_GENRE, Population.of(levs
 def test_a_lev_is_those_of_the_members_in_a_row_and_last_the_logarithm_of_its_tokens() -> None:
     levs = levs_of(4, 3)
     assert SCORER.lev_size == sum(SIZES) + 1 == levs.shape[1]
-    *parts, log_tokens = SCORER.columns(levs)
+    parts, log_tokens = SCORER.columns(levs), log_tokens_of(levs)
     assert [part.shape for part in parts] == [(3, size) for size in SIZES]
-    np.testing.assert_array_equal(log_tokens[:, 0], levs[:, -1])
+    np.testing.assert_array_equal(log_tokens, levs[:, -1])
     np.testing.assert_array_equal(SCORER.lead_columns(levs), levs[:, :24])
     with pytest.raises(OptionError, match=r"LEVs of shape \(3, 58\); expected \(pairs, 59\)"):
         SCORER.columns(levs[:, :-1])

@@ -19,7 +19,7 @@ from slow_measures import (
 from slow_two_covariance import seeds
 
 from adhominem.scoring import members as members_module
-from adhominem.scoring import products as products_module
+from adhominem.scoring import rows as rows_module
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import PopulationPart, StyleScorer
 
@@ -223,7 +223,7 @@ def test_how_many_columns_and_pairs_are_taken_at_once_does_not_matter(
     part = None if population is None else PopulationPart.of(population)
     expected = SCORER.all_pairs(levs, part, lambda count: None)
     monkeypatch.setattr(members_module, "_PAIRS_AT_ONCE", 6)
-    monkeypatch.setattr(products_module, "COLUMNS_AT_ONCE", 3)
+    monkeypatch.setattr(rows_module, "_COLUMNS_AT_ONCE", 3)
     told: list[int] = []
     assert_same(SCORER.all_pairs(levs, part, told.append), expected)
     assert sum(told) == len(expected) == 28

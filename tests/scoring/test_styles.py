@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slow_two_covariance import seeds
 
+from adhominem.arrays import SparseRows
 from adhominem.scoring import styles as module
 from adhominem.scoring.members import PopulationPart, StyleScorer
 from adhominem.scoring.styles import Styles, unit
@@ -245,5 +246,7 @@ def test_a_style_is_the_departure_from_a_population_and_the_kind_that_it_is_like
     mean = population.mean(axis=0)
     guess = STYLES.guess(mean[None]) @ STYLES.centres
     centre = (9 * mean + 5 * guess) / 14
-    expected = [slow_unit(lev - centre) for lev in levs]
-    np.testing.assert_allclose(StyleScorer(STYLES).style(levs, part), expected, rtol=1e-9)
+    expected = np.array([slow_unit(lev - centre) for lev in levs])
+    for rows in (levs, SparseRows.of(levs)):
+        departures = StyleScorer(STYLES).departures(rows, part)
+        np.testing.assert_allclose(departures.cosines(departures), expected @ expected.T, rtol=1e-5)

@@ -12,6 +12,7 @@ import pytest
 from conftest import SmallRun, made_up_rows, rich_rows
 
 from adhominem import Document, Population, Verifier, load
+from adhominem.arrays import Levs
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring import scorer as module
 from adhominem.scoring.companions import Companions, member_weights
@@ -20,7 +21,6 @@ from adhominem.scoring.members import LayerScorer
 from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales, Scores
 from adhominem.scoring.two_covariance import TwoCovariance
 
-Levs = npt.NDArray[np.float32]
 TEXTS = [row["text"] for row in rich_rows("letters", 10, 4, "-companions-")]
 
 
@@ -106,14 +106,14 @@ def by_hand(
     scorer = verifier.scorer
     for member, own, mine, part in zip(
         scorer.members,
-        scorer.columns(everything.astype(np.float64))[:-1],
-        scorer.columns(np.concatenate(sides).astype(np.float64))[:-1],
+        scorer.split(everything.astype(np.float64)),
+        scorer.split(np.concatenate(sides).astype(np.float64)),
         scorer.parts(population),
         strict=True,
     ):
         assert part is not None
-        there.append(member.style(own, part))
-        asked.append(member.style(mine, part))
+        there.append(member.departures(own, part))
+        asked.append(member.departures(mine, part))
     numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
     companions = Companions(there)
     heard = member_weights(companions.separation, verifier.scales.usual_separation)
@@ -217,7 +217,7 @@ def test_verify_draws_on_no_companions(
 def test_levs_that_are_no_numbers_are_refused(
     verifier: Verifier, levs: Levs, population: Population
 ) -> None:
-    broken = levs[:2].copy()
+    broken = np.asarray(levs[:2])
     broken[0, 0] = np.nan
     with pytest.raises(OptionError, match="a LEV is not finite"):
         verifier.score(broken[:1], broken[1:], population)
@@ -231,8 +231,8 @@ def test_a_population_knows_whether_it_falls_into_two_groups(
     assert population.groups == ()
     styles = verifier.lead.styles
     assert styles is not None
-    apart = levs.copy()
-    columns = verifier.scorer.columns(apart)[verifier.scorer.lead]  # a view
+    apart = np.asarray(levs)
+    columns = verifier.scorer.split(apart)[verifier.scorer.lead]  # a view
     columns[:12] += 100 * (styles.centres[1] - styles.centres[0])
     groups = verifier.population_of(apart).groups
     assert [group.share for group in groups] == [0.7, 0.3]
@@ -248,7 +248,7 @@ def test_no_pairs_have_no_scores(verifier: Verifier, population: Population) -> 
 
 
 def test_sets_may_come_as_one_array(verifier: Verifier, levs: Levs, population: Population) -> None:
-    first, second = levs[:6].reshape(3, 2, -1), levs[6:12].reshape(3, 2, -1)
+    first, second = (np.asarray(side).reshape(3, 2, -1) for side in (levs[:6], levs[6:12]))
     for relevant in (None, population):
         found = verifier.scorer.scores(first, second, relevant)
         expected = verifier.scorer.scores(list(first), list(second), relevant)
@@ -310,7 +310,7 @@ def test_a_network_by_itself_can_draw_on_companions(small_run: SmallRun) -> None
     population = network.scorer.with_companions(network.population_of(levs), levs)
     found = network.scorer.scores(levs[:10], levs[10:20], population)
     raw = network.scorer(levs[:10], levs[10:20], population).raw
-    levs = levs[:, :-1]  # without the number of tokens
+    levs = np.asarray(levs)[:, :-1]  # without the number of tokens
     styles = (levs - levs.mean(axis=0, dtype=np.float64)).astype(np.float64)
     asked = np.stack([styles[:10], styles[10:20]], axis=1).reshape(20, -1)
     expected = Companions([styles]).compare([asked], np.arange(20))

@@ -91,7 +91,7 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
-        # A product of matrices, not the convolution of the layer: cuDNN would work out how to do that
+        # A product of matrices, not the convolution of the layer: how to do that cuDNN would work out
         # whenever there is another number of types, for longer than it takes.
         beside = self.width - 1
         embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))

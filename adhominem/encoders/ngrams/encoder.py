@@ -59,9 +59,7 @@ class NgramEncoder:
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
         """(documents, lev_size): the same of documents whose tokens are numbers."""
-        levs = np.zeros((len(texts.documents), self.lev_size), dtype=np.float32)
-        self._alone.encode(texts, [levs])
-        return levs
+        return np.asarray(self._alone.encode(texts)[0])
 
     def vary(
         self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray

@@ -1,8 +1,8 @@
 """Several n-gram encoders at once: the n-grams of a text are counted once for all of them.
 
 What a text counts is a few thousand numbers of a hundred thousand. They stay sparse until they are
-weighted; then a profile puts each to its dimension, and a projection is a product of matrices for
-some texts together.
+weighted; then a profile puts each to its dimension, of which most stay empty, and a projection is a
+product of matrices for some texts together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, IntArray
+from adhominem.arrays import Array32, BoolArray, IntArray, SparseRows
 from adhominem.encoders.ngrams.counter import NgramCounter, TypePlaces
 from adhominem.text.lexicon import Numbered
 
@@ -55,24 +55,20 @@ class NgramsTogether:
             for at, encoder in enumerate(encoders)
         ]
 
-    def encode(self, texts: Numbered, levs: Sequence[Array32]) -> None:
-        """Add the LEVs of some texts to zeros: of each encoder, (texts, lev_size)."""
-        if not texts.documents:
-            return
-        rows, tables = self._counter.look_up(texts)
-        pieces = list(self._pieces(texts))
-        for at in range(0, len(pieces), _PIECES_AT_ONCE):
-            batch = pieces[at : at + _PIECES_AT_ONCE]
-            sinks = [
-                encoder.sink(out, len(batch))
-                for encoder, out in zip(self._encoders, levs, strict=True)
-            ]
-            for piece in batch:
-                counts = self._counted(tables, rows[piece.begin : piece.end])
+    def encode(self, texts: Numbered) -> list[Array32 | SparseRows]:
+        """The LEVs of some texts: of each encoder (texts, lev_size), of a profile sparse rows."""
+        sinks = [encoder.sink(len(texts.documents)) for encoder in self._encoders]
+        if texts.documents:
+            rows, tables = self._counter.look_up(texts)
+            pieces = list(self._pieces(texts))
+            for at in range(0, len(pieces), _PIECES_AT_ONCE):
+                for piece in pieces[at : at + _PIECES_AT_ONCE]:
+                    counts = self._counted(tables, rows[piece.begin : piece.end])
+                    for sink in sinks:
+                        sink.add(piece.text, piece.share, counts)
                 for sink in sinks:
-                    sink.add(piece.text, piece.share, counts)
-            for sink in sinks:
-                sink.finish()
+                    sink.flush()
+        return [sink.levs() for sink in sinks]
 
     def _pieces(self, texts: Numbered) -> Iterator[_Piece]:
         first = 0
@@ -101,11 +97,15 @@ class _Piece:
 
 
 class _Sink(Protocol):
-    """Takes the counts of pieces, and adds what they come to to the LEVs."""
+    """Takes the counts of pieces, text by text, and makes LEVs of them."""
 
     def add(self, text: int, share: float, counts: _Counts) -> None: ...
 
-    def finish(self) -> None: ...
+    def flush(self) -> None:
+        """Some pieces have been added, as many as are treated together."""
+
+    def levs(self) -> Array32 | SparseRows:
+        """(texts, lev_size)"""
 
 
 class _Weighted:
@@ -145,8 +145,8 @@ class _Profiled(_Weighted):
         self._weights = self._by_place(encoder.weights * encoder.sign, 0)
         self._dimension = self._by_place(encoder.dimension, 0)
 
-    def sink(self, levs: Array32, pieces: int) -> _Sink:
-        return _ProfileSink(self, levs)
+    def sink(self, texts: int) -> _Sink:
+        return _ProfileSink(self, texts)
 
     def lev(self, counts: _Counts) -> npt.NDArray[np.float64]:
         """(lev_size,)"""
@@ -156,15 +156,42 @@ class _Profiled(_Weighted):
 
 
 class _ProfileSink:
-    def __init__(self, encoder: _Profiled, levs: Array32) -> None:
-        self._encoder, self._levs = encoder, levs
+    def __init__(self, encoder: _Profiled, texts: int) -> None:
+        self._encoder = encoder
+        self._places: list[npt.NDArray[np.uint32]] = []  # of the numbers of each text
+        self._values: list[Array32] = []
+        self._counts = np.zeros(texts, np.int64)
+        self._text, self._sum = -1, np.zeros(encoder.lev_size, np.float32)  # of a text in parts
 
     def add(self, text: int, share: float, counts: _Counts) -> None:
         lev = self._encoder.lev(counts)
-        self._levs[text] += lev if share == 1 else lev * share
+        if text != self._text:
+            self._end_text()
+        if share == 1:
+            self._keep(text, lev.astype(np.float32))
+        else:
+            self._text = text
+            self._sum += lev * share
 
-    def finish(self) -> None:
+    def _keep(self, text: int, lev: Array32) -> None:
+        places = np.flatnonzero(lev != 0)  # of booleans, for which it is fast
+        self._places.append(places.astype(np.uint32))
+        self._values.append(lev[places])
+        self._counts[text] = len(places)
+
+    def _end_text(self) -> None:
+        if self._text >= 0:
+            self._keep(self._text, self._sum)
+            self._text, self._sum = -1, np.zeros_like(self._sum)
+
+    def flush(self) -> None:
         pass
+
+    def levs(self) -> SparseRows:
+        self._end_text()
+        places = np.concatenate([np.zeros(0, np.uint32), *self._places])
+        values = np.concatenate([np.zeros(0, np.float32), *self._values])
+        return SparseRows.of_counts(self._counts, places, values, self._encoder.lev_size)
 
 
 class _Projected(_Weighted):
@@ -178,8 +205,8 @@ class _Projected(_Weighted):
         # What others count goes to a column behind the last.
         self.column = self._by_place(np.arange(len(places)), len(places))
 
-    def sink(self, levs: Array32, pieces: int) -> _Sink:
-        return _ProjectionSink(self, levs, pieces)
+    def sink(self, texts: int) -> _Sink:
+        return _ProjectionSink(self, texts)
 
 
 # For each number of a product to be added up in the same order whatever stands beside it: so many
@@ -195,36 +222,47 @@ def _filled_up(count: int) -> int:
 
 
 class _ProjectionSink:
-    def __init__(self, encoder: _Projected, levs: Array32, pieces: int) -> None:
-        self._encoder, self._levs = encoder, levs
-        self._texts: list[tuple[int, float]] = []  # and shares
-        columns = len(encoder.projection)
-        self._values = np.zeros((_filled_up(pieces), columns + 1), np.float32)
-        self._used = np.zeros(columns + 1, np.bool_)
+    def __init__(self, encoder: _Projected, texts: int) -> None:
+        self._encoder = encoder
+        self._levs = np.zeros((texts, encoder.lev_size), np.float32)
+        self._pieces: list[tuple[int, float, _Counts]] = []  # texts, shares
 
     def add(self, text: int, share: float, counts: _Counts) -> None:
-        columns = self._encoder.column[counts.places]
-        self._values[len(self._texts), columns] = self._encoder.values(counts)
-        self._used[columns] = True
-        self._texts.append((text, share))
+        self._pieces.append((text, share, counts))
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         levs = self._product()
-        for lev, (text, share) in zip(levs, self._texts, strict=False):
+        for lev, (text, share, _) in zip(levs, self._pieces, strict=False):
             self._levs[text] += lev if share == 1 else lev * np.float32(share)
+        self._pieces = []
+
+    def levs(self) -> Array32:
+        return self._levs
+
+    def _values(self) -> tuple[Array32, BoolArray]:
+        """(pieces, columns + 1), filled up: their values; (columns + 1,): which any piece has."""
+        columns = len(self._encoder.projection)
+        values = np.zeros((_filled_up(len(self._pieces)), columns + 1), np.float32)
+        used = np.zeros(columns + 1, np.bool_)
+        for row, (_, _, counts) in zip(values, self._pieces, strict=False):
+            at = self._encoder.column[counts.places]
+            row[at] = self._encoder.values(counts)
+            used[at] = True
+        return values, used
 
     def _product(self) -> Array32:
         """(pieces, lev_size), filled up in both: of columns that any piece has."""
         encoder, size = self._encoder, self._encoder.lev_size
+        all_values, used = self._values()
         block = np.zeros((_BLOCK, _filled_up(size)), np.float32)
-        levs = np.zeros((len(self._values), block.shape[1]), np.float32)
+        levs = np.zeros((len(all_values), block.shape[1]), np.float32)
         part = np.empty_like(levs)
         for begin in range(0, len(encoder.projection), _BLOCK):
             end = min(begin + _BLOCK, len(encoder.projection))
-            columns = begin + np.flatnonzero(self._used[begin:end])
+            columns = begin + np.flatnonzero(used[begin:end])
             if not len(columns):
                 continue
             block[: len(columns), :size] = encoder.projection[columns]
-            values = self._values[:, columns] * encoder.scale[columns]
+            values = all_values[:, columns] * encoder.scale[columns]
             levs += np.matmul(values, block[: len(columns)], out=part)
         return levs[:, :size]

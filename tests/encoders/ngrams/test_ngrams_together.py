@@ -59,9 +59,7 @@ some_texts = st.lists(
 
 def encode(texts: Numbered, together: NgramsTogether) -> npt.NDArray[np.float32]:
     """(documents, LEV sizes of all)"""
-    parts = [np.zeros((len(texts.documents), e.lev_size), np.float32) for e in ENCODERS]
-    together.encode(texts, parts)
-    return np.concatenate(parts, axis=1)
+    return np.concatenate([np.asarray(part) for part in together.encode(texts)], axis=1)
 
 
 def slow_lev(encoder: NgramEncoder, tokens: list[str]) -> Levs:

@@ -1,0 +1,135 @@
+"""The few products of rows that scoring needs, of plain arrays and of sparse rows.
+
+All are in double precision. A row that was chosen several times is multiplied once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import AnyFloats, FloatArray, Rows, SparseRows
+
+_COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
+_ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
+_PAIRS_AT_ONCE = 16  # whose first rows are made plain together: they stay in the cache
+_FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
+
+
+def columns_in_parts(count: int) -> Iterator[slice]:
+    """A few columns at a time: LEVs may have many thousand."""
+    for at in range(0, count, _COLUMNS_AT_ONCE):
+        yield slice(at, at + _COLUMNS_AT_ONCE)
+
+
+def products(first: Rows, second: Rows) -> FloatArray:
+    """(first rows, second rows): the scalar product of each row with each."""
+    if isinstance(first, SparseRows):
+        rows, which = first.distinct()
+        if not isinstance(second, SparseRows):
+            few = len(second) < _FEW
+            table = _with_few(rows, second) if few else _in_blocks(rows, second)
+        else:
+            others, which_others = (rows, which) if second is first else second.distinct()
+            table = _in_blocks(rows, others)
+            if others is not second:
+                table = table[:, which_others]
+        return table if rows is first else table[which]
+    if isinstance(second, SparseRows):
+        return products(second, first).T
+    total = np.zeros((len(first), len(second)))
+    for columns in columns_in_parts(first.shape[1]):
+        total += first[:, columns].astype(np.float64) @ second[:, columns].astype(np.float64).T
+    return total
+
+
+def row_products(first: Rows, second: Rows) -> FloatArray:
+    """(rows,): the scalar product of each row with that beside it."""
+    if isinstance(first, SparseRows) and isinstance(second, SparseRows):
+        return _sparse_row_products(first, second)
+    total = np.zeros(len(first))
+    for at in range(0, len(first), _ROWS_AT_ONCE):
+        rows = slice(at, at + _ROWS_AT_ONCE)
+        pair = (np.asarray(side[rows], np.float64) for side in (first, second))
+        total[rows] = np.einsum("ij,ij->i", *pair)
+    return total
+
+
+def squares(rows: Rows) -> FloatArray:
+    """(rows,): the squared length of each."""
+    if not isinstance(rows, SparseRows):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    distinct, which = rows.distinct()
+    packed = distinct.packed
+    sums = packed.sums(np.square(packed.values, dtype=np.float64))
+    return sums if distinct is rows else sums[which]
+
+
+def column_means(rows: Rows, power: int = 1) -> FloatArray:
+    """(size,): the mean of each number, or of its square."""
+    if isinstance(rows, SparseRows):
+        packed = rows.packed
+        values = packed.values.astype(np.float64)
+        total = np.bincount(packed.places, values if power == 1 else values**2, rows.size)
+        return np.asarray(total / len(rows))
+    if power == 1:
+        return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
+    return np.asarray(np.einsum("ij,ij->j", rows, rows, dtype=np.float64) / len(rows))
+
+
+def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
+    """(rows, others): only the columns that a row has are looked at."""
+    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others)
+    table = np.empty((len(rows), len(others)))
+    for at, result in enumerate(table):
+        places, values = rows.row(at)
+        np.dot(values.astype(np.float64), by_column.take(places, axis=0), out=result)
+    return table
+
+
+def _in_blocks(rows: Rows, others: Rows) -> FloatArray:
+    """(rows, others): as products of matrices, of which some rows are made plain at a time."""
+    alike = rows is others
+    table = np.zeros((len(rows), len(others)))
+    here, there = (np.zeros((_ROWS_AT_ONCE, rows.shape[1])) for _ in range(2))
+    for begin in range(0, len(rows), _ROWS_AT_ONCE):
+        chosen = slice(begin, begin + _ROWS_AT_ONCE)
+        block = _plain(rows[chosen], here)
+        for at in range(begin if alike else 0, len(others), _ROWS_AT_ONCE):
+            beside = slice(at, at + _ROWS_AT_ONCE)
+            table[chosen, beside] = block @ _plain(others[beside], there).T
+            if alike and at > begin:
+                table[beside, chosen] = table[chosen, beside].T
+    return table
+
+
+def _plain(rows: Rows, space: FloatArray) -> FloatArray:
+    """(rows, size): the rows as a plain array, in a space for more of them."""
+    block = space[: len(rows)]
+    if isinstance(rows, SparseRows):
+        block[:] = 0
+        rows.fill(block)
+    else:
+        block[:] = rows
+    return block
+
+
+def _sparse_row_products(first: SparseRows, second: SparseRows) -> FloatArray:
+    """(rows,): first rows are made plain, a few at a time, and looked up at second ones' places."""
+    total = np.zeros(len(first))
+    plain = np.zeros((_PAIRS_AT_ONCE, first.size), np.float64)
+    for begin in range(0, len(first), _PAIRS_AT_ONCE):
+        chosen = slice(begin, begin + _PAIRS_AT_ONCE)
+        here, there = first[chosen].packed, second[chosen].packed
+        at = _flat_places(here)
+        plain.reshape(-1)[at] = here.values
+        total[chosen] = there.sums(plain.reshape(-1)[_flat_places(there)] * there.values)
+        plain.reshape(-1)[at] = 0
+    return total
+
+
+def _flat_places(rows: SparseRows) -> npt.NDArray[np.int64]:
+    """(numbers,): the places of packed rows in a plain table, counted through all rows."""
+    return np.repeat(np.arange(len(rows)) * rows.size, rows.counts) + rows.places
