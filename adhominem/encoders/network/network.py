@@ -91,8 +91,8 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
-        # A product of matrices, not the convolution of the layer: how to do that cuDNN would work out
-        # whenever there is another number of types, for longer than it takes.
+        # A product of matrices, not the convolution of the layer: how to do that cuDNN works out
+        # anew for each number of types, which takes longer than to do it.
         beside = self.width - 1
         embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))
         places = characters.shape[1] + beside
