@@ -231,11 +231,8 @@ def main() -> None:
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
     if arguments.only:
-        print(
-            measure(*made_ready(arguments.only, arguments.steps, device), False, arguments, device)[
-                0
-            ]
-        )
+        documents = made_ready(arguments.only, arguments.steps, device)
+        print(measure(*documents, False, arguments, device)[0])
         return
     rate = product_rate(device)
     name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
