@@ -1,5 +1,4 @@
 """Encoding for a GPU: workers begin, one process finishes. Here torch's CPU stands in for a GPU."""
-# ruff: noqa: F401 - fixtures are imported, and named by the tests
 
 from __future__ import annotations
 
