@@ -1,7 +1,7 @@
 """The compiled kernel: which one runs, and the network's weights as it wants them.
 
-It is built from `fused.c` when the package is installed, if there is a compiler; `recurrence.py`
-does the same in NumPy. The environment variable ADHOMINEM_KERNEL chooses one of them by name.
+It is built from `fused.c`; `recurrence.py` does the same in NumPy. The environment variable
+ADHOMINEM_KERNEL chooses by name: `numpy`, or a kernel for some kind of processor.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
+from adhominem.compiled import NUMPY, VARIABLE, compiled
 from adhominem.errors import OptionError
 
-try:
-    from adhominem.encoders.network import _fused
-except ImportError:  # it was not built
-    COMPILED: tuple[str, ...] = ()
-else:
-    COMPILED = _fused.VARIANTS  # that this processor can run, the best first
-
-NUMPY = "numpy"
-VARIABLE = "ADHOMINEM_KERNEL"
 _LANES = 8  # of a vector: what the kernel computes at once
 _PANEL = 4  # vectors of columns that stay in registers
 _ALIGNMENT = 64  # bytes
+_FUSED = "adhominem.encoders.network._fused"
+
+
+def kernel_names() -> tuple[str, ...]:
+    """The kernels that can run here, the best first; `numpy` always can."""
+    fused = compiled(_FUSED)
+    return (*(fused.VARIANTS if fused else ()), NUMPY)
 
 
 def kernel_name() -> str:
     """The kernel that runs the network on a CPU: the best there is, unless one is asked for."""
-    names = (*COMPILED, NUMPY)
+    names = kernel_names()
     name = os.environ.get(VARIABLE) or names[0]
     if name not in names:
         raise OptionError(f"{VARIABLE} is {name!r}; expected one of {', '.join(names)}")
@@ -49,6 +48,8 @@ class FusedKernel:
         score: Array32,
     ) -> None:
         """Weights as `BiLSTM` and `Attention` have them."""
+        self._fused = compiled(_FUSED)
+        assert self._fused is not None
         self._name, self._size, self._inner = name, len(recurrent[0]), len(score)
         gates = np.stack(recurrent).reshape(2, self._size, 4, self._size)
         whole = self._size // _LANES * _LANES
@@ -79,7 +80,8 @@ class FusedKernel:
         """(sequences, 2 * size), and the attention (sequences, steps)."""
         vectors = np.empty((len(rows), 2 * self._size), np.float32)
         attention = np.empty(rows.shape, np.float32)
-        _fused.pooled(
+        assert self._fused is not None
+        self._fused.pooled(
             self._name,
             self._size,
             self._inner,

@@ -1,8 +1,8 @@
 """Several n-gram encoders at once: the n-grams of a text are counted once for all of them.
 
 What a text counts is a few thousand numbers of a hundred thousand. They stay sparse until they are
-weighted; then a profile puts each to its dimension, and a projection is a product of matrices for
-some texts together.
+weighted; then a profile puts each to its dimension, and a projection adds up their rows: in C, or
+in NumPy as a product of matrices for some texts together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, IntArray
+from adhominem.arrays import AnyFloats, Array32, IntArray
 from adhominem.encoders.ngrams.counter import NgramCounter, TypePlaces
 from adhominem.text.lexicon import Numbered
 
@@ -50,7 +50,7 @@ class NgramsTogether:
         self._longest = encoders[0].longest
         self._encoders = [
             (_Projected if encoder.projection is not None else _Profiled)(
-                encoder, self._counter.places(at), self._counter.starts
+                encoder, self._counter, at
             )
             for at, encoder in enumerate(encoders)
         ]
@@ -83,9 +83,8 @@ class NgramsTogether:
             first += len(tokens)
 
     def _counted(self, tables: TypePlaces, rows: IntArray) -> _Counts:
-        counts = tables.count(rows)
-        places = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
-        levels = np.log(counts[places].astype(np.float32))
+        places, levels = tables.occurring(rows)
+        np.log(levels, out=levels)
         levels += 1
         return _Counts(places, levels, np.searchsorted(places, self._counter.starts))
 
@@ -111,9 +110,9 @@ class _Sink(Protocol):
 class _Weighted:
     """The weights of an encoder by place; zeros where others count."""
 
-    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
-        self.lev_size, self._places = encoder.lev_size, places
-        self._size = int(starts[-1])
+    def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
+        self.lev_size, self._places = encoder.lev_size, counter.places(number)
+        self._size = int(counter.starts[-1])
         self._weights = self._by_place(encoder.weights, 0)
 
     def _by_place(self, values: npt.NDArray[Number], other: int) -> npt.NDArray[Number]:
@@ -139,29 +138,31 @@ class _Weighted:
 class _Profiled(_Weighted):
     """An encoder in which each n-gram has a dimension."""
 
-    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
-        super().__init__(encoder, places, starts)
+    def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
+        super().__init__(encoder, counter, number)
         # A sign changes no length.
         self._weights = self._by_place(encoder.weights * encoder.sign, 0)
         self._dimension = self._by_place(encoder.dimension, 0)
 
     def sink(self, levs: Array32, pieces: int) -> _Sink:
-        return _ProfileSink(self, levs)
+        return _SingleSink(self, levs)
 
-    def lev(self, counts: _Counts) -> npt.NDArray[np.float64]:
+    def lev(self, counts: _Counts) -> AnyFloats:
         """(lev_size,)"""
         dimensions = self._dimension[counts.places]
         lev = np.bincount(dimensions, self.values(counts), self.lev_size)
         return lev.astype(np.float64, copy=False)  # whole numbers where there is no n-gram
 
 
-class _ProfileSink:
-    def __init__(self, encoder: _Profiled, levs: Array32) -> None:
+class _SingleSink:
+    """For LEVs that are made one by one."""
+
+    def __init__(self, encoder: _Profiled | _Projected, levs: Array32) -> None:
         self._encoder, self._levs = encoder, levs
 
     def add(self, text: int, share: float, counts: _Counts) -> None:
         lev = self._encoder.lev(counts)
-        self._levs[text] += lev if share == 1 else lev * share
+        self._levs[text] += lev if share == 1 else lev * np.float32(share)
 
     def finish(self) -> None:
         pass
@@ -170,16 +171,30 @@ class _ProfileSink:
 class _Projected(_Weighted):
     """An encoder whose n-grams have a row of a matrix each."""
 
-    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
-        super().__init__(encoder, places, starts)
+    def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
+        super().__init__(encoder, counter, number)
         assert encoder.projection is not None
         self.projection = encoder.projection  # (columns, lev_size), eight bits
         self.scale = encoder.scale  # (columns,)
         # What others count goes to a column behind the last.
-        self.column = self._by_place(np.arange(len(places)), len(places))
+        self.column = self._by_place(np.arange(len(self._places)), len(self._places))
+        self._compiled = counter.compiled
 
     def sink(self, levs: Array32, pieces: int) -> _Sink:
+        if self._compiled is not None:
+            return _SingleSink(self, levs)
         return _ProjectionSink(self, levs, pieces)
+
+    def lev(self, counts: _Counts) -> AnyFloats:
+        """(lev_size,)"""
+        assert self._compiled is not None
+        columns = self.column[counts.places]
+        counted = columns < len(self.scale)
+        columns, values = columns[counted], self.values(counts)[counted]
+        values *= self.scale[columns]
+        lev = np.zeros(self.lev_size, np.float32)
+        self._compiled.project(self.projection, columns, values, lev)
+        return lev
 
 
 # For each number of a product to be added up in the same order whatever stands beside it: so many
