@@ -1,7 +1,7 @@
 /* Counting n-grams and projecting them: what `counter.py` and `together.py` do in NumPy, a text at
  * a time and without arrays in between.
  *
- * Any C compiler can build this; with GCC or Clang on x86-64, the loop of the projection is also
+ * Any C compiler can build this; with GCC or Clang on x86-64, the product of the projection is also
  * compiled for AVX2, which is chosen when the module is loaded.
  */
 #define PY_SSIZE_T_CLEAN
@@ -9,7 +9,14 @@
 #include <Python.h>
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+#if defined(__GNUC__)
+#define PREFETCH(at) __builtin_prefetch(at)
+#else
+#define PREFETCH(at) ((void)0)
+#endif
 
 #define MOST_BUFFERS 16
 
@@ -87,7 +94,7 @@ static int count_all(const Text *text) {
     return 0;
 }
 
-/* count(rows, ends, flat, whole, bigrams, counts, places, found) -> how many places occur
+/* count(rows, ends, flat, whole, bigrams, counts, places, times) -> how many places occur
  *
  * `counts` (places,) is zeros before and after; place 0 counts nothing. */
 static PyObject *count(PyObject *module, PyObject *arguments) {
@@ -154,64 +161,109 @@ done:
     return result;
 }
 
-/* Four rows at a time are added to the LEV, which is then read and written but once for them. */
-#define ADD_ROWS                                                                                   \
-    int64_t at = 0;                                                                                \
-    for (; at + 4 <= count; at += 4) {                                                             \
-        const int8_t *a = rows + columns[at] * size, *b = rows + columns[at + 1] * size;           \
-        const int8_t *c = rows + columns[at + 2] * size, *d = rows + columns[at + 3] * size;       \
-        const float v = values[at], w = values[at + 1], x = values[at + 2], y = values[at + 3];    \
-        for (int64_t j = 0; j < size; j++)                                                         \
-            lev[j] += ((float)a[j] * v + (float)b[j] * w) + ((float)c[j] * x + (float)d[j] * y);   \
-    }                                                                                              \
-    for (; at < count; at++) {                                                                     \
-        const int8_t *a = rows + columns[at] * size;                                               \
-        const float v = values[at];                                                                \
-        for (int64_t j = 0; j < size; j++) lev[j] += (float)a[j] * v;                              \
+/* A product of texts, whose n-grams are few of all columns, with a projection of eight bits. Some
+ * of the LEV's numbers at a time (a strip) are added up in registers; what they need of some columns
+ * (a block) becomes floats once for all texts, and stays in the first cache. The columns of a text
+ * are added in their order, whatever stands beside it. */
+#define STRIP 64
+#define BLOCK 128
+#define AHEAD 12 /* n-grams, whose columns are fetched meanwhile */
+
+typedef struct {
+    const int8_t *projection; /* (columns, size) */
+    int64_t columns, size;
+    const int64_t *firsts; /* (texts + 1,): where the n-grams of each begin, and the end */
+    int64_t texts;
+    const int64_t *chosen; /* (n-grams,): columns, rising in a text */
+    const float *values;   /* (n-grams,) */
+    float *levs;           /* (texts, size) */
+    int64_t *next;         /* (texts,): the first n-gram that is not added yet */
+} Product;
+
+#define MULTIPLY                                                                                   \
+    float floats[BLOCK][STRIP];                                                                    \
+    for (int64_t strip = 0; strip < product->size; strip += STRIP) {                               \
+        const int64_t rest = product->size - strip, width = rest < STRIP ? rest : STRIP;           \
+        memset(floats, 0, sizeof floats);                                                          \
+        memcpy(product->next, product->firsts, sizeof(int64_t) * (size_t)product->texts);          \
+        for (int64_t begin = 0; begin < product->columns; begin += BLOCK) {                        \
+            unsigned char ready[BLOCK] = {0};                                                      \
+            for (int64_t text = 0; text < product->texts; text++) {                                \
+                const int64_t last = product->firsts[text + 1];                                    \
+                int64_t at = product->next[text];                                                  \
+                if (at == last || product->chosen[at] >= begin + BLOCK) continue;                  \
+                float *lev = product->levs + text * product->size + strip;                         \
+                float sums[STRIP] = {0};                                                           \
+                memcpy(sums, lev, sizeof(float) * (size_t)width);                                  \
+                for (; at < last && product->chosen[at] < begin + BLOCK; at++) {                   \
+                    const int64_t column = product->chosen[at] - begin;                            \
+                    const float value = product->values[at];                                       \
+                    float *row = floats[column];                                                   \
+                    if (at + AHEAD < last)                                                         \
+                        PREFETCH(product->projection + product->chosen[at + AHEAD] * product->size \
+                                 + strip);                                                         \
+                    if (!ready[column]) {                                                          \
+                        const int8_t *from =                                                       \
+                            product->projection + (begin + column) * product->size + strip;        \
+                        for (int64_t j = 0; j < width; j++) row[j] = (float)from[j];               \
+                        ready[column] = 1;                                                         \
+                    }                                                                              \
+                    for (int j = 0; j < STRIP; j++) sums[j] += value * row[j];                     \
+                }                                                                                  \
+                memcpy(lev, sums, sizeof(float) * (size_t)width);                                  \
+                product->next[text] = at;                                                          \
+            }                                                                                      \
+        }                                                                                          \
     }
 
-#if defined(_MSC_VER)
-#define RESTRICT __restrict
-#else
-#define RESTRICT restrict
-#endif
-typedef void AddRows(const int8_t *RESTRICT rows, int64_t size, const int64_t *columns,
-                     const float *values, int64_t count, float *RESTRICT lev);
-
-static void add_rows_plain(const int8_t *RESTRICT rows, int64_t size, const int64_t *columns,
-                           const float *values, int64_t count, float *RESTRICT lev) { ADD_ROWS }
-static AddRows *add_rows = add_rows_plain;
+static void multiply_plain(const Product *product) { MULTIPLY }
+static void (*multiply)(const Product *product) = multiply_plain;
 
 #if defined(__GNUC__) && defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static void
-add_rows_avx2(const int8_t *RESTRICT rows, int64_t size, const int64_t *columns,
-              const float *values, int64_t count, float *RESTRICT lev) { ADD_ROWS }
+__attribute__((target("avx2,fma"))) static void multiply_avx2(const Product *product) { MULTIPLY }
 #endif
 
-/* project(projection, columns, values, lev): add rows of eight bits, each times its value */
+/* project(projection, firsts, columns, values, levs): see `Product`; adds to levs */
 static PyObject *project(PyObject *module, PyObject *arguments) {
-    PyObject *projection, *columns, *values, *lev, *result = NULL;
+    PyObject *projection, *firsts, *columns, *values, *levs, *result = NULL;
     Buffers buffers = {.count = 0};
+    Product product = {0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &projection, &columns, &values, &lev)) return NULL;
-    const int8_t *rows;
-    const int64_t *chosen;
-    const float *weights;
-    float *out;
-    if (!(rows = take(&buffers, projection, 1, 0)) || !(chosen = take(&buffers, columns, 8, 0))
-        || !(weights = take(&buffers, values, 4, 0)) || !(out = take(&buffers, lev, 4, 1)))
-        goto done;
-    const int64_t count = length(&buffers, 1), size = length(&buffers, 3);
-    int good = size > 0 && length(&buffers, 2) == count && length(&buffers, 0) % size == 0;
-    for (int64_t at = 0; good && at < count; at++)
-        good = chosen[at] >= 0 && chosen[at] < length(&buffers, 0) / size;
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &projection, &firsts, &columns, &values, &levs))
+        return NULL;
+    if (!(product.projection = take(&buffers, projection, 1, 0))
+        || !(product.firsts = take(&buffers, firsts, 8, 0))
+        || !(product.chosen = take(&buffers, columns, 8, 0))
+        || !(product.values = take(&buffers, values, 4, 0))
+        || !(product.levs = take(&buffers, levs, 4, 1))) goto done;
+    const int64_t count = length(&buffers, 2);
+    product.texts = length(&buffers, 1) - 1;
+    if (product.texts > 0) {
+        product.size = length(&buffers, 4) / product.texts;
+        product.columns = product.size ? length(&buffers, 0) / product.size : 0;
+    }
+    int good = product.columns > 0 && product.texts * product.size == length(&buffers, 4)
+               && product.columns * product.size == length(&buffers, 0)
+               && length(&buffers, 3) == count && product.firsts[0] == 0
+               && product.firsts[product.texts] == count;
+    for (int64_t text = 0; good && text < product.texts; text++)
+        good = product.firsts[text] <= product.firsts[text + 1];
+    for (int64_t text = 0; good && text < product.texts; text++)
+        for (int64_t at = product.firsts[text]; good && at < product.firsts[text + 1]; at++)
+            good = product.chosen[at] < product.columns
+                   && product.chosen[at] > (at == product.firsts[text] ? -1 : product.chosen[at - 1]);
     if (!good) {
         PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
         goto done;
     }
+    if (!(product.next = malloc(sizeof(int64_t) * (size_t)product.texts))) {
+        PyErr_NoMemory();
+        goto done;
+    }
     Py_BEGIN_ALLOW_THREADS
-    add_rows(rows, size, chosen, weights, count, out);
+    multiply(&product);
     Py_END_ALLOW_THREADS
+    free(product.next);
     result = Py_None;
     Py_INCREF(result);
 done:
@@ -221,7 +273,7 @@ done:
 
 static PyMethodDef methods[] = {
     {"count", count, METH_VARARGS, "Count the n-grams of a text."},
-    {"project", project, METH_VARARGS, "Add rows of a projection to a LEV."},
+    {"project", project, METH_VARARGS, "Add rows of a projection to LEVs."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -229,7 +281,7 @@ static int prepare(PyObject *module) {
     (void)module;
 #if defined(__GNUC__) && defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) add_rows = add_rows_avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) multiply = multiply_avx2;
 #endif
     return 0;
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -145,7 +145,7 @@ class _Profiled(_Weighted):
         self._dimension = self._by_place(encoder.dimension, 0)
 
     def sink(self, levs: Array32, pieces: int) -> _Sink:
-        return _SingleSink(self, levs)
+        return _ProfileSink(self, levs)
 
     def lev(self, counts: _Counts) -> AnyFloats:
         """(lev_size,)"""
@@ -154,10 +154,8 @@ class _Profiled(_Weighted):
         return lev.astype(np.float64, copy=False)  # whole numbers where there is no n-gram
 
 
-class _SingleSink:
-    """For LEVs that are made one by one."""
-
-    def __init__(self, encoder: _Profiled | _Projected, levs: Array32) -> None:
+class _ProfileSink:
+    def __init__(self, encoder: _Profiled, levs: Array32) -> None:
         self._encoder, self._levs = encoder, levs
 
     def add(self, text: int, share: float, counts: _Counts) -> None:
@@ -178,23 +176,42 @@ class _Projected(_Weighted):
         self.scale = encoder.scale  # (columns,)
         # What others count goes to a column behind the last.
         self.column = self._by_place(np.arange(len(self._places)), len(self._places))
+        self.in_order = bool((np.diff(self._places) > 0).all())  # its columns, by place
         self._compiled = counter.compiled
 
     def sink(self, levs: Array32, pieces: int) -> _Sink:
         if self._compiled is not None:
-            return _SingleSink(self, levs)
+            return _SparseSink(self, self._compiled, levs)
         return _ProjectionSink(self, levs, pieces)
 
-    def lev(self, counts: _Counts) -> AnyFloats:
-        """(lev_size,)"""
-        assert self._compiled is not None
-        columns = self.column[counts.places]
-        counted = columns < len(self.scale)
-        columns, values = columns[counted], self.values(counts)[counted]
-        values *= self.scale[columns]
-        lev = np.zeros(self.lev_size, np.float32)
-        self._compiled.project(self.projection, columns, values, lev)
-        return lev
+
+class _SparseSink:
+    """For a projection in C: only what is counted is multiplied."""
+
+    def __init__(self, encoder: _Projected, module: Any, levs: Array32) -> None:
+        self._encoder, self._module, self._levs = encoder, module, levs
+        self._texts: list[int] = []
+        self._columns: list[IntArray] = []
+        self._values: list[Array32] = []
+
+    def add(self, text: int, share: float, counts: _Counts) -> None:
+        encoder = self._encoder
+        columns = encoder.column[counts.places]
+        chosen = np.flatnonzero(columns < len(encoder.scale))
+        if not encoder.in_order:
+            chosen = chosen[np.argsort(columns[chosen])]
+        columns, values = columns[chosen], encoder.values(counts)[chosen]
+        values *= encoder.scale[columns]
+        self._texts.append(text)
+        self._columns.append(columns)
+        self._values.append(values if share == 1 else values * np.float32(share))
+
+    def finish(self) -> None:
+        levs = np.zeros((len(self._texts), self._encoder.lev_size), np.float32)
+        firsts = np.cumsum([0, *map(len, self._columns)])
+        columns, values = np.concatenate(self._columns), np.concatenate(self._values)
+        self._module.project(self._encoder.projection, firsts, columns, values, levs)
+        np.add.at(self._levs, self._texts, levs)  # a text may have several pieces
 
 
 # For each number of a product to be added up in the same order whatever stands beside it: so many
