@@ -23,7 +23,7 @@ class Chunks(Protocol):
         ...
 
     def look_up(self, text: str, /) -> tuple[bytes, list[str]]:
-        """The numbers of all chunks of a text, and the chunks that are not known."""
+        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
         ...
 
 
@@ -35,12 +35,11 @@ class PythonChunks:
         self.add = self._known.__setitem__
 
     def look_up(self, text: str) -> tuple[bytes, list[str]]:
-        """The numbers of all chunks of a text, and the chunks that are not known."""
+        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
         chunks = text.split()
         rows = list(map(self._known.get, chunks, repeat(b"")))  # no chunk is without a token
-        if b"" not in rows:
-            return b"".join(rows), []
-        return b"", [chunk for chunk, row in zip(chunks, rows, strict=True) if not row]
+        new = zip(chunks, rows, strict=True) if b"" in rows else ()
+        return b"".join(rows), [chunk for chunk, row in new if not row]
 
 
 def new_chunks() -> Chunks:

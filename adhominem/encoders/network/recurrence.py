@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.encoders.network.kernel import NUMPY, FusedKernel, kernel_name
+from adhominem.compiled import NUMPY
+from adhominem.encoders.network.kernel import FusedKernel, kernel_name
 
 Weights = Mapping[str, Array32]
 

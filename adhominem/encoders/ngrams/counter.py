@@ -186,13 +186,12 @@ class TypePlaces:
         """Twice (n-grams,): the places that a text has, rising, and how often it has each."""
         if self._compiled is None:
             counts = self.count(rows)
-            places = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
-            return places, counts[places].astype(np.float32)
+            occurs = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
+            return occurs, counts[occurs].astype(np.float32)
+        tables = self._ends, self._flat, self._whole, tuple(self._bigrams)
+        n = self._compiled.count(rows, *tables, *self._room)
         _, places, times = self._room
-        bigrams = tuple(self._bigrams)
-        tables = self._ends, self._flat, self._whole, bigrams
-        n = self._compiled.count(np.ascontiguousarray(rows), *tables, *self._room)
-        return places[:n].copy(), times[:n].astype(np.float32)
+        return places[:n].astype(np.int64), times[:n].astype(np.float32)
 
 
 def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:

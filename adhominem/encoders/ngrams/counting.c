@@ -18,7 +18,7 @@
 #define PREFETCH(at) ((void)0)
 #endif
 
-#define MOST_BUFFERS 16
+#define MOST_BUFFERS 80
 
 typedef struct {
     Py_buffer views[MOST_BUFFERS];
@@ -50,7 +50,7 @@ static void release(Buffers *buffers) {
     while (buffers->count > 0) PyBuffer_Release(&buffers->views[--buffers->count]);
 }
 
-#define MOST_BIGRAMS 8 /* channels of bigrams, of all tables */
+#define MOST_BIGRAMS 64 /* channels of bigrams, of all tables */
 
 typedef struct {
     const int64_t *rows, *ends, *flat, *whole;
