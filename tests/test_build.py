@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from adhominem.compiled import _PARTS, NUMPY, VARIABLE, compiled, what_runs
+
 ROOT = Path(__file__).parents[1]
 NAMES = {"_chunks", "_counting", "_fused"}
 
@@ -42,5 +44,16 @@ def test_with_a_compiler_all_are_built_without_a_warning(tmp_path: Path) -> None
 def test_without_a_compiler_none_is_built_and_nothing_fails(tmp_path: Path) -> None:
     names, said = built(tmp_path, CC="no-such-compiler")
     assert not names
-    for name in NAMES:
-        assert f'building extension "adhominem.{name}' in said or name in said
+    assert said.count("building extension") == len(NAMES)
+    assert said.count("failed") == len(NAMES)
+
+
+def test_a_sentence_says_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, NUMPY)
+    assert "Not in C, but in Python" in what_runs()
+    monkeypatch.delenv(VARIABLE)
+    names = [f"adhominem.{part}" for part in _PARTS]
+    if all(map(compiled, names)):
+        assert what_runs().startswith("All parts in C are used; the network runs with ")
+    missing = [name for name in names if compiled(name) is None]
+    assert all(name.removeprefix("adhominem.") in what_runs() for name in missing)
