@@ -6,8 +6,9 @@
 # It uses the model that comes with the package. To use one of your own, mount and name it:
 #   docker run ... -v "$PWD/model:/model:ro" -e ADHOMINEM_MODEL=/model adhominem
 FROM python:3.11-slim AS build
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
 WORKDIR /source
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml setup.py constraints.txt README.md LICENSE ./
 COPY adhominem adhominem
 RUN pip install --no-cache-dir --prefix /installed --constraint constraints.txt '.[documents,serve]'
 

@@ -29,10 +29,13 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/training.py --steps 2
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py
 
-$(VENV)/installed: pyproject.toml constraints.txt
+# The parts in C are built with it; without a compiler they are left out, and the last line says so.
+$(VENV)/installed: pyproject.toml constraints.txt setup.py $(wildcard adhominem/*/*.c adhominem/*/*/*.[ch])
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m adhominem.compiled
 	touch $@
 
 clean:
-	rm -rf $(VENV) .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find adhominem -name '*.so' -delete

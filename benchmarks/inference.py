@@ -26,7 +26,8 @@ from training import made_up_corpus, make_plain
 from adhominem.config import preset
 from adhominem.encoders.network.export import export_onnx, graph_inputs
 from adhominem.encoders.network.network import Batch, Network
-from adhominem.encoders.network.runtime import Attention, BiLSTM, Runtime, TypeInputs
+from adhominem.encoders.network.recurrence import Pooling
+from adhominem.encoders.network.runtime import Runtime, TypeInputs
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import Vocabulary, spread_windows
 from adhominem.training.network_data import DeviceCorpus
@@ -134,8 +135,7 @@ def main() -> None:
     stages = Stages()
     stages.wrap(Tokenizer, "tokens", "tokenizing")
     stages.wrap(TypeInputs, "look_up", "new token types, and looking up known ones")
-    stages.wrap(BiLSTM, "run", "recurrences")
-    stages.wrap(Attention, "mean", "attention")
+    stages.wrap(Pooling, "__call__", "recurrences and attention")
     runtime = Runtime(weights, vocabulary, windows)
     fresh = Tokenizer(config.data.normaliser)
     whole = timed(lambda: runtime.encode([fresh.tokens(text) for text in texts], topics))

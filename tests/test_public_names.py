@@ -20,6 +20,7 @@ ROOMS = (
     "arrays",
     "records",
     "processes",
+    "compiled",
     "harmless",
     "text",
     "pairs",

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat
 from threading import Lock
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import IntArray
+from adhominem.compiled import compiled
+
+
+class Chunks(Protocol):
+    """What white space leaves together, and the numbers of its tokens, as bytes."""
+
+    def add(self, chunk: str, numbers: bytes, /) -> None:
+        """Remember the numbers of a chunk."""
+        ...
+
+    def look_up(self, text: str, /) -> tuple[bytes, list[str]]:
+        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
+        ...
+
+
+class PythonChunks:
+    """Chunks in a dictionary: what `chunks.c` does faster."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes] = {}
+        self.add = self._known.__setitem__
+
+    def look_up(self, text: str) -> tuple[bytes, list[str]]:
+        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
+        chunks = text.split()
+        rows = list(map(self._known.get, chunks, repeat(b"")))  # no chunk is without a token
+        new = zip(chunks, rows, strict=True) if b"" in rows else ()
+        return b"".join(rows), [chunk for chunk, row in new if not row]
+
+
+def new_chunks() -> Chunks:
+    """Chunks without any, in C if it was built."""
+    module = compiled("adhominem.text._chunks")
+    if module is None:
+        return PythonChunks()
+    chunks: Chunks = module.Chunks(int.from_bytes(os.urandom(8), "little"))
+    return chunks
 
 
 class Lexicon:
@@ -22,8 +61,7 @@ class Lexicon:
     def __init__(self) -> None:
         self.types: list[str] = []
         self.characters = 0  # of all types, and of `chunks`
-        # What white space leaves together, for a tokenizer: the numbers of its tokens, as bytes.
-        self.chunks: dict[str, bytes] = {}
+        self.chunks = new_chunks()  # for a tokenizer
         self._numbers: dict[str, int] = {}
         self._lock = Lock()
 
@@ -47,7 +85,8 @@ class Lexicon:
         ends = np.cumsum(list(map(len, tokens))) * numbers.itemsize
         rows = numbers.tobytes()
         parts = (rows[begin:end] for begin, end in pairwise([0, *ends.tolist()]))
-        self.chunks.update(zip(names, parts, strict=True))
+        for name, part in zip(names, parts, strict=True):
+            self.chunks.add(name, part)
         self.characters += sum(map(len, names))
 
     def _add(self, tokens: Sequence[str]) -> None:

@@ -91,14 +91,12 @@ class Tokenizer:
 
     def numbers(self, text: str, lexicon: Lexicon) -> IntArray:
         """(tokens,): the tokens alone, as their types' numbers in a lexicon of this tokenizer."""
-        chunks = self.normaliser(text).split()
-        known = lexicon.chunks
-        rows = list(map(known.get, chunks, repeat(b"")))  # no chunk is without a token
-        if b"" in rows:
-            new = {chunk for chunk, row in zip(chunks, rows, strict=True) if not row}
-            lexicon.add_chunks(self._split_new(new))
-            rows = [row or known[chunk] for chunk, row in zip(chunks, rows, strict=True)]
-        return np.frombuffer(b"".join(rows), np.int64)
+        normalised = self.normaliser(text)
+        numbers, unknown = lexicon.chunks.look_up(normalised)
+        if unknown:
+            lexicon.add_chunks(self._split_new(set(unknown)))
+            numbers, _ = lexicon.chunks.look_up(normalised)
+        return np.frombuffer(numbers, np.int64)
 
     def tokenize(self, text: str) -> Tokens:
         """The tokens, and their spans in the text as it was given."""

@@ -1,196 +1,165 @@
-"""The steps of an LSTM on a GPU as one kernel for all of them, forward and backward, by Triton.
+"""A BiLSTM and the attention behind it, over sequences of different lengths.
 
-A step of ours is tiny (50 numbers a sequence), and there are hundreds of them, one after another.
-cuDNN starts several kernels for each, and starting them takes longer than their work. Here a block
-of sequences stays with one multiprocessor from the first step to the last: its state never leaves
-the registers. Both directions run side by side.
-
-Numbers are stored in half precision, as cuDNN does it under autocast; state and sums are float32.
+In NumPy: what the compiled kernel does as well, in one pass (`kernel.py`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-import torch
-import triton  # type: ignore[import-not-found,unused-ignore]
-import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
-from torch import Tensor
+import numpy as np
 
-_BLOCK = 16  # sequences of one multiprocessor: the fewest that its matrix unit takes
+from adhominem.arrays import Array32, IntArray
+from adhominem.compiled import NUMPY
+from adhominem.encoders.network.kernel import FusedKernel, kernel_name
 
+Weights = Mapping[str, Array32]
 
-# Sizes of the arrays: inputs (sequences, steps, 2, 4 * size), weight (2, 4 * size, size), hidden
-# and cells (sequences, steps, 2, size). Torch's gates: input, forget, cell, output.
-
-
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _sigmoid(x):  # type: ignore[no-untyped-def]
-    return 1 / (1 + tl.exp(-x))
+# Vector instructions may raise flags for lanes that hold nothing of ours.
+_QUIET = np.errstate(all="ignore")
+_FEWEST_ROWS = 128  # of a product: BLAS adds up a few rows in another order than many
 
 
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _tanh(x):  # type: ignore[no-untyped-def]
-    return 2 / (1 + tl.exp(-2 * x)) - 1
+def product(rows: Array32, weight: Array32) -> Array32:
+    """rows @ weight, the same for a row whatever stands beside it."""
+    n = len(rows)
+    if n >= _FEWEST_ROWS:
+        return np.asarray(rows @ weight)
+    padded = np.zeros((_FEWEST_ROWS, rows.shape[1]), dtype=np.float32)
+    padded[:n] = rows
+    return np.asarray(padded @ weight)[:n]
 
 
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _four(first, apart, mask):  # type: ignore[no-untyped-def]
-    """What belongs to each of the four gates."""
-    i = tl.load(first, mask=mask, other=0.0)
-    f = tl.load(first + apart, mask=mask, other=0.0)
-    g = tl.load(first + 2 * apart, mask=mask, other=0.0)
-    o = tl.load(first + 3 * apart, mask=mask, other=0.0)
-    return i, f, g, o
+@dataclass(frozen=True, kw_only=True)
+class Sequences:
+    """What each step of some sequences adds to the gates: rows of tables, one a direction."""
+
+    tables: tuple[Array32, Array32]  # (table rows, 4 * size)
+    heads: tuple[Array32, Array32] | None = None  # the tables of first steps, if they have others
+    rows: IntArray  # (sequences, steps): of its table; anything behind a sequence's end
+    lengths: IntArray  # (sequences,): the longest first
+
+    def take(self, at: int, n: int, direction: int, out: Array32) -> None:
+        """Write what step `at` of the first n sequences adds, (n, 4 * size)."""
+        tables = self.tables if at or self.heads is None else self.heads
+        np.take(tables[direction], self.rows[:n, at], axis=0, out=out, mode="clip")
 
 
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _forward(  # type: ignore[no-untyped-def]
-    inputs, weight, lengths, hidden, cells, gates, sequences, steps,
-    size: tl.constexpr, padded: tl.constexpr, block: tl.constexpr, keep: tl.constexpr,
-):  # fmt: skip
-    direction = tl.program_id(1)
-    rows = tl.program_id(0) * block + tl.arange(0, block)
-    columns = tl.arange(0, padded)
-    length = tl.load(lengths + rows, mask=rows < sequences, other=0)
-    real = (columns < size)[None, :]
-    stored = (rows < sequences)[:, None] & real
-    # The weight of each gate, (size before, size after).
-    square = (columns < size)[:, None] & real
-    at = weight + direction * 4 * size * size + columns[None, :] * size + columns[:, None]
-    of_input, of_forget, of_cell, of_output = _four(at, size * size, square)
-    state = tl.zeros((block, padded), tl.float32)
-    cell = tl.zeros((block, padded), tl.float32)
-    onwards = 1 - 2 * direction  # how far on in time the next step is
-    time = direction * (steps - 1)
-    place = ((rows.to(tl.int64) * steps + time) * 2 + direction)[:, None]  # times the row size
-    inside = (time < length)[:, None] & real
-    i, f, g, o = _four(inputs + place * 4 * size + columns[None, :], size, inside)
-    for step in range(steps):
-        # What the next step needs is asked for now, and has come when this one is done.
-        time += onwards
-        next_place = place + 2 * onwards
-        next_inside = (time < length)[:, None] & (step + 1 < steps) & real
-        following = inputs + next_place * 4 * size + columns[None, :]
-        next_i, next_f, next_g, next_o = _four(following, size, next_inside)
-        before = state.to(of_input.dtype)
-        i = _sigmoid(tl.dot(before, of_input, acc=i.to(tl.float32)))
-        f = _sigmoid(tl.dot(before, of_forget, acc=f.to(tl.float32)))
-        g = _tanh(tl.dot(before, of_cell, acc=g.to(tl.float32)))
-        o = _sigmoid(tl.dot(before, of_output, acc=o.to(tl.float32)))
-        # Behind the end of a sequence its state is zero: forwards that is what is written there,
-        # backwards what it begins with.
-        cell = tl.where(inside, f * cell + i * g, 0.0)
-        state = tl.where(inside, o * _tanh(cell), 0.0)
-        kind = hidden.dtype.element_ty
-        tl.store(hidden + place * size + columns[None, :], state.to(kind), mask=stored)
-        if keep:
-            tl.store(cells + place * size + columns[None, :], cell, mask=stored)
-            kept = gates + place * 4 * size + columns[None, :]
-            tl.store(kept, i.to(kind), mask=inside)
-            tl.store(kept + size, f.to(kind), mask=inside)
-            tl.store(kept + 2 * size, g.to(kind), mask=inside)
-            tl.store(kept + 3 * size, o.to(kind), mask=inside)
-        i, f, g, o = next_i, next_f, next_g, next_o
-        place, inside = next_place, next_inside
+class BiLSTM:
+    """Both directions over sequences of different lengths, the longest first.
 
-
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _backward(  # type: ignore[no-untyped-def]
-    slopes, weight, lengths, cells, gates, changes, sequences, steps,
-    size: tl.constexpr, padded: tl.constexpr, block: tl.constexpr,
-):  # fmt: skip
-    direction = tl.program_id(1)
-    rows = tl.program_id(0) * block + tl.arange(0, block)
-    columns = tl.arange(0, padded)
-    length = tl.load(lengths + rows, mask=rows < sequences, other=0)
-    real = (columns < size)[None, :]
-    stored = (rows < sequences)[:, None] & real
-    # The weight of each gate, (size after, size before).
-    square = (columns < size)[:, None] & real
-    at = weight + direction * 4 * size * size + columns[:, None] * size + columns[None, :]
-    of_input, of_forget, of_cell, of_output = _four(at, size * size, square)
-    d_state = tl.zeros((block, padded), tl.float32)
-    d_cell = tl.zeros((block, padded), tl.float32)
-    onwards = 2 * direction - 1  # how far on in time the next step is: back to the first one
-    time = (1 - direction) * (steps - 1)
-    place = ((rows.to(tl.int64) * steps + time) * 2 + direction)[:, None]
-    inside = (time < length)[:, None] & real
-    i, f, g, o = _four(gates + place * 4 * size + columns[None, :], size, inside)
-    cell = tl.load(cells + place * size + columns[None, :], mask=inside, other=0.0)
-    slope = tl.load(slopes + place * size + columns[None, :], mask=inside, other=0.0)
-    for step in range(steps):
-        time += onwards
-        next_place = place + 2 * onwards
-        next_inside = (time < length)[:, None] & (step + 1 < steps) & real
-        following = next_place * size + columns[None, :]
-        next_gates = gates + next_place * 4 * size + columns[None, :]
-        next_i, next_f, next_g, next_o = _four(next_gates, size, next_inside)
-        cell_before = tl.load(cells + following, mask=next_inside, other=0.0)
-        next_slope = tl.load(slopes + following, mask=next_inside, other=0.0)
-        i, f, g, o = i.to(tl.float32), f.to(tl.float32), g.to(tl.float32), o.to(tl.float32)
-        squashed = _tanh(cell)
-        d_state += slope.to(tl.float32)
-        d_cell += d_state * o * (1 - squashed * squashed)
-        kind = changes.dtype.element_ty
-        d_o = (d_state * squashed * o * (1 - o)).to(kind)
-        d_i = (d_cell * g * i * (1 - i)).to(kind)
-        d_f = (d_cell * cell_before * f * (1 - f)).to(kind)
-        d_g = (d_cell * i * (1 - g * g)).to(kind)
-        d_cell = d_cell * f  # zero behind the end, where f is
-        changed = changes + place * 4 * size + columns[None, :]
-        tl.store(changed, d_i, mask=stored)
-        tl.store(changed + size, d_f, mask=stored)
-        tl.store(changed + 2 * size, d_g, mask=stored)
-        tl.store(changed + 3 * size, d_o, mask=stored)
-        d_state = tl.dot(d_i, of_input)
-        d_state = tl.dot(d_f, of_forget, acc=d_state)
-        d_state = tl.dot(d_g, of_cell, acc=d_state)
-        d_state = tl.dot(d_o, of_output, acc=d_state)
-        i, f, g, o = next_i, next_f, next_g, next_o
-        cell, slope, place, inside = cell_before, next_slope, next_place, next_inside
-
-
-def _launch(kernel: Any, sequences: int, size: int, *arguments: Any, **constants: Any) -> None:
-    grid = (triton.cdiv(sequences, _BLOCK), 2)
-    padded = max(_BLOCK, triton.next_power_of_2(size))
-    kernel[grid](*arguments, size, padded, _BLOCK, **constants, num_warps=4)
-
-
-class _Recurrence(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, inputs: Tensor, weight: Tensor, lengths: Tensor) -> Tensor:
-        sequences, steps, _, four = inputs.shape
-        size = four // 4
-        hidden = inputs.new_empty(sequences, steps, 2, size)
-        keep = any(context.needs_input_grad)
-        cells = torch.empty_like(hidden, dtype=torch.float32) if keep else hidden
-        gates = torch.empty_like(inputs) if keep else inputs
-        arrays = (inputs, weight, lengths, hidden, cells, gates, sequences, steps)
-        _launch(_forward, sequences, size, *arrays, keep=keep)
-        context.save_for_backward(weight, lengths, hidden, cells, gates)
-        return hidden
-
-    @staticmethod
-    def backward(context: Any, *slopes: Tensor) -> tuple[Tensor, Tensor, None]:
-        weight, lengths, hidden, cells, gates = context.saved_tensors
-        sequences, steps, _, size = hidden.shape
-        changes = torch.empty_like(gates)
-        arrays = (slopes[0].contiguous(), weight, lengths, cells, gates, changes, sequences, steps)
-        _launch(_backward, sequences, size, *arrays)
-        before = torch.zeros_like(hidden)  # what each step came from
-        before[:, 1:, 0] = hidden[:, :-1, 0]
-        before[:, :-1, 1] = hidden[:, 1:, 1]
-        rows, columns = changes.view(-1, 2, 4 * size), before.view(-1, 2, size)
-        products = [rows[:, at].T @ columns[:, at] for at in range(2)]
-        return changes, torch.stack(products), None
-
-
-def recur(inputs: Tensor, weight: Tensor, lengths: Tensor) -> Tensor:
-    """(sequences, steps, 2, size): the hidden states of both directions; zeros behind the ends.
-
-    `inputs` (sequences, steps, 2, 4 * size) are what each step adds to torch's four gates, `weight`
-    (2, 4 * size, size) is the recurrent one of each direction, `lengths` (sequences,) end the
-    sequences.
+    A sigmoid is 0.5 (tanh(x / 2) + 1): with the halves folded into the weights, one tanh serves
+    all four gates. The gates stand in the order input, forget, output, cell.
     """
-    return _Recurrence.apply(inputs.contiguous(), weight.contiguous(), lengths)  # type: ignore[no-any-return,no-untyped-call]
+
+    def __init__(self, weights: Weights, name: str) -> None:
+        both = [self._direction(weights, f"{name}.lstm.%s_l0{end}") for end in ("", "_reverse")]
+        taken, self.recurrent, bias = zip(*both, strict=True)  # each for both directions
+        self.size = len(self.recurrent[0])  # (size, 4 * size)
+        self.weight = np.concatenate(taken, axis=1)  # (inputs, 2 * 4 * size)
+        self.bias = np.concatenate(bias)  # (2 * 4 * size,)
+
+    @staticmethod
+    def _direction(weights: Weights, name: str) -> tuple[Array32, Array32, Array32]:
+        taken, recurrent = weights[name % "weight_ih"], weights[name % "weight_hh"]
+        bias = weights[name % "bias_ih"] + weights[name % "bias_hh"]
+        size = recurrent.shape[1]
+        order = np.concatenate([np.arange(2 * size), np.arange(3 * size, 4 * size)])
+        order = np.concatenate([order, np.arange(2 * size, 3 * size)])  # torch's cell gate is third
+        halves = np.repeat(np.array([0.5, 0.5, 0.5, 1.0], np.float32), size)
+        # The last input says "padding" in training. Here there is none: see `run`.
+        return (
+            np.ascontiguousarray((taken[order, :-1] * halves[:, None]).T),
+            # The state is twice as large as it should be, which saves a multiplication a step.
+            np.ascontiguousarray((0.5 * recurrent[order] * halves[:, None]).T),
+            bias[order] * halves,
+        )
+
+    @_QUIET
+    def run(self, inputs_of: Sequences) -> Array32:
+        """(steps, sequences, 2 * size): twice the hidden states; zeros behind a sequence's end."""
+        lengths, (sequences, steps), size = inputs_of.lengths, inputs_of.rows.shape, self.size
+        active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
+        rows = max(sequences, _FEWEST_ROWS)
+        hidden = np.empty((steps, rows, 2 * size), dtype=np.float32)
+        for of_step, n in zip(hidden, active, strict=True):
+            of_step[n:] = 0
+        gates = np.empty((rows, 4 * size), dtype=np.float32)
+        inputs = np.empty_like(gates)
+        squashed = np.empty((rows, size), dtype=np.float32)
+        by_gate = np.empty((4, rows, size), dtype=np.float32)  # each one contiguous, unlike `gates`
+        for direction, recurrent in enumerate(self.recurrent):
+            cell = np.zeros((rows, size), dtype=np.float32)
+            columns = slice(direction * size, (direction + 1) * size)
+            before = None  # what is hidden of the step before
+            for at in range(steps) if direction == 0 else reversed(range(steps)):
+                n = active[at]  # the sequences that have this step
+                if not n:
+                    continue
+                if before is None:
+                    inputs_of.take(at, n, direction, gates[:n])
+                else:
+                    inputs_of.take(at, n, direction, inputs[:n])
+                    m = max(n, _FEWEST_ROWS)
+                    np.matmul(before[:m], recurrent, out=gates[:m])
+                    gates[:n] += inputs[:n]
+                z, c, s = by_gate[:, :n], cell[:n], squashed[:n]
+                np.tanh(gates[:n].reshape(n, 4, size).transpose(1, 0, 2), out=z)
+                z[:3] += 1  # twice the input, forget and output gates
+                c *= z[1]
+                np.multiply(z[0], z[3], out=s)
+                c += s
+                c *= 0.5
+                np.tanh(c, out=s)
+                before = hidden[at, :, columns]
+                np.multiply(z[2], s, out=before[:n])
+        return hidden[:, :sequences]
+
+
+class Attention:
+    """v' tanh(W h + b), a softmax over the steps of each sequence, the weighted mean."""
+
+    def __init__(self, weights: Weights, name: str) -> None:
+        # Half of it, for hidden states that are twice as large.
+        self.weight = np.ascontiguousarray(0.5 * weights[f"{name}.hidden.weight"].T)
+        self.bias = weights[f"{name}.hidden.bias"]
+        self.score = weights[f"{name}.score.weight"][0]
+
+    @_QUIET
+    def mean(self, hidden: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
+        """(sequences, size), and the attention (sequences, steps), of twice the hidden states."""
+        steps, sequences, size = hidden.shape
+        inner = product(hidden.reshape(-1, size), self.weight)
+        inner += self.bias
+        np.tanh(inner, out=inner)
+        scores = np.einsum("ij,j->i", inner, self.score).reshape(steps, sequences)
+        scores[np.arange(steps)[:, None] >= lengths] = -np.inf
+        scores -= scores.max(axis=0)
+        attention = np.exp(scores, out=scores)
+        attention /= attention.cumsum(axis=0)[-1]
+        mean = np.einsum("sn,snd->nd", attention, hidden)
+        mean *= 0.5
+        return mean, attention.T
+
+
+class Pooling:
+    """Sequences to a vector each: a BiLSTM, and the mean that its attention weighs."""
+
+    def __init__(self, weights: Weights, lstm: str, attention: str) -> None:
+        """Of a network's weights, those of these two names."""
+        self.lstm, self._attention = BiLSTM(weights, lstm), Attention(weights, attention)
+        pooling = self._attention
+        self._kernel = (
+            None
+            if (name := kernel_name()) == NUMPY
+            else FusedKernel(name, self.lstm.recurrent, pooling.weight, pooling.bias, pooling.score)
+        )
+
+    def __call__(self, sequences: Sequences) -> tuple[Array32, Array32]:
+        """(sequences, 2 * size), and the attention (sequences, steps)."""
+        if self._kernel is not None:
+            return self._kernel.run(
+                sequences.tables, sequences.heads, sequences.rows, sequences.lengths
+            )
+        return self._attention.mean(self.lstm.run(sequences), sequences.lengths)

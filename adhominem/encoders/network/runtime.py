@@ -1,4 +1,4 @@
-"""The trained network at inference: documents to LEVs in NumPy, without torch.
+"""The trained network at inference: documents to LEVs on a CPU, without torch.
 
 The same computation as `encoders.network.network.Network` (a test compares them), arranged so that
 nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
@@ -8,7 +8,7 @@ length, so that no step is spent on padding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.encoders.by_type import Growing, KeptByType
+from adhominem.encoders.network.recurrence import Pooling, Sequences, Weights, product
 from adhominem.encoders.protocol import spliced
 from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.vocabulary import (
@@ -27,123 +28,6 @@ from adhominem.text.vocabulary import (
     WindowTable,
     spread_windows,
 )
-
-Weights = Mapping[str, Array32]
-
-# Writes what a step of so many sequences adds to the gates: (step, sequences, direction, out).
-StepInputs = Callable[[int, int, int, Array32], None]
-
-# Vector instructions may raise flags for lanes that hold nothing of ours.
-_QUIET = np.errstate(all="ignore")
-_FEWEST_ROWS = 128  # of a product: BLAS adds up a few rows in another order than many
-
-
-def product(rows: Array32, weight: Array32) -> Array32:
-    """rows @ weight, the same for a row whatever stands beside it."""
-    n = len(rows)
-    if n >= _FEWEST_ROWS:
-        return np.asarray(rows @ weight)
-    padded = np.zeros((_FEWEST_ROWS, rows.shape[1]), dtype=np.float32)
-    padded[:n] = rows
-    return np.asarray(padded @ weight)[:n]
-
-
-class BiLSTM:
-    """Both directions over sequences of different lengths, the longest first.
-
-    A sigmoid is 0.5 (tanh(x / 2) + 1): with the halves folded into the weights, one tanh serves
-    all four gates. The gates stand in the order input, forget, output, cell.
-    """
-
-    def __init__(self, weights: Weights, name: str) -> None:
-        both = [self._direction(weights, f"{name}.lstm.%s_l0{end}") for end in ("", "_reverse")]
-        taken, self._recurrent, bias = zip(*both, strict=True)  # each for both directions
-        self.size = len(self._recurrent[0])  # (size, 4 * size)
-        self.weight = np.concatenate(taken, axis=1)  # (inputs, 2 * 4 * size)
-        self.bias = np.concatenate(bias)  # (2 * 4 * size,)
-
-    @staticmethod
-    def _direction(weights: Weights, name: str) -> tuple[Array32, Array32, Array32]:
-        taken, recurrent = weights[name % "weight_ih"], weights[name % "weight_hh"]
-        bias = weights[name % "bias_ih"] + weights[name % "bias_hh"]
-        size = recurrent.shape[1]
-        order = np.concatenate([np.arange(2 * size), np.arange(3 * size, 4 * size)])
-        order = np.concatenate([order, np.arange(2 * size, 3 * size)])  # torch's cell gate is third
-        halves = np.repeat(np.array([0.5, 0.5, 0.5, 1.0], np.float32), size)
-        # The last input says "padding" in training. Here there is none: see `run`.
-        return (
-            np.ascontiguousarray((taken[order, :-1] * halves[:, None]).T),
-            # The state is twice as large as it should be, which saves a multiplication a step.
-            np.ascontiguousarray((0.5 * recurrent[order] * halves[:, None]).T),
-            bias[order] * halves,
-        )
-
-    @_QUIET
-    def run(self, step_inputs: StepInputs, lengths: IntArray, steps: int) -> Array32:
-        """(steps, sequences, 2 * size): twice the hidden states; zeros behind a sequence's end."""
-        size, sequences = self.size, len(lengths)
-        active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
-        rows = max(sequences, _FEWEST_ROWS)
-        hidden = np.empty((steps, rows, 2 * size), dtype=np.float32)
-        for of_step, n in zip(hidden, active, strict=True):
-            of_step[n:] = 0
-        gates = np.empty((rows, 4 * size), dtype=np.float32)
-        inputs = np.empty_like(gates)
-        squashed = np.empty((rows, size), dtype=np.float32)
-        by_gate = np.empty((4, rows, size), dtype=np.float32)  # each one contiguous, unlike `gates`
-        for direction, recurrent in enumerate(self._recurrent):
-            cell = np.zeros((rows, size), dtype=np.float32)
-            columns = slice(direction * size, (direction + 1) * size)
-            before = None  # what is hidden of the step before
-            for at in range(steps) if direction == 0 else reversed(range(steps)):
-                n = active[at]  # the sequences that have this step
-                if not n:
-                    continue
-                if before is None:
-                    step_inputs(at, n, direction, gates[:n])
-                else:
-                    step_inputs(at, n, direction, inputs[:n])
-                    m = max(n, _FEWEST_ROWS)
-                    np.matmul(before[:m], recurrent, out=gates[:m])
-                    gates[:n] += inputs[:n]
-                z, c, s = by_gate[:, :n], cell[:n], squashed[:n]
-                np.tanh(gates[:n].reshape(n, 4, size).transpose(1, 0, 2), out=z)
-                z[:3] += 1  # twice the input, forget and output gates
-                c *= z[1]
-                np.multiply(z[0], z[3], out=s)
-                c += s
-                c *= 0.5
-                np.tanh(c, out=s)
-                before = hidden[at, :, columns]
-                np.multiply(z[2], s, out=before[:n])
-        return hidden[:, :sequences]
-
-
-class Attention:
-    """v' tanh(W h + b), a softmax over the steps of each sequence, the weighted mean."""
-
-    def __init__(self, weights: Weights, name: str) -> None:
-        # Half of it, for hidden states that are twice as large.
-        self._weight = np.ascontiguousarray(0.5 * weights[f"{name}.hidden.weight"].T)
-        self._bias = weights[f"{name}.hidden.bias"]
-        self._score = weights[f"{name}.score.weight"][0]
-
-    @_QUIET
-    def mean(self, hidden: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
-        """(sequences, size), and the attention (sequences, steps), of twice the hidden states."""
-        steps, sequences, size = hidden.shape
-        inner = product(hidden.reshape(-1, size), self._weight)
-        inner += self._bias
-        np.tanh(inner, out=inner)
-        scores = np.einsum("ij,j->i", inner, self._score).reshape(steps, sequences)
-        scores[np.arange(steps)[:, None] >= lengths] = -np.inf
-        scores -= scores.max(axis=0)
-        attention = np.exp(scores, out=scores)
-        attention /= attention.cumsum(axis=0)[-1]
-        mean = np.einsum("sn,snd->nd", attention, hidden)
-        mean *= 0.5
-        return mean, attention.T
-
 
 _MOST_TYPES = 1 << 16  # kept, some 100 MB; then it forgets them all and starts again
 _MOST_CHARACTERS = 1 << 20  # of their spellings
@@ -263,12 +147,10 @@ class Runtime:
     ) -> None:
         self._windows = windows
         self._threads = threads
-        self._window_lstm = BiLSTM(weights, "window_lstm")
-        self._document_lstm = BiLSTM(weights, "document_lstm")
-        self._token_attention = Attention(weights, "token_attention")
-        self._window_attention = Attention(weights, "window_attention")
+        self._pool_tokens = Pooling(weights, "window_lstm", "token_attention")
+        self._pool_windows = Pooling(weights, "document_lstm", "window_attention")
         self._lev_weight, self._lev_bias = weights["lev.weight"].T, weights["lev.bias"]
-        lstm = self._window_lstm
+        lstm = self._pool_tokens.lstm
         self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias)
 
     @property
@@ -347,45 +229,38 @@ class Runtime:
         """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
         numbers = texts.row[places]  # (windows, tokens)
         rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
-        tokens = rows.reshape(places.shape)
+        # (windows, 1 + tokens): first comes the prefix of a window's document, from its own table.
+        rows = np.column_stack([table.documents, rows.reshape(places.shape)])
         prefixes = self._types.prefixes(topics)
-        vectors = np.empty((len(tokens), 2 * self._window_lstm.size), dtype=np.float32)
-        attention = np.empty((len(tokens), 1 + places.shape[1]), dtype=np.float32)
+        vectors = np.empty((len(rows), 2 * self._pool_tokens.lstm.size), dtype=np.float32)
+        attention = np.empty(rows.shape, dtype=np.float32)
 
         def run(chosen: IntArray) -> None:
             """Some windows, the longest first."""
-            ids = np.ascontiguousarray(tokens[chosen].T)  # (tokens, windows): a step in a row
-            owners = table.documents[chosen]
-
-            def step_inputs(at: int, n: int, direction: int, out: Array32) -> None:
-                if at == 0:
-                    np.take(prefixes[direction], owners[:n], axis=0, out=out, mode="clip")
-                else:
-                    np.take(tables[direction], ids[at - 1, :n], axis=0, out=out, mode="clip")
-
-            lengths = 1 + table.counts[chosen]
-            hidden = self._window_lstm.run(step_inputs, lengths, attention.shape[1])
-            vectors[chosen], attention[chosen] = self._token_attention.mean(hidden, lengths)
+            windows = Sequences(
+                tables=tables, heads=prefixes, rows=rows[chosen], lengths=1 + table.counts[chosen]
+            )
+            vectors[chosen], attention[chosen] = self._pool_tokens(windows)
 
         order = np.argsort(-table.counts, kind="stable")
         pieces = np.array_split(order, -(-len(order) // _WINDOWS_AT_ONCE))
         if self._threads == 1 or len(pieces) == 1:
             for piece in pieces:
                 run(piece)
-        else:  # NumPy lets go of the interpreter while it computes
+        else:  # both kernels let go of the interpreter while they compute
             with ThreadPoolExecutor(self._threads) as pool:
                 list(pool.map(run, pieces))
         return vectors, attention
 
     def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""
-        inputs = product(windows, self._document_lstm.weight) + self._document_lstm.bias
-        tables = [np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1)]
+        lstm = self._pool_windows.lstm
+        inputs = product(windows, lstm.weight) + lstm.bias
+        first, second = (np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1))
         begins = np.cumsum(lengths) - lengths  # (documents,)
-
-        def step_inputs(at: int, n: int, direction: int, out: Array32) -> None:
-            np.take(tables[direction], begins[:n] + at, axis=0, out=out, mode="clip")
-
-        hidden = self._document_lstm.run(step_inputs, lengths, int(lengths.max()))
-        documents, attention = self._window_attention.mean(hidden, lengths)
+        # (documents, windows): behind a document's end stands its last window once more.
+        rows = begins[:, None] + np.minimum(np.arange(lengths.max()), lengths[:, None] - 1)
+        documents, attention = self._pool_windows(
+            Sequences(tables=(first, second), rows=rows, lengths=lengths)
+        )
         return np.tanh(product(documents, self._lev_weight) + self._lev_bias), attention

@@ -2,7 +2,7 @@
 
 What a token type gives to each channel is worked out when it is first seen. A text is then the
 rows of its token types, and two neighbours' rows a bigram: no string is looked at again. Counting
-is NumPy: neither torch nor scikit-learn.
+is NumPy, or C where that was built (`counting.c`): neither torch nor scikit-learn.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import chain, count, repeat
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
+from adhominem.compiled import compiled
 from adhominem.encoders.by_type import Growing, KeptByType
 from adhominem.encoders.ngrams.grams import GramIndex
 from adhominem.encoders.ngrams.table import CHANNELS, NgramTable, shape
@@ -51,6 +52,7 @@ class NgramCounter(KeptByType):
         ]
         self._bigrams = self._bigram_places()
         self._index = GramIndex(self._grams, self.table.longest)
+        self.compiled = compiled("adhominem.encoders.ngrams._counting")
         super().__init__()
 
     def _bigram_places(self) -> list[tuple[int, IntArray]]:
@@ -141,6 +143,13 @@ class TypePlaces:
     ) -> None:
         self._bigrams, self._size = counter._bigrams, int(counter.starts[-1])
         self._ends, self._flat, self._whole = ends, flat, whole
+        self._compiled = counter.compiled
+        # Room for the counts of a text, zeros between two of them, for its places and their counts.
+        self._room = (
+            [np.zeros(self._size, dtype) for dtype in (np.uint32, np.int64, np.uint32)]
+            if self._compiled
+            else []
+        )
 
     def lengths(self, rows: IntArray) -> IntArray:
         """(tokens,): how many n-grams of characters each token has."""
@@ -172,6 +181,17 @@ class TypePlaces:
         counts = np.bincount(self.places(rows), minlength=self._size)
         counts[0] = 0
         return np.asarray(counts)
+
+    def occurring(self, rows: IntArray) -> tuple[IntArray, Array32]:
+        """Twice (n-grams,): the places that a text has, rising, and how often it has each."""
+        if self._compiled is None:
+            counts = self.count(rows)
+            occurs = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
+            return occurs, counts[occurs].astype(np.float32)
+        tables = self._ends, self._flat, self._whole, tuple(self._bigrams)
+        n = self._compiled.count(rows, *tables, *self._room)
+        _, places, times = self._room
+        return places[:n].astype(np.int64), times[:n].astype(np.float32)
 
 
 def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """Several n-gram encoders at once: the n-grams of a text are counted once for all of them.
 
 What a text counts is a few thousand numbers of a hundred thousand. They stay sparse until they are
-weighted; then a profile puts each to its dimension, of which most stay empty, and a projection is a
-product of matrices for some texts together.
+weighted; then a profile puts each to its dimension, of which most stay empty, and a projection adds
+up their rows: in C, or in NumPy as a product of matrices for some texts together.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, BoolArray, IntArray, SparseRows
+from adhominem.arrays import AnyFloats, Array32, BoolArray, IntArray, SparseRows
 from adhominem.encoders.ngrams.counter import NgramCounter, TypePlaces
 from adhominem.text.lexicon import Numbered
 
@@ -50,7 +50,7 @@ class NgramsTogether:
         self._longest = encoders[0].longest
         self._encoders = [
             (_Projected if encoder.projection is not None else _Profiled)(
-                encoder, self._counter.places(at), self._counter.starts
+                encoder, self._counter, at
             )
             for at, encoder in enumerate(encoders)
         ]
@@ -79,9 +79,8 @@ class NgramsTogether:
             first += len(tokens)
 
     def _counted(self, tables: TypePlaces, rows: IntArray) -> _Counts:
-        counts = tables.count(rows)
-        places = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
-        levels = np.log(counts[places].astype(np.float32))
+        places, levels = tables.occurring(rows)
+        np.log(levels, out=levels)
         levels += 1
         return _Counts(places, levels, np.searchsorted(places, self._counter.starts))
 
@@ -111,9 +110,9 @@ class _Sink(Protocol):
 class _Weighted:
     """The weights of an encoder by place; zeros where others count."""
 
-    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
-        self.lev_size, self._places = encoder.lev_size, places
-        self._size = int(starts[-1])
+    def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
+        self.lev_size, self._places = encoder.lev_size, counter.places(number)
+        self._size = int(counter.starts[-1])
         self._weights = self._by_place(encoder.weights, 0)
 
     def _by_place(self, values: npt.NDArray[Number], other: int) -> npt.NDArray[Number]:
@@ -139,8 +138,8 @@ class _Weighted:
 class _Profiled(_Weighted):
     """An encoder in which each n-gram has a dimension."""
 
-    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
-        super().__init__(encoder, places, starts)
+    def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
+        super().__init__(encoder, counter, number)
         # A sign changes no length.
         self._weights = self._by_place(encoder.weights * encoder.sign, 0)
         self._dimension = self._by_place(encoder.dimension, 0)
@@ -148,7 +147,7 @@ class _Profiled(_Weighted):
     def sink(self, texts: int) -> _Sink:
         return _ProfileSink(self, texts)
 
-    def lev(self, counts: _Counts) -> npt.NDArray[np.float64]:
+    def lev(self, counts: _Counts) -> AnyFloats:
         """(lev_size,)"""
         dimensions = self._dimension[counts.places]
         lev = np.bincount(dimensions, self.values(counts), self.lev_size)
@@ -197,16 +196,57 @@ class _ProfileSink:
 class _Projected(_Weighted):
     """An encoder whose n-grams have a row of a matrix each."""
 
-    def __init__(self, encoder: NgramEncoder, places: IntArray, starts: IntArray) -> None:
-        super().__init__(encoder, places, starts)
+    def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
+        super().__init__(encoder, counter, number)
         assert encoder.projection is not None
         self.projection = encoder.projection  # (columns, lev_size), eight bits
         self.scale = encoder.scale  # (columns,)
         # What others count goes to a column behind the last.
-        self.column = self._by_place(np.arange(len(places)), len(places))
+        self.column = self._by_place(np.arange(len(self._places)), len(self._places))
+        self.in_order = bool((np.diff(self._places) > 0).all())  # its columns, by place
+        self._compiled = counter.compiled
 
     def sink(self, texts: int) -> _Sink:
+        if self._compiled is not None:
+            return _SparseSink(self, self._compiled, texts)
         return _ProjectionSink(self, texts)
+
+
+class _SparseSink:
+    """For a projection in C: only what is counted is multiplied."""
+
+    def __init__(self, encoder: _Projected, module: Any, texts: int) -> None:
+        self._encoder, self._module = encoder, module
+        self._levs = np.zeros((texts, encoder.lev_size), np.float32)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._texts: list[int] = []
+        self._columns: list[IntArray] = []
+        self._values: list[Array32] = []
+
+    def add(self, text: int, share: float, counts: _Counts) -> None:
+        encoder = self._encoder
+        columns = encoder.column[counts.places]
+        chosen = np.flatnonzero(columns < len(encoder.scale))
+        if not encoder.in_order:
+            chosen = chosen[np.argsort(columns[chosen])]
+        columns, values = columns[chosen], encoder.values(counts)[chosen]
+        values *= encoder.scale[columns]
+        self._texts.append(text)
+        self._columns.append(columns)
+        self._values.append(values if share == 1 else values * np.float32(share))
+
+    def flush(self) -> None:
+        levs = np.zeros((len(self._texts), self._encoder.lev_size), np.float32)
+        firsts = np.cumsum([0, *map(len, self._columns)])
+        columns, values = np.concatenate(self._columns), np.concatenate(self._values)
+        self._module.project(self._encoder.projection, firsts, columns, values, levs)
+        np.add.at(self._levs, self._texts, levs)  # a text may have several pieces
+        self._begin()
+
+    def levs(self) -> Array32:
+        return self._levs
 
 
 # For each number of a product to be added up in the same order whatever stands beside it: so many

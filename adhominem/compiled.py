@@ -1,0 +1,48 @@
+"""Parts of the package in C: used where they were built and are not switched off.
+
+`setup.py` builds them when the package is installed, if there is a compiler. Each stands beside the
+Python that does the same, which runs where they are missing, or where the environment variable
+ADHOMINEM_KERNEL is `numpy`. Which of them run:
+
+    python -m adhominem.compiled
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+VARIABLE = "ADHOMINEM_KERNEL"
+NUMPY = "numpy"
+
+
+def compiled(name: str) -> Any | None:
+    """A module in C by its name; none if it was not built, or is not wanted."""
+    if os.environ.get(VARIABLE) == NUMPY:
+        return None
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+_PARTS = ("text._chunks", "encoders.ngrams._counting", "encoders.network._fused")
+
+
+def what_runs() -> str:
+    """Which parts in C are used, in a sentence."""
+    modules = {part: compiled(f"adhominem.{part}") for part in _PARTS}
+    missing = [part for part, module in modules.items() if module is None]
+    variants = [*getattr(modules[_PARTS[-1]], "VARIANTS", ()), NUMPY]
+    network = os.environ.get(VARIABLE) or variants[0]
+    if not missing:
+        return f"All parts in C are used; the network runs with {network}."
+    return (
+        f"Not in C, but in Python, with the same results: {', '.join(missing)}. Texts are encoded "
+        f"more slowly. With a C compiler, install again; {VARIABLE} must not be {NUMPY}."
+    )
+
+
+if __name__ == "__main__":
+    print(what_runs())

@@ -1,0 +1,32 @@
+"""The parts in C. Each is optional: where it cannot be built, Python and NumPy do its work."""
+
+from __future__ import annotations
+
+import os
+
+from setuptools import Extension, setup
+
+OPTIONS = {
+    "py_limited_api": True,  # one build for Python 3.11 and all that come after it
+    "optional": True,
+    "extra_compile_args": ["-O3"],  # with less, sums do not stay in registers
+}
+
+setup(
+    ext_modules=[
+        Extension("adhominem.text._chunks", ["adhominem/text/chunks.c"], **OPTIONS),
+        Extension(
+            "adhominem.encoders.ngrams._counting",
+            ["adhominem/encoders/ngrams/counting.c"],
+            **OPTIONS,
+        ),
+        Extension(
+            "adhominem.encoders.network._fused",
+            ["adhominem/encoders/network/fused.c"],
+            depends=["adhominem/encoders/network/fused_steps.h"],
+            libraries=["m"] if os.name == "posix" else [],
+            **OPTIONS,
+        ),
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)
