@@ -36,6 +36,7 @@ _NAMES = {
     "jobs.genres": "learn_genres",
     "jobs.map": "map_corpus",
     "jobs.predict": "predict",
+    "jobs.machine": "learn_machine_look",
     "jobs.prose": "learn_prose",
     "jobs.rank": "rank",
     "jobs.report": "check_report_files report_files",

@@ -180,6 +180,7 @@ for _command in (
     models.ensemble,
     models.genres,
     models.calibrate,
+    models.machine,
     models.prose,
     models.serve,
 ):

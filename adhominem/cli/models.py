@@ -1,4 +1,4 @@
-"""The commands that make models and serve them: train, ensemble, calibrate, prose, serve."""
+"""The commands that make, teach and serve models."""
 
 from __future__ import annotations
 
@@ -220,6 +220,51 @@ def prose(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
         [
             [genre, f"{count:,}", f"{learnt.foreign[genre]:.1%}"]
             for genre, count in learnt.texts.items()
+        ],
+    )
+
+
+@click.command()
+@click.argument("model", type=opt.PATH)
+@opt.corpora
+@opt.path(
+    "--machine", "Texts by a machine; may be given several times.", multiple=True, required=True
+)
+@opt.number("--texts", 300, "How many texts of each source to learn from, drawn by chance.")
+@opt.jobs
+@opt.runs_job
+def machine(
+    job: opt.Job, /, model: Path, machine: tuple[Path, ...], as_json: bool, **options: Any
+) -> None:
+    """Teach a MODEL what texts by machines look like, from SOURCES by people and by machines.
+
+    It then warns of texts that look machine-written. Each source by people is a genre; each
+    source by machines should be one machine's, or one genre of its texts. Of each genre by people
+    at most 2% of the texts cause a false alarm, even if that genre is unknown. What was learnt is
+    saved in the model's folder.
+
+    \b
+        adhominem machine model novels.jsonl blogs.jsonl --machine gpt.jsonl --machine claude.jsonl
+    """
+    from adhominem.cli.terminal import print_result, print_table
+    from adhominem.jobs.machine import learn_machine_look
+
+    learnt = learn_machine_look(model, machines=machine, **options, **job)
+    if as_json:
+        print_result(learnt, job["skipped"])
+        return
+    shares = {**learnt.false_alarms, **learnt.detected}
+    print_table(
+        f"{learnt.model}: what texts by machines look like",
+        ["source", "written by", "texts", "look machine-written"],
+        [
+            [
+                name,
+                "machines" if name in learnt.detected else "people",
+                f"{count:,}",
+                f"{shares[name]:.1%}",
+            ]
+            for name, count in learnt.texts.items()
         ],
     )
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from adhominem.text.readers import check_names
 from adhominem.text.writing import locked
 from adhominem.training.fit_prose import TEXTS, learn_lexicon, prose_samples
 from adhominem.verify.verifier import load
+
+Text = TypeVar("Text")
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,10 @@ def learn_prose(
     return LearntProse(folder, counts, prose.limit, shares)
 
 
-def draw(texts: Iterable[str], most: int) -> list[str]:
+def draw(texts: Iterable[Text], most: int) -> list[Text]:
     """So many texts of a stream that is read once, each as likely as the others."""
-    chance, drawn = random.Random(0), []
+    chance = random.Random(0)
+    drawn: list[Text] = []
     for number, text in enumerate(texts):
         if number < most:
             drawn.append(text)

@@ -14,15 +14,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adhominem.config import Config, NgramConfig
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.files import ModelFiles, damaged, is_plain, reading, reason
+from adhominem.models.files import ModelFiles, check_shapes, damaged, is_plain, reading, reason
 from adhominem.models.layout import (
     CALIBRATION,
     CONFIG,
     ENSEMBLE,
     GENRES,
     LAYOUT,
+    MACHINE,
     NETWORK,
     NGRAMS,
     PROSE,
@@ -33,6 +36,7 @@ from adhominem.models.layout import (
 )
 from adhominem.models.member import AnyModel, read_model
 from adhominem.records import from_json
+from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Scales
 
@@ -62,6 +66,7 @@ class ModelFolder:
     genre_names: dict[str, str]  # in words, where somebody wrote them
     sha256: str  # of all that answers, warnings and reports depend on
     prose: Prose | None = None  # None: what is no prose is not told
+    machine_look: MachineLook | None = None  # None: it does not warn of texts by machines
 
 
 def shipped_models() -> list[str]:
@@ -106,8 +111,16 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     name, scales = files.folder.resolve().name, read_scales(files)
     if scales is not None:
         scales.check(name, len(models))
-    names, prose = read_genres(files), read_prose(files)
-    return ModelFolder(name, models, lead, scales, names, model_hash(files), prose)
+    return ModelFolder(
+        name,
+        models,
+        lead,
+        scales,
+        read_genres(files),
+        model_hash(files),
+        read_prose(files),
+        read_machine_look(files),
+    )
 
 
 def _fetch(files: ModelFiles) -> dict[str, Any]:
@@ -311,3 +324,16 @@ def read_prose(folder: Path | ModelFiles) -> Prose | None:
         return None
     with reading(files.folder, PROSE.name, "make it anew with `adhominem prose`"):
         return from_json(Prose, files.json(PROSE), "prose", schema=PROSE_FORMAT)
+
+
+def read_machine_look(folder: Path | ModelFiles) -> MachineLook | None:
+    """What texts by machines look like; None where the model does not say."""
+    files = ModelFiles.at(folder)
+    if not files.has(MACHINE):
+        return None
+    with reading(files.folder, MACHINE.name, "make it anew with `adhominem machine`"):
+        arrays, _ = files.tensors(MACHINE)
+        size = arrays["weights"].size if "weights" in arrays else 0
+        check_shapes(arrays, {"weights": ("F32", (size,)), "constant": ("F32", (1,))})
+        weights, constant = (arrays[name].astype(np.float64) for name in ("weights", "constant"))
+        return MachineLook(weights, float(constant[0]))

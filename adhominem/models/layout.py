@@ -113,6 +113,14 @@ PROSE = ModelFile(
     of_whole=True,
     kept=False,
 )
+MACHINE = ModelFile(
+    "machine.safetensors",
+    "what texts by machines look like, to warn of them; `adhominem machine` writes it",
+    EVERY,
+    hashed=True,
+    of_whole=True,
+    kept=False,
+)
 AUTHORS = ModelFile(
     "training_authors.txt",
     "hashes of the names of all who wrote the training texts, for `calibrate`; once for all "
@@ -136,6 +144,6 @@ ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 
 LAYOUT = (
     *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
-    *(CALIBRATION, VALIDATION, GENRES, PROSE),
+    *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE),
     *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
 )

@@ -21,6 +21,7 @@ from adhominem.models.layout import (
     CARD,
     CONFIG,
     ENSEMBLE,
+    MACHINE,
     NETWORK,
     NGRAM_LIST,
     NGRAMS,
@@ -32,6 +33,7 @@ from adhominem.models.layout import (
 )
 from adhominem.models.member import BIGRAMS, STRINGS, Weights
 from adhominem.records import strict_json, with_schema
+from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
@@ -125,6 +127,17 @@ def write_prose(folder: Path, prose: Prose) -> None:
     """Put what running prose is like into the model's folder, in the place of what was there."""
     text = strict_json(with_schema(prose, PROSE_FORMAT)) + "\n"
     replace_file(folder / PROSE.name, text.encode("utf-8"))
+
+
+def write_machine_look(folder: Path, look: MachineLook) -> None:
+    """Put what texts by machines look like into the model's folder, in the place of what was."""
+    from safetensors.numpy import save
+
+    arrays = {
+        "weights": look.weights.astype(np.float32),
+        "constant": np.array([look.constant], np.float32),
+    }
+    replace_file(folder / MACHINE.name, save(arrays))
 
 
 def write_training_authors(folder: Path, names: list[str]) -> None:

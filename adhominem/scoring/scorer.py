@@ -290,6 +290,12 @@ class Scorer:
         ends = np.cumsum([member.lev_size for member in self.members])
         return np.split(levs, ends, axis=-1)[:-1]
 
+    def dense_columns(self, levs: AnyLevs) -> FloatArray:
+        """(documents, size): the columns of all members whose LEVs are not sparse."""
+        parts = zip(self.members, self.columns(levs), strict=True)
+        dense = [np.asarray(part, np.float64) for member, part in parts if not member.is_sparse]
+        return np.concatenate([np.zeros((len(levs), 0)), *dense], axis=1)
+
     def lead_columns(self, levs: AnyLevs) -> FloatArray:
         """(documents, size): the leading member's columns of LEVs (documents, lev_size)."""
         return self.columns(levs)[self.lead].astype(np.float64)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, log
 
-from adhominem.arrays import FloatArray
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.models.calibration import MisleadingRates
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
@@ -62,6 +62,7 @@ def cautions_of(
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
     departures: Sequence[Sequence[Departure]] | None = None,
+    machine_written: Sequence[BoolArray] = (),
 ) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
@@ -69,7 +70,7 @@ def cautions_of(
     misleads without a population, in the genre that it guessed and in others, and `longest` up to
     how many tokens a text it was calibrated for. `copies` are those of texts on the same side,
     which are not in `sides`. With the `departures` of the texts from prose, these alone say what is
-    foreign.
+    foreign. `machine_written` says of each text whether it looks so.
     """
     yield from _copied(copies)
     yield from _shared(sides)
@@ -97,6 +98,8 @@ def cautions_of(
                     f"{name} is unlike the training texts ({unlike}): the number may not hold "
                     "for it",
                 )
+    for exhibits, look in zip(sides, machine_written, strict=False):
+        yield from _by_machines(exhibits, look)
     if not calibrated:
         yield Caution("uncalibrated", UNCALIBRATED)
     yield from _long(tokens, longest)
@@ -294,6 +297,20 @@ def _foreign(exhibits: Sequence[Exhibit], departures: Sequence[Departure]) -> It
                 f"{in_what_respect(departure)}",
                 decides=True,
             )
+
+
+def _by_machines(exhibits: Sequence[Exhibit], look: BoolArray) -> Iterator[Caution]:
+    """A machine writes as many people do: what is compared is then nobody's style."""
+    named = [exhibit.document.id for exhibit, is_so in zip(exhibits, look, strict=True) if is_so]
+    if named:
+        listed = ", ".join(named[:_MOST_NAMED]) + (", ..." if len(named) > _MOST_NAMED else "")
+        yield Caution(
+            "machine_written",
+            f"may have been written by a machine: {listed}. Up to 2 in 100 texts by people look "
+            "like this, too. The number cannot tell a machine from an author: its text on "
+            "somebody's topic may count as theirs, and two texts by machines may count as one "
+            "person's",
+        )
 
 
 def _unlike(

@@ -14,10 +14,12 @@ from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs, joined
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.models.calibration import MisleadingRates, Validation, read_validation
-from adhominem.models.files import ModelFiles
+from adhominem.models.files import ModelFiles, damaged
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
+from adhominem.models.layout import MACHINE
 from adhominem.models.member import Member, make_members
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
+from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
@@ -65,15 +67,18 @@ class Verifier:
         genre_names: Mapping[str, str] | None = None,
         validation: Validation | None = None,
         prose: Prose | None = None,
+        machine_look: MachineLook | None = None,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
         Genres, typicality and tokens are taken from it. `validation` are the cases of known authors
-        that the model was tried on. By `prose`, other texts are told.
+        that the model was tried on. By `prose`, other texts are told, and by `machine_look` those
+        that a machine may have written.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256, self.prose = name, sha256, prose
+        self.machine_look = machine_look
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.lead = self.members[lead]
@@ -229,6 +234,9 @@ class Verifier:
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
             departures=departures,
+            machine_written=np.split(
+                self.looks_machine_written(np.concatenate(levs)), [len(comparison.first)]
+            ),
         )
         cautions, use = tuple(told), None
         if population is not None:
@@ -405,6 +413,16 @@ class Verifier:
         departures = [self.prose.departure(text.text, tokens(text.text)) for text in documents]
         return np.array([told.atypicality > 1 for told in departures], dtype=bool)
 
+    def looks_machine_written(self, levs: AnyLevs) -> BoolArray:
+        """(documents,): which texts look as if a machine had written them, by their LEVs.
+
+        None where the model has not learnt what such texts look like, and no short text.
+        """
+        if self.machine_look is None:
+            return np.zeros(len(levs), dtype=bool)
+        dense = self.scorer.dense_columns(levs)
+        return self.machine_look.beyond(dense, np.asarray(levs[:, -1]))
+
     def distance(self, first: AnyLevs, second: AnyLevs) -> FloatArray:
         """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
         plain = (np.asarray(levs)[:, :-1] for levs in (first, second))
@@ -418,8 +436,14 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
     """
     files = ModelFiles(model_folder(model))
     read = read_folder(files)
+    members = make_members(read.models, threads, device)
+    if read.machine_look is not None:
+        size = sum(member.lev_size for member in members if not member.scorer.is_sparse)
+        if len(read.machine_look.weights) != size:
+            told = f"{len(read.machine_look.weights)} weights for LEVs of {size} dense numbers"
+            raise damaged(files.folder, f"{MACHINE.name}: {told}")
     return Verifier(
-        make_members(read.models, threads, device),
+        members,
         read.scales,
         lead=read.lead,
         name=read.name,
@@ -427,6 +451,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         genre_names=read.genre_names,
         validation=read_validation(files),
         prose=read.prose,
+        machine_look=read.machine_look,
     )
 
 

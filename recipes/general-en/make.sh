@@ -48,6 +48,17 @@ for source in "$corpora"/train/*.jsonl.xz "$corpora"/train-kinds/*.jsonl.xz; do
 done
 adhominem prose "$work/general-en" "$@"
 
+# What texts by machines look like, by machine and genre of the texts; those by people are one more
+# genre each.
+mkdir -p "$work/machine/people" "$work/machine/machines"
+python "$here/machine_texts.py" "$corpora/machine/texts.jsonl.xz" "$work/machine"
+set --
+for source in "$work"/machine/machines/*; do
+    set -- "$@" --machine "$source"
+done
+adhominem machine "$work/general-en" "$work"/split/train/* "$work"/kinds/train/* \
+    "$work"/machine/people/* "$@"
+
 adhominem genres "$work/general-en" "$work"/kinds/train/*
 cases=60
 for model in "$work/general-en" "$work"/general-en/*/; do
