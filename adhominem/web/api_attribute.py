@@ -16,12 +16,12 @@ from adhominem.attribute.ranking import Ranking
 from adhominem.attribute.roll import Rolled
 from adhominem.scoring.population import Population
 from adhominem.web import attribution
-from adhominem.web.attribution import ClusterCase, PartsCase
+from adhominem.web.attribution import ClusterCase, PartsCase, WhoCase
 from adhominem.web.failures import json_bytes
 from adhominem.web.json_requests import JsonRoute, awaited
 from adhominem.web.questions import Mixed, Parts, Sides, Who, as_documents
 from adhominem.web.schema import TextIn, responses
-from adhominem.web.service import Service
+from adhominem.web.service import SERVERS, Service
 
 Case = TypeVar("Case")
 
@@ -58,7 +58,14 @@ def attribution_router(service: Service) -> APIRouter:
         “this candidate wrote it” with “somebody else of this population did”. The posterior also
         depends on the priors that are given beside it.
         """
-        return await answer(request, lambda: asyncio.to_thread(who.case), attribution.rank)
+
+        async def make_case() -> WhoCase:
+            case = await asyncio.to_thread(who.case)
+            if who.population is None and service.population is not None:
+                return replace(case, population=service.population, population_name=SERVERS)
+            return case
+
+        return await answer(request, make_case, attribution.rank)
 
     @router.post("/api/roll", responses=responses(Rolled), summary="Which part is by whom?")
     async def roll(request: Request, parts: Parts) -> Response:
@@ -73,7 +80,7 @@ def attribution_router(service: Service) -> APIRouter:
             population = await population_of(parts.population)
             name = "given" if population is not None else ""
             if parts.population is None and service.population is not None:
-                population, name = service.population, "the server’s own"
+                population, name = service.population, SERVERS
             return replace(case, population=population, population_name=name)
 
         return await answer(request, make_case, attribution.roll)

@@ -23,7 +23,7 @@ from adhominem.web.case_pages import case_page, ranking_shown, rolled_shown
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part
 from adhominem.web.guard import Access
-from adhominem.web.service import Service
+from adhominem.web.service import SERVERS, Service
 from adhominem.web.uploads import FileReader, Upload
 
 
@@ -77,10 +77,16 @@ class CaseAnswerer(Answerer[CaseFields]):
         notes: list[str],
         tell: Tell,
     ) -> None:
+        population: list[Document] | Population
+        population = await self._read_population(fields, notes, tell)
+        name = ", ".join(file.name for file in fields.population)
+        if not population and fields.server_population and self.service.population is not None:
+            population, name = self.service.population, SERVERS
         case = WhoCase(
             disputed=disputed,
             candidates=candidates,
-            population=await self._read_population(fields, notes, tell),
+            population=population,
+            population_name=name,
             prior_none=fields.prior_none,
             one_by_one=fields.is_ticked("one_by_one"),
             explained=fields.is_ticked("explain"),
@@ -113,7 +119,7 @@ class CaseAnswerer(Answerer[CaseFields]):
             )
             name = ", ".join(file.name for file in fields.population)
         elif fields.server_population and self.service.population is not None:
-            population, name = self.service.population, "the server’s own"
+            population, name = self.service.population, SERVERS
         case = PartsCase(
             text=disputed[0],
             candidates=candidates,

@@ -19,7 +19,7 @@ from adhominem.web.answering import Answerer, Tell, progress
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import NO_PRIOR, FormFields, Part, read_fields
 from adhominem.web.pages import explained, form_page, verdict
-from adhominem.web.service import Case
+from adhominem.web.service import SERVERS, Case
 
 
 class Comparer(Answerer[FormFields]):
@@ -95,7 +95,7 @@ class Comparer(Answerer[FormFields]):
         case = Case(first=sides["first"], second=sides["second"], prior_same_author=prior)
         self.service.check_case(case)
         population = self.service.population if fields.server_population else None
-        source = "the server’s own" if population else ""
+        source = SERVERS if population else ""
         if fields.population:
             files, odd = await self.reader.read(fields.population, tables=True)
             notes += odd
