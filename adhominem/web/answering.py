@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from adhominem.errors import AdHominemError
-from adhominem.web.batching import Progress
-from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
+from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import Part, parse_form
 from adhominem.web.guard import LINES, Access
+from adhominem.web.lines import Tell, event_lines
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 
-Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or came out
 Fields = TypeVar("Fields")
 
 
@@ -63,7 +62,10 @@ class Answerer(ABC, Generic[Fields]):
         try:
             self.check(fields)
             if as_lines:
-                return StreamingResponse(self._lines(fields), media_type=LINES)
+                return StreamingResponse(
+                    event_lines(lambda tell: self.answer(fields, tell, at_once=False)),
+                    media_type=LINES,
+                )
             answer: dict[str, Any] = {}
             await self.answer(fields, answer.update, at_once=True)
             return await asyncio.to_thread(self.show, fields, answer=answer)
@@ -74,33 +76,3 @@ class Answerer(ABC, Generic[Fields]):
             return await asyncio.to_thread(
                 self.show, fields, problem=str(refused), status=refused.status
             )
-
-    async def _lines(self, fields: Fields) -> AsyncIterator[bytes]:
-        """What is being done and what came out, or an error: a line of JSON for each event."""
-        events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-
-        async def work() -> None:
-            try:
-                await self.answer(fields, events.put_nowait, at_once=False)
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:
-                refused = as_request_error(error)
-                if refused.status == 500:
-                    logger.error("%s", place_of(error))
-                events.put_nowait(error_json(refused))
-            finally:
-                events.put_nowait(None)
-
-        working = asyncio.create_task(work())
-        try:
-            while (event := await events.get()) is not None:
-                yield await asyncio.to_thread(json_bytes, event) + b"\n"
-        finally:  # the client may have gone
-            working.cancel()
-
-
-def progress(tell: Tell, doing: str) -> Progress:
-    """Tell what is being done, and from then on how much of it is."""
-    tell({"doing": doing, "progress": 0})
-    return lambda share: tell({"doing": doing, "progress": round(share, 3)})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 
 from adhominem.attribute.cluster import Clustering
 from adhominem.attribute.contrast import Contrast
@@ -17,8 +17,11 @@ from adhominem.attribute.roll import Rolled
 from adhominem.scoring.population import Population
 from adhominem.web import attribution
 from adhominem.web.attribution import ClusterCase, PartsCase, WhoCase
+from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes
+from adhominem.web.guard import LINES
 from adhominem.web.json_requests import JsonRoute, awaited
+from adhominem.web.lines import Tell, event_lines, progress
 from adhominem.web.questions import Mixed, Parts, Sides, Who, as_documents
 from adhominem.web.schema import TextIn, responses
 from adhominem.web.service import SERVERS, Service
@@ -37,13 +40,20 @@ def attribution_router(service: Service) -> APIRouter:
     async def answer(
         request: Request,
         make_case: Callable[[], Awaitable[Case]],
-        ask: Callable[[Service, Case], Awaitable[_Told]],
+        ask: Callable[[Service, Case, Progress], Awaitable[_Told]],
     ) -> Response:
-        async def work() -> bytes:
-            result = await ask(service, await make_case())
-            return await asyncio.to_thread(lambda: json_bytes(result.to_json()))
+        async def work(on_progress: Progress) -> dict[str, Any]:
+            result = await ask(service, await make_case(), on_progress)
+            return await asyncio.to_thread(result.to_json)
 
-        data = await awaited(service, request, work())
+        async def tell_all(tell: Tell) -> None:
+            async with service.in_time():
+                tell({"result": await work(progress(tell, request.url.path.rpartition("/")[2]))})
+
+        if LINES in request.headers.get("accept", ""):
+            return StreamingResponse(event_lines(tell_all), media_type=LINES)
+        told = await awaited(service, request, work(no_progress))
+        data = await asyncio.to_thread(json_bytes, told)
         return Response(data, media_type="application/json")
 
     async def population_of(texts: list[TextIn] | None) -> Population | None:

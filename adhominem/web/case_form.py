@@ -16,13 +16,14 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web import attribution
-from adhominem.web.answering import Answerer, Tell, progress
+from adhominem.web.answering import Answerer
 from adhominem.web.attribution import PartsCase, WhoCase
 from adhominem.web.case_fields import RANK, CaseFields, read_case_fields
 from adhominem.web.case_pages import case_page, ranking_shown, rolled_shown
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part
 from adhominem.web.guard import Access
+from adhominem.web.lines import Tell, progress
 from adhominem.web.service import SERVERS, Service
 from adhominem.web.uploads import FileReader, Upload
 

@@ -15,9 +15,10 @@ from adhominem.report.html import report_page
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
-from adhominem.web.answering import Answerer, Tell, progress
+from adhominem.web.answering import Answerer
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import NO_PRIOR, FormFields, Part, read_fields
+from adhominem.web.lines import Tell, progress
 from adhominem.web.pages import explained, form_page, verdict
 from adhominem.web.service import SERVERS, Case
 
