@@ -19,7 +19,7 @@ from adhominem.web.answering import Answerer
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import NO_PRIOR, FormFields, Part, read_fields
 from adhominem.web.lines import Tell, progress
-from adhominem.web.pages import explained, form_page, verdict
+from adhominem.web.pages import example, explained, form_page, verdict
 from adhominem.web.service import SERVERS, Case
 
 
@@ -29,6 +29,11 @@ class Comparer(Answerer[FormFields]):
     def show(self, fields: FormFields, **more: Any) -> HTMLResponse:
         """The page with the form; `more` is what `form_page` takes beside it."""
         return form_page(self.service, fields, wants_token=bool(self.access.token), **more)
+
+    def example(self, name: str) -> FormFields:
+        """The form with the texts of an example."""
+        first, second = example(name)
+        return FormFields(pasted={"first": [first], "second": [second]})
 
     def read(self, parts: Sequence[Part]) -> FormFields:
         """What the fields of the form hold."""
