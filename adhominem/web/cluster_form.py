@@ -36,8 +36,10 @@ class ClusterFields:
     @classmethod
     def example(cls, name: str) -> ClusterFields:
         """The form with the texts of an example; empty if there is no example of this name."""
+        if not any(example(name)):
+            return cls()
         texts = dict.fromkeys((*example("one-writer"), *example(name)))  # each once, in order
-        return cls(pasted=[part for text in texts for part in in_parts(text, 2)] if name else ())
+        return cls(pasted=[part for text in texts for part in in_parts(text, 2)])
 
     @property
     def prior_same_author(self) -> float:

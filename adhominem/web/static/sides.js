@@ -16,7 +16,8 @@ export function nameOf(side, file) {
 export function readable(files, folderOf) {
   const kept = [...files].filter((file) => READABLE.test(file.name) && !file.name.startsWith("."));
   for (const file of kept) folders.set(file, folderOf(file));
-  return kept;
+  const place = (file) => `${folders.get(file)}/${file.name}`;
+  return kept.sort((one, other) => place(one).localeCompare(place(other), "en", { numeric: true }));
 }
 export const parentOf = (file) => file.webkitRelativePath.split("/").slice(-2, -1)[0] ?? "";
 export const folderOf = (file) => folders.get(file) ?? "";
