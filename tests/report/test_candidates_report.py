@@ -26,10 +26,13 @@ from adhominem.report.html import report_in_page
 from adhominem.report.report import make_report
 from adhominem.verify.cautions import Caution
 
-ROWS = made_up_rows(3, 3, "k")
-KNOWN = {
-    name: [row["text"] for row in ROWS if row["author"] == name]
-    for name in sorted({row["author"] for row in ROWS})
+ROWS = made_up_rows(3, 9, "k")
+KNOWN = {  # three texts of each, long enough for a statement
+    f"k{author}": [
+        " ".join(row["text"] for row in ROWS[9 * author + 3 * at : 9 * author + 3 * at + 3])
+        for at in range(3)
+    ]
+    for author in range(3)
 }
 NAMES = list(KNOWN)
 DISPUTED = " ".join(row["text"] for row in made_up_rows(1, 4, "disputed"))
@@ -217,6 +220,7 @@ def test_whatever_is_changed_in_the_page_is_found(
 ) -> None:
     page = (place / "report.html").read_text("utf-8")
     told, _ = candidates_in_page(place / "report.html")
+    assert told.posterior_none is not None
     first = told.propositions[0]
     for changed in (
         replace(told, posterior_none=0.123),
