@@ -45,6 +45,8 @@ from adhominem.jobs.prose import learn_prose as learn_prose
 from adhominem.jobs.rank import rank as rank
 from adhominem.jobs.report import check_report_files as check_report_files
 from adhominem.jobs.report import report_files as report_files
+from adhominem.jobs.report_candidates import check_candidates_files as check_candidates_files
+from adhominem.jobs.report_candidates import report_candidates as report_candidates
 from adhominem.jobs.roll import roll_files as roll_files
 from adhominem.jobs.train import make_ensemble as make_ensemble
 from adhominem.jobs.train import train as train
@@ -59,6 +61,8 @@ from adhominem.pairs.split import SplitOptions as SplitOptions
 from adhominem.pairs.split import split as split
 from adhominem.render.html import explanation_page as explanation_page
 from adhominem.render.roll_page import roll_page as roll_page
+from adhominem.report.candidates import CandidatesReport as CandidatesReport
+from adhominem.report.candidates import make_candidates_report as make_candidates_report
 from adhominem.report.check import check_report as check_report
 from adhominem.report.html import report_page as report_page
 from adhominem.report.report import Report as Report

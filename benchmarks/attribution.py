@@ -38,7 +38,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.attribute.pool import TextPool
+from adhominem.attribute.pool import TextPool, in_rows
 from adhominem.attribute.posterior import NONE, answers
 from adhominem.evaluation.attribution import macro_f1
 from adhominem.scoring.population import FEWEST
@@ -117,7 +117,8 @@ class TextSet:
             [[text] for text in problem.disputed for _ in problem.known],
             [texts.tolist() for _ in problem.disputed for texts in problem.known],
             population.tolist() if fewest >= FEWEST else None,
-        ).rows(len(problem.disputed))
+        )
+        scored = in_rows(scored, len(problem.disputed))
         return scored.log_bayes_factor, scored.unbounded
 
     def fit(self, problem: Problem) -> tuple[float, float]:

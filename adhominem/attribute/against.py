@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adhominem.arrays import Levs
+from adhominem.arrays import AnyLevs
 from adhominem.attribute.known import MOST_POPULATION, LevStore, enough_others, in_turn
 from adhominem.attribute.material import CaseMaterial
 from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS, RankingPopulation
 from adhominem.errors import OptionError
-from adhominem.scoring.population import FEWEST, first_places
+from adhominem.scoring.population import FEWEST, Population, first_places
 from adhominem.text.files import Document
+from adhominem.verify.verifier import Verifier
 
 
 @dataclass(frozen=True)
@@ -21,18 +22,31 @@ class Against:
     """Who else could have written it."""
 
     told: RankingPopulation
-    levs: Levs  # (texts, lev_size)
+    levs: AnyLevs  # (texts, lev_size)
     documents: list[Document] = field(default_factory=list)  # those that were given
+    ready: Population | None = None  # one that was given as such
+
+    def population(self, verifier: Verifier) -> Population | None:
+        """The same as `verify` takes it; None if there is none."""
+        if self.ready is not None or self.told.source == NO_POPULATION:
+            return self.ready
+        return verifier.population_of(self.levs, self.documents)
 
 
 def population_of_case(
     material: CaseMaterial,
-    given: Sequence[str | Document] | None,
+    given: Sequence[str | Document] | Population | None,
     store: LevStore,
     seed: int,
+    name: str = "",
 ) -> Against:
-    """Who else could have written it, from as many texts as are worth while."""
+    """Who else could have written it, from as many texts as are worth while.
+
+    `name` is what a population that was given is called.
+    """
     rng = np.random.default_rng([seed, 1])
+    if isinstance(given, Population):
+        return Against(_told_given(given.texts, name), given.cohort, ready=given)
     if given is not None:
         texts = [Document(text=text) if isinstance(text, str) else text for text in given]
         if len(texts) > MOST_POPULATION:
@@ -45,17 +59,7 @@ def population_of_case(
             raise OptionError(
                 f"the population has {len(texts)} texts; expected {FEWEST} or more, and better 50"
             )
-        return Against(
-            RankingPopulation(
-                source=GIVEN,
-                texts=len(texts),
-                fewest=len(texts),
-                most=len(texts),
-                told=f"the {len(texts):,} texts that were given",
-            ),
-            levs,
-            texts,
-        )
+        return Against(_told_given(len(texts), name), levs, texts)
     drawn = in_turn(material.candidates, MOST_POPULATION, rng)
     kept_texts, levs = store([text for _, text in drawn])
     names = {id(text): name for name, text in drawn}
@@ -81,4 +85,14 @@ def population_of_case(
             told=f"for each candidate, the texts of the others ({count} texts)",
         ),
         levs,
+    )
+
+
+def _told_given(texts: int, name: str) -> RankingPopulation:
+    return RankingPopulation(
+        source=GIVEN,
+        texts=texts,
+        fewest=texts,
+        most=texts,
+        told=f"{name} ({texts:,} texts)" if name else f"the {texts:,} texts that were given",
     )

@@ -56,8 +56,8 @@ def cautions_of_ranking(
     if source == NO_POPULATION:
         yield Caution(
             "few_others",
-            "the other candidates have too few texts to be a population; give texts of the same "
-            "genre by anybody as --population",
+            "the other candidates have too few texts to be a population, so the model guessed what "
+            "such texts have in common; give a population of texts of the same genre by anybody",
         )
     if odd := [name for name, share in foreign.items() if share >= _MOSTLY and name != first]:
         yield Caution(

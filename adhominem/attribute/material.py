@@ -38,10 +38,12 @@ def sort_out(
     unreadable: Sequence[str] = (),
     *,
     together: bool = True,
+    fewest: int = FEWEST_CANDIDATES,
 ) -> CaseMaterial:
     """Each text once; `unreadable` are candidates of whom no text could be read.
 
     Disputed texts that are ranked `together` must not count twice; one by one they may be copies.
+    At the `fewest`, so many candidates must be left.
     """
     known = [(name, text) for name, texts in candidates.items() for text in texts]
     prints = [fingerprint(exhibit.document.text) for exhibit in disputed]
@@ -55,20 +57,28 @@ def sort_out(
             left[name].append(text)
     kept = {name: tuple(texts) for name, texts in left.items() if texts}
     without = [*unreadable, *(name for name in left if name not in kept)]
-    if len(kept) < FEWEST_CANDIDATES:
-        raise too_few(len(kept))
     cautions = (*copies.cautions(), *without_texts(without))
+    if len(kept) < fewest:
+        raise too_few(len(kept), cautions, fewest)
     first = [at for at in range(len(disputed)) if at not in copies.repeated]
     return CaseMaterial(tuple(disputed[at] for at in first), kept, cautions)
 
 
-def too_few(count: int) -> InputError:
-    """The error of a case with fewer than two candidates."""
-    return InputError(
-        f"there are texts of {count} candidate{'' if count == 1 else 's'}; expected "
-        f"{FEWEST_CANDIDATES} or more, such as a folder with one folder for each. For a single "
-        "one, use `adhominem verify`"
+def too_few(
+    count: int, cautions: Sequence[Caution] = (), fewest: int = FEWEST_CANDIDATES
+) -> InputError:
+    """The error of a case with too few candidates; `cautions` say who was left out, and why."""
+    told = (
+        f"there are texts of {count} candidate{'' if count == 1 else 's'}; expected {fewest} or "
+        "more, each with texts of their own"
     )
+    if fewest > 1:
+        told += ". With a single candidate, compare two sides instead, as `adhominem verify` does"
+    return InputError(". ".join([told, *(_capital(caution.message) for caution in cautions)]))
+
+
+def _capital(message: str) -> str:
+    return message[:1].upper() + message[1:]
 
 
 def without_texts(names: Sequence[str]) -> Iterator[Caution]:
@@ -76,8 +86,8 @@ def without_texts(names: Sequence[str]) -> Iterator[Caution]:
     if names:
         yield Caution(
             "no_texts",
-            f"candidates without a text that can be used: {listed(names)}. They are not ranked; if "
-            "one of them wrote the disputed text, “none of them” is the right answer",
+            f"candidates without a text that can be used: {listed(names)}. They are left out; if "
+            "one of them wrote the disputed text, no candidate is the right answer",
         )
 
 

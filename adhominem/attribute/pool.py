@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
-from adhominem.scoring.scorer import Scorer
+from adhominem.arrays import AnyLevs, IntArray
+from adhominem.scoring.scorer import LogBayesFactors, Scorer
 
 _NUMBERS_AT_ONCE = 4_000_000  # products of pairs with their population that are held in memory
+_ARRAYS = [field.name for field in fields(LogBayesFactors) if field.name != "calibrated"]
 
 
-@dataclass(frozen=True)
-class Factors:
-    """Of some pairs of sides, (pairs,) each, in nats."""
+def joined_factors(parts: Sequence[LogBayesFactors]) -> LogBayesFactors:
+    """Those of several sets of pairs in a row, in their last dimension."""
+    arrays = {
+        name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in _ARRAYS
+    }
+    return LogBayesFactors(**arrays, calibrated=all(part.calibrated for part in parts))
 
-    log_bayes_factor: FloatArray
-    unbounded: FloatArray  # the same without the bounds of the calibration: to tell ties apart
-    at_bound: BoolArray  # whether a bound, and not the score, decides what is reported
-    strange: BoolArray  # whether the population seems to be of another genre; it was used
 
-    @classmethod
-    def joined(cls, parts: Sequence[Factors]) -> Factors:
-        """Those of several sets of pairs in a row, in their last dimension."""
-        return cls(
-            **{
-                name.name: np.concatenate([getattr(part, name.name) for part in parts], axis=-1)
-                for name in fields(cls)
-            }
-        )
-
-    def rows(self, count: int) -> Factors:
-        """The same as tables (count, pairs of each)."""
-        return Factors(
-            **{name.name: getattr(self, name.name).reshape(count, -1) for name in fields(self)}
-        )
+def in_rows(factors: LogBayesFactors, count: int) -> LogBayesFactors:
+    """The same as tables (count, pairs of each)."""
+    arrays = {name: getattr(factors, name).reshape(count, -1) for name in _ARRAYS}
+    return LogBayesFactors(**arrays, calibrated=factors.calibrated)
 
 
 class TextPool:
     """Texts by number, and the products of their LEVs."""
 
-    def __init__(self, scorer: Scorer, levs: Levs) -> None:
+    def __init__(self, scorer: Scorer, levs: AnyLevs) -> None:
         """`levs` are (texts, lev_size)."""
         self._scorer, self._log_tokens = scorer, levs[:, -1].astype(np.float64)
         self._tables = scorer.tables(levs)
@@ -52,20 +41,24 @@ class TextPool:
         first: Sequence[Sequence[int]],
         second: Sequence[Sequence[int]],
         population: Sequence[int] | None,
-    ) -> Factors:
-        """The log Bayes factors of pairs of sides, each given by the numbers of its texts.
+    ) -> LogBayesFactors:
+        """Those of pairs of sides, each given by the numbers of its texts.
 
-        Texts of a pair are left out of the population that they stand in.
+        Texts of a pair are left out of the population that they stand in. One that seems to be of
+        another genre is used all the same, and told of as `strange`.
         """
-        values, unbounded = np.zeros(len(first)), np.zeros(len(first))
-        at_bound, strange = np.zeros(len(first), dtype=bool), np.zeros(len(first), dtype=bool)
         cohort = None if population is None else np.array(population, dtype=np.int64)
         sizes: dict[tuple[int, int], list[int]] = {}  # pairs that are scored together
         for at, sides in enumerate(zip(first, second, strict=True)):
             sizes.setdefault((len(sides[0]), len(sides[1])), []).append(at)
-        for counts, numbers in sizes.items():
-            for part in _in_parts(numbers, sum(counts), 0 if cohort is None else len(cohort)):
-                scored = self._scorer.among(
+        parts = [
+            part
+            for counts, numbers in sizes.items()
+            for part in _in_parts(numbers, sum(counts), 0 if cohort is None else len(cohort))
+        ]
+        scored = joined_factors(
+            [
+                self._scorer.among(
                     self._tables,
                     self._log_tokens,
                     np.array([first[at] for at in part]),  # (pairs, texts)
@@ -73,11 +66,11 @@ class TextPool:
                     cohort,
                     even_if_strange=True,
                 )
-                values[part] = scored.log_bayes_factor
-                unbounded[part] = scored.unbounded
-                at_bound[part] = scored.at_bound
-                strange[part] = scored.strange
-        return Factors(values, unbounded, at_bound, strange)
+                for part in parts
+            ]
+        )
+        places = np.argsort(np.concatenate(parts))  # back to the order of the pairs
+        return replace(scored, **{name: getattr(scored, name)[places] for name in _ARRAYS})
 
 
 def _in_parts(numbers: Sequence[int], texts: int, population: int) -> Iterator[IntArray]:

@@ -36,7 +36,7 @@ from adhominem.attribute.material import (
     too_few,
     without_texts,
 )
-from adhominem.attribute.pool import Factors, TextPool
+from adhominem.attribute.pool import TextPool, in_rows, joined_factors
 from adhominem.attribute.posterior import check_prior, is_any, posteriors
 from adhominem.attribute.ranking import (
     GIVEN,
@@ -52,6 +52,8 @@ from adhominem.attribute.trust import MOST_TRIALS, try_known_texts
 from adhominem.attribute.versus import Versus, explain_versus
 from adhominem.errors import EmptyTextError
 from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.population import Population
+from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of
@@ -70,12 +72,12 @@ class _Scored:
     texts: list[int] = field(default_factory=list)  # known ones of each
     words: list[int] = field(default_factory=list)
     without: list[str] = field(default_factory=list)  # candidates whose texts have no word in them
-    parts: list[Factors] = field(default_factory=list)  # (cases, candidates) of each batch
+    parts: list[LogBayesFactors] = field(default_factory=list)  # (cases, candidates) of each batch
 
     @cached_property
-    def factors(self) -> Factors:
+    def factors(self) -> LogBayesFactors:
         """(cases, candidates)."""
-        return Factors.joined(self.parts)
+        return joined_factors(self.parts)
 
 
 def rank_texts(
@@ -83,7 +85,8 @@ def rank_texts(
     disputed: SideTexts,
     candidates: Mapping[str, Sequence[str | Document]],
     *,
-    population: Sequence[str | Document] | None = None,
+    population: Sequence[str | Document] | Population | None = None,
+    population_name: str = "",
     prior_none: float = 0.5,
     one_by_one: bool = False,
     scale: VerbalScale | None = None,
@@ -98,7 +101,8 @@ def rank_texts(
 
     Several disputed texts are taken to be by one author, unless they are ranked `one_by_one`. The
     prior probability that none of the candidates wrote them is `prior_none`, and the candidates
-    share the rest evenly. Without a `population`, it is the texts of the other candidates. At most
+    share the rest evenly. Without a `population`, it is the texts of the other candidates; one
+    that is given is told by its `population_name`. At most
     so many `trials` with the known texts show how far to trust the answer; 0 leaves them out. With
     `explained`, what speaks for the first candidate over the next ones is worked out, too.
 
@@ -115,7 +119,7 @@ def rank_texts(
     store = LevStore(encode or (lambda texts: (list(texts), verifier.encode(texts))))
     levs = _disputed(material, store)
     groups = [[at] for at in range(len(levs))] if one_by_one else [list(range(len(levs)))]
-    against = population_of_case(material, population, store, seed)
+    against = population_of_case(material, population, store, seed, population_name)
     scored = _score(verifier, material, store, levs, groups, against, _part(on_progress, 0, 0.6))
     cases = [
         _ranked(scored, row, [material.disputed[at] for at in group], prior_none, scale)
@@ -139,9 +143,7 @@ def rank_texts(
         )
     first = cases[0].candidates
     side = [material.disputed[at] for at in groups[0]]
-    shared = None
-    if against.told.source != NO_POPULATION:
-        shared = verifier.population_of(against.levs, against.documents)
+    shared = against.population(verifier)
     versus: tuple[Versus, ...] = ()
     if explained:
         versus = explain_versus(
@@ -246,18 +248,23 @@ def _score(
             scored.texts.append(len(good))
             scored.words.append(sum(len(text.text.split()) for text in good))
             sides.append([number_of[id(text)] for text in good])
+        done += len(batch)
+        if not sides:
+            continue
         pool = TextPool(verifier.scorer, joined([disputed, against.levs, levs]))
         scored.parts.append(
-            pool.factors(
-                [group for group in groups for _ in sides],
-                [side for _ in groups for side in sides],
-                population,
-            ).rows(len(groups))
+            in_rows(
+                pool.factors(
+                    [group for group in groups for _ in sides],
+                    [side for _ in groups for side in sides],
+                    population,
+                ),
+                len(groups),
+            )
         )
-        done += len(batch)
         on_progress(done / len(material.candidates))
     if len(scored.names) < FEWEST_CANDIDATES:
-        raise too_few(len(scored.names))
+        raise too_few(len(scored.names), list(without_texts(scored.without)))
     return scored
 
 

@@ -10,6 +10,9 @@ import numpy as np
 import adhominem
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.attribute.blocks import Blocks, cut_blocks
+from adhominem.attribute.cautions import other_genres
+from adhominem.attribute.known import LevStore
+from adhominem.attribute.material import sort_out
 from adhominem.attribute.roll import (
     NEITHER,
     Block,
@@ -28,7 +31,6 @@ from adhominem.attribute.roll import (
 from adhominem.attribute.smoothing import Smoothed
 from adhominem.attribute.text_styles import apart, find_styles, style_factors
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -36,8 +38,9 @@ from adhominem.verify.verifier import Verifier
 
 _SHORT_WORDS = 200  # of a window: below, single windows say little
 _OF_WHOLE_TEXT = frozenset(  # cautions that hold for the text as a whole, not for its windows
-    ("at_bound", "length_of_population", "longer_than_calibrated")
+    ("at_bound", "length_of_population", "longer_than_calibrated", "shared_text")
 )
+_ONCE = frozenset(("no_population", "uncalibrated"))  # that say the same with every candidate
 
 
 @dataclass(frozen=True)
@@ -64,19 +67,23 @@ def roll_text(
     done.
     """
     options = options or RollOptions()
+    _check_names(known)
+    blocks = _cut(exhibit.document, options)
+    known, remarks = _sort_out(exhibit, known)
     if options.closed and len(known) < 2:
         raise OptionError(
             f"{len(known)} candidates, one of whom is said to have written every part; expected "
             "two or more"
         )
     text = exhibit.document.text
-    blocks = _cut(exhibit.document, options)
-    candidates, remarks = _candidates(verifier, exhibit, known, population)
+    candidates, cautions = _candidates(verifier, exhibit, known, population)
+    remarks += cautions
     on_progress(0.2)
     levs = _encode(verifier, _windows(exhibit.document, blocks))
     on_progress(0.6)
     smoothed: Smoothed | None
     if known:
+        remarks += _other_genres(verifier, exhibit.document, known)
         sides = [verifier.encode([one.document for one in side.exhibits]) for side in known]
         factors, strange = window_factors(
             verifier.scorer, levs, sides, population, lambda share: on_progress(0.6 + 0.2 * share)
@@ -125,21 +132,39 @@ def roll_text(
     )
 
 
-def _candidates(
-    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], population: Population | None
-) -> tuple[list[Candidate], list[str]]:
-    """The candidates, with the Bayes factor of the text as a whole; and what to beware of."""
+def _check_names(known: Sequence[Known]) -> None:
     names = [side.name for side in known]
     if repeated := {name for name in names if names.count(name) > 1} | ({NEITHER} & set(names)):
         raise OptionError(
             f"two candidates, or a candidate and a state, are named '{min(repeated)}'; rename one"
         )
-    candidates, remarks = [], list(_copies(known))
+
+
+def _sort_out(exhibit: Exhibit, known: Sequence[Known]) -> tuple[list[Known], list[str]]:
+    """The candidates without copies of the text and of each other; and what is said of these."""
+    if not known:
+        return [], []
+    texts = {side.name: [one.document for one in side.exhibits] for side in known}
+    material = sort_out([exhibit], texts, fewest=1)
+    kept = {id(text) for documents in material.candidates.values() for text in documents}
+    sides = [
+        Known(side.name, [one for one in side.exhibits if id(one.document) in kept])
+        for side in known
+        if side.name in material.candidates
+    ]
+    return sides, [caution.message for caution in material.cautions]
+
+
+def _candidates(
+    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], population: Population | None
+) -> tuple[list[Candidate], list[str]]:
+    """The candidates, with the Bayes factor of the text as a whole; and what to beware of."""
+    candidates, remarks = [], []
+    left_out = set(_OF_WHOLE_TEXT)
     for side in known:
         whole = verifier.verify(exhibit, side.exhibits, population=population)
-        remarks += [
-            caution.message for caution in whole.warnings if caution.code not in _OF_WHOLE_TEXT
-        ]
+        remarks += [caution.message for caution in whole.warnings if caution.code not in left_out]
+        left_out |= _ONCE & {caution.code for caution in whole.warnings}
         candidates.append(
             Candidate(
                 name=side.name,
@@ -151,18 +176,11 @@ def _candidates(
     return candidates, remarks
 
 
-def _copies(known: Sequence[Known]) -> list[str]:
-    """Texts that stand under two candidates."""
-    owners = [(side.name, one.document) for side in known for one in side.exhibits]
-    remarks = []
-    for pair in find_duplicates([fingerprint(document.text) for _, document in owners]):
-        (first, one), (second, other) = owners[pair.first], owners[pair.second]
-        if first != second:
-            remarks.append(
-                f"{one.id} ({first}) and {other.id} ({second}) are the same text, whole or in good "
-                "part: it speaks for both candidates alike; leave out the wrong one"
-            )
-    return remarks
+def _other_genres(verifier: Verifier, text: Document, known: Sequence[Known]) -> list[str]:
+    """Candidates whose texts are clearly of another genre than the text."""
+    store = LevStore(lambda texts: (list(texts), verifier.encode(texts)))
+    texts = {side.name: [one.document for one in side.exhibits] for side in known}
+    return [told.message for told in other_genres(verifier, store([text])[1], texts, store)]
 
 
 def _by_style(

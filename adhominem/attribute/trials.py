@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, FloatArray, Levs, joined
+from adhominem.arrays import AnyLevs, BoolArray, FloatArray, joined
 from adhominem.attribute.known import MOST_POPULATION, LevStore, enough_others, in_turn
 from adhominem.attribute.pool import TextPool
 from adhominem.attribute.posterior import NONE, answers
@@ -102,7 +102,7 @@ class Trials:
         *,
         texts: int,
         words: int,
-        population: Levs | None,
+        population: AnyLevs | None,
         population_of_others: bool,
         most_trials: int,
         seed: int,
@@ -118,7 +118,7 @@ class Trials:
         self._known = {name: numbers for name, numbers in self._known.items() if numbers}
         self.names = list(self._known)
         self._author = {at: name for name, numbers in self._known.items() for at in numbers}
-        rows = [levs]
+        rows: list[AnyLevs] = [levs]
         self._population: list[int] | None = None
         self._of_others = population_of_others
         if population is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.arrays import Levs
+from adhominem.arrays import AnyLevs
 from adhominem.attribute.known import LevStore
 from adhominem.attribute.posterior import NONE
 from adhominem.attribute.trials import Confusion, Outcome, Trials
@@ -76,7 +76,7 @@ def try_known_texts(
     *,
     texts: int,
     words: int,
-    population: Levs | None,
+    population: AnyLevs | None,
     population_of_others: bool,
     prior_none: float,
     most_trials: int = MOST_TRIALS,

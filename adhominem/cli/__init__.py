@@ -31,6 +31,7 @@ from adhominem.cli import (
     corpora,
     models,
     rank,
+    report,
     roll,
     validation,
 )
@@ -160,8 +161,8 @@ for _command in (
     compare.explain,
     rank.rank,
     validation.validate,
-    compare.report,
-    compare.check_report,
+    report.report,
+    report.check_report,
     answers.predict,
     rank.attribute,
     corpora.encode,

@@ -21,6 +21,7 @@ from adhominem.cli import options as opt
 @opt.population(
     "PATH|input|none", "Texts of the same genre by anybody.  [default: input, the corpus itself]"
 )
+@opt.output("An .html page to write.", required=False)
 @opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
 @opt.seed
 @opt.jobs
@@ -35,28 +36,26 @@ def cluster(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
     \b
         adhominem cluster reviews/
+        adhominem cluster reviews/ -o clusters.html
         adhominem cluster reviews/ --prior 0.05 --population other-reviews/
     """
     from adhominem.cli.terminal import complain, print_result, say
     from adhominem.jobs.cluster import cluster_corpus
+    from adhominem.render.cluster_page import headline, measured, odds
 
     result = cluster_corpus(**options, **job)
     complain(*(f"warning: {remark}" for remark in result.remarks))
     if as_json:
         print_result(result, job["skipped"])
         return
-    fewest, most = result.fewest_authors, result.most_authors
-    open_mergers = "if mergers with odds between 1:10 and 10:1 are left open"
-    between = "" if fewest == most else f" (from {fewest:,} to {most:,}, {open_mergers})"
-    people = "1 author" if result.authors == 1 else f"{result.authors:,} authors"
-    say(f"{len(result.texts):,} texts, {people}{between}")
+    say(headline(result))
     for group in result.clusters:
         told = "1 text" if len(group.texts) == 1 else f"{len(group.texts):,} texts"
         if group.log10_odds is not None:
-            told += f", by one person with odds of {_odds(group.log10_odds)}"
+            told += f", by one person with odds of {odds(group.log10_odds)}"
         if group.nearest is not None and group.nearest_log10_odds is not None:
-            odds = _odds(group.nearest_log10_odds)
-            told += f"; nearest is {group.nearest}, the same person with odds of {odds}"
+            nearest = odds(group.nearest_log10_odds)
+            told += f"; nearest is {group.nearest}, the same person with odds of {nearest}"
         say("")
         say(f"{group.number}  {told}")
         for at in group.texts:
@@ -68,22 +67,11 @@ def cluster(job: opt.Job, /, as_json: bool, **options: Any) -> None:
                 doubt = f"  (nearer to {text.nearest}: {other:+.2f} beside {beside:+.2f})"
             say(f"     {text.name}{by}{doubt}")
     say("")
-    if result.measures is not None:
-        measures = result.measures
-        say(
-            f"Against the known authors ({measures.authors:,}, of {measures.texts:,} texts): "
-            f"BCubed precision {measures.bcubed_precision:.3f}, "
-            f"recall {measures.bcubed_recall:.3f}, F {measures.bcubed_f:.3f}; "
-            f"adjusted Rand index {measures.adjusted_rand_index:.3f}"
-        )
+    if told := measured(result):
+        say(told)
     say(
         f"Prior  {result.prior_same_author:g} that two texts, or two clusters, are by one person; "
         f"population {result.population} ({result.population_texts:,} texts)"
     )
-
-
-def _odds(log10_odds: float) -> str:
-    """Odds as people say them; a Bayes factor is no finer than this."""
-    odds = 10 ** abs(log10_odds)
-    number = f"{odds:.1f}" if odds < 10 else f"{float(f'{odds:.2g}'):,.0f}"
-    return f"{number}:1" if log10_odds >= 0 else f"1:{number}"
+    if options["output"] is not None:
+        say(f"Written  {options['output']}")

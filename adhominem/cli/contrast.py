@@ -11,20 +11,13 @@ from adhominem.cli import options as opt
 if TYPE_CHECKING:
     from adhominem.attribute.contrast import Habit
 
-_TITLES = {
-    "words": "common words",
-    "marks": "punctuation",
-    "phrases": "two words in a row (… is any other word, ‹Aa…ly› one of this shape)",
-    "letters": "letters within words (· is the edge of a word)",
-    "content": "content words: what the texts are about, not how they are written",
-}
-
 
 @click.command()
 @click.argument("first", type=opt.PATH)
 @click.argument("second", type=opt.PATH, required=False)
 @opt.model
 @opt.population("PATH", "Texts of the same genre by anybody: the other side, or the usual rates.")
+@opt.output("An .html page to write.", required=False)
 @opt.number("--top", 10, "Habits of each group that are shown for each side.")
 @opt.number("--slice", 1_000, "Words and marks of a slice, for Zeta.", of=click.IntRange(min=50))
 @opt.seed
@@ -39,10 +32,12 @@ def contrast(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
     \b
         adhominem contrast austen/ burney/
+        adhominem contrast austen/ burney/ -o contrast.html
         adhominem contrast austen/ --population novels/
     """
     from adhominem.cli.terminal import complain, print_result, print_table, say
     from adhominem.jobs.contrast import contrast_files
+    from adhominem.render.contrast_page import GROUP_TITLES, of_chance
 
     if options["second"] is None and options["population"] is None:
         raise click.UsageError("give SECOND, or a --population that FIRST is contrasted with")
@@ -60,13 +55,13 @@ def contrast(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         for side, habits in zip(sides, (group.first, group.second), strict=True):
             if habits:
                 print_table(
-                    f"{side.name}, more: {_TITLES[group.group]}",
+                    f"{side.name}, more: {GROUP_TITLES[group.group]}",
                     ["", sides[0].name, sides[1].name, *usual, "ratio", "z", "Zeta"],
                     [_row(habit) for habit in habits],
                 )
         say(
             f"Of {group.features:,} looked at, {group.apart:,} differ by more than their 95% "
-            f"interval; chance alone could account for {group.features * 0.05:,.0f} of them."
+            f"interval; chance alone could account for {of_chance(group)} of them."
         )
     for side in sides:
         if side.names:
@@ -76,6 +71,8 @@ def contrast(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         f"{result.intervals_over}. z is the difference in standard deviations; Zeta is the share "
         f"of slices of {result.first.name} with it, less that of {result.second.name}."
     )
+    if options["output"] is not None:
+        say(f"Written  {options['output']}")
 
 
 def _row(habit: Habit) -> list[str]:

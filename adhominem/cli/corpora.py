@@ -197,6 +197,13 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
     "How alike two groups are: their mean, least or greatest Bayes factor.",
     default="average",
 )
+@opt.flag("--clusters", "Also draw the groups that `cluster` finds: colours are then groups.")
+@opt.number(
+    "--prior prior_same_author",
+    0.25,
+    "For --clusters: how probable it is that two texts are by one person, before they are read.",
+    of=opt.PRIOR,
+)
 @opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
 @opt.seed
 @opt.device
@@ -212,6 +219,7 @@ def map_command(job: opt.Job, /, output: Path, as_json: bool, **options: Any) ->
 
     \b
         adhominem map novels/ -o map.html
+        adhominem map novels/ -o map.html --clusters
         adhominem map novels/ -o map.html --population other-novels/ --linkage complete
     """
     from adhominem.cli.terminal import complain, print_json, print_table

@@ -26,7 +26,7 @@ def _page_name(
 ) -> Path | None:
     """Refuse what cannot be written before anything is computed."""
     from adhominem.errors import OptionError
-    from adhominem.jobs.rank import check_page_name
+    from adhominem.jobs.inputs import check_page_name
 
     if output is not None:
         try:

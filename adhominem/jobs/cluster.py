@@ -16,19 +16,21 @@ from adhominem.attribute.cluster import (
 )
 from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.clusters import measure_clusters
+from adhominem.jobs.compare import note_model
 from adhominem.jobs.encoded_corpus import (
     MOST_DOCUMENTS,
     EncodedCorpus,
     among_themselves,
     read_encoded,
 )
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.map.corpus_map import MappedDocument, remarks_of
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import square
 from adhominem.text.files import Document, noting_inputs
+from adhominem.text.writing import write_whole
 from adhominem.verify.cautions import cautions_of_many
 from adhominem.verify.verifier import Verifier, load
 
@@ -38,6 +40,7 @@ PRIOR = 0.25  # that two clusters are by one person: see LOG.md for what it was 
 def cluster_corpus(
     corpus: str | Path,
     *,
+    output: str | Path | None = None,
     model: str | Path = DEFAULT_MODEL,
     prior_same_author: float = PRIOR,
     population: str | Path | None = None,
@@ -51,16 +54,20 @@ def cluster_corpus(
 
     `prior_same_author` is how probable it is, before the texts are read, that two of them are by
     one person. `population` is as in `map_corpus`: by default the texts themselves. Where authors
-    are known, the clusters are measured by them. Of more than `limit` documents, so many are drawn
-    at random. What cannot be read goes to `skipped`; without it, the first such thing is raised.
+    are known, the clusters are measured by them. With an `output`, a page is written there. Of more
+    than `limit` documents, so many are drawn at random. What cannot be read goes to `skipped`;
+    without it, the first such thing is raised.
     """
     if not 0 < prior_same_author < 1 or limit < 2:  # before the work, not after it
         raise OptionError(
             f"prior {prior_same_author}, limit {limit}; expected a prior of more than 0 and less "
             "than 1, and at least two texts"
         )
+    if output is not None:
+        check_page_name(output)
     verifier = load(model)
     with noting_inputs(), encoder(model, verifier, jobs) as encode:
+        note_model(model)
         read = read_encoded(
             Path(corpus),
             verifier,
@@ -68,12 +75,19 @@ def cluster_corpus(
             population=population,
             limit=limit,
             seed=seed,
+            output=None if output is None else Path(output),
             skipped=skipped,
             watch=watch,
         )
-    if len(read.documents) < 2:
-        raise InputError("there is one text; expected several to tell apart", corpus)
-    return cluster_encoded(verifier, read, prior_same_author, watch)
+        if len(read.documents) < 2:
+            raise InputError("there is one text; expected several to tell apart", corpus)
+        clustering = cluster_encoded(verifier, read, prior_same_author, watch)
+        if output is not None:
+            from adhominem.render.cluster_page import cluster_page
+
+            with write_whole(Path(output)) as file:
+                file.write(cluster_page(clustering))
+    return clustering
 
 
 def cluster_texts(

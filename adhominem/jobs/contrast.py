@@ -7,12 +7,14 @@ from pathlib import Path
 
 from adhominem.attribute.contrast import Contrast, ContrastOptions, contrast_texts
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.compare import note_model
+from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.population import draw, in_order
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.text.exhibits import read_exhibits
-from adhominem.text.files import Document, bare_stem
+from adhominem.text.files import Document, bare_stem, check_not_read, noting_inputs
 from adhominem.text.readers import read_documents
+from adhominem.text.writing import write_whole
 from adhominem.verify.verifier import load
 
 MOST_TEXTS = 300  # of a population: with more, its rates would hardly change
@@ -22,6 +24,7 @@ def contrast_files(
     first: str | Path,
     second: str | Path | None = None,
     *,
+    output: str | Path | None = None,
     model: str | Path = DEFAULT_MODEL,
     population: str | Path | None = None,
     top: int = 10,
@@ -34,39 +37,52 @@ def contrast_files(
 
     Without a `second` side, the first is contrasted with the `population`, which is texts by
     anybody, of which at most 300 are drawn. With one, the population's rates are told beside
-    those of both sides. The `model` says which n-grams are counted. What cannot be read of the
+    those of both sides. The `model` says which n-grams are counted. With an `output`, a page is
+    written there. What cannot be read of the
     population goes to `skipped`; without it, the first such thing is raised.
     """
     options = ContrastOptions(top=top, slice=slice)
     if second is None and population is None:
         raise OptionError("one side and no population; expected two sides, or a population")
-    sides = [
-        [exhibit.document for exhibit in read_exhibits([path])]
-        for path in (first, second)
-        if path is not None
-    ]
-    usual: list[Document] = []
-    names = [_name(Path(path)) for path in (first, second) if path is not None]
-    if population is not None:
-        with watch("population") as on_documents:
-            usual = _read_many(population, seed, skipped, on_documents)
-    if second is None:
-        assert population is not None
-        sides.append(usual)
-        names.append(f"population {_name(Path(population))}")
-        usual = []
-    verifier = load(model)
-    with watch("counting", sum(map(len, sides)) + len(usual)) as on_texts:
-        return contrast_texts(
-            verifier,
-            sides[0],
-            sides[1],
-            names=(names[0], names[1]),
-            usual=usual,
-            population=str(population) if usual else "",
-            options=options,
-            on_texts=on_texts,
-        )
+    if output is not None:
+        check_page_name(output)
+    with noting_inputs():
+        sides = [
+            [exhibit.document for exhibit in read_exhibits([path])]
+            for path in (first, second)
+            if path is not None
+        ]
+        usual: list[Document] = []
+        names = [_name(Path(path)) for path in (first, second) if path is not None]
+        if population is not None:
+            with watch("population") as on_documents:
+                usual = _read_many(population, seed, skipped, on_documents)
+        if second is None:
+            assert population is not None
+            sides.append(usual)
+            names.append(f"population {_name(Path(population))}")
+            usual = []
+        verifier = load(model)
+        note_model(model)
+        if output is not None:
+            check_not_read(output)
+        with watch("counting", sum(map(len, sides)) + len(usual)) as on_texts:
+            contrast = contrast_texts(
+                verifier,
+                sides[0],
+                sides[1],
+                names=(names[0], names[1]),
+                usual=usual,
+                population=str(population) if usual else "",
+                options=options,
+                on_texts=on_texts,
+            )
+        if output is not None:
+            from adhominem.render.contrast_page import contrast_page
+
+            with write_whole(Path(output)) as file:
+                file.write(contrast_page(contrast))
+    return contrast
 
 
 def _read_many(

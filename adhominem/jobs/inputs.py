@@ -37,6 +37,12 @@ def unwatched(
     yield lambda done: None
 
 
+def check_page_name(output: str | Path) -> None:
+    """Refuse a page whose file is no .html."""
+    if Path(output).suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"{output} is no .html; expected one, for the page")
+
+
 @contextmanager
 def reading(
     corpora: Corpora, what: str, watch: Watch, *, times: int = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adhominem.errors import InputError, OptionError
+from adhominem.jobs.cluster import PRIOR
 from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, read_encoded
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import encoder
@@ -24,6 +25,8 @@ def map_corpus(
     *,
     population: str | Path | None = None,
     linkage: str = "average",
+    clusters: bool = False,
+    prior_same_author: float = PRIOR,
     limit: int = MOST_DOCUMENTS,
     seed: int = 0,
     jobs: int | None = 1,
@@ -34,7 +37,8 @@ def map_corpus(
     """Write the map of all documents of a corpus, or of `limit` of them drawn at random.
 
     `population` is where a relevant population lies; `input` stands for the corpus itself, `none`
-    for none. If it is not given, it is `input` where the corpus has texts enough. What cannot be
+    for none. If it is not given, it is `input` where the corpus has texts enough. With `clusters`,
+    the groups that `cluster_corpus` finds by this prior are drawn, too. What cannot be
     read goes to `skipped`; without it, the first such thing is raised.
     """
     corpus, output = Path(corpus), Path(output)
@@ -66,6 +70,7 @@ def map_corpus(
             population=read.population,
             population_name=read.population_name,
             linkage=linkage,
+            prior_same_author=prior_same_author if clusters else None,
             seed=seed,
             remarks=read.remarks,
             watch=watch,

@@ -11,9 +11,9 @@ from adhominem.attribute.known import MOST_POPULATION, Encode
 from adhominem.attribute.rank import rank_texts
 from adhominem.attribute.ranking import Ranking
 from adhominem.attribute.trust import MOST_TRIALS
-from adhominem.errors import InputError, OptionError
+from adhominem.errors import InputError
 from adhominem.jobs.compare import note_model
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.population import draw, in_order
 from adhominem.jobs.workers import Encode as EncodeEach
 from adhominem.jobs.workers import encode_documents, encoder
@@ -24,12 +24,6 @@ from adhominem.text.files import Document, check_not_read, noting_inputs, readab
 from adhominem.text.readers import Layout, find_sources, read_documents
 from adhominem.text.writing import write_whole
 from adhominem.verify.verifier import load
-
-
-def check_page_name(output: str | Path) -> None:
-    """Refuse a page whose file is no .html."""
-    if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{output} is no .html; expected one, for the page")
 
 
 def rank(

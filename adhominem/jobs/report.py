@@ -13,6 +13,7 @@ from adhominem.explain.resampling import DRAWS
 from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.report.candidates_html import check_kind
 from adhominem.report.check import Difference, check_report
 from adhominem.report.html import report_in_page, report_page
 from adhominem.report.pdf import check_pdf, write_report_pdf
@@ -121,6 +122,7 @@ def check_report_files(
     The model is the one that the report names, unless it is given; its population, a verbal scale
     of its own, and a validation study must be given again.
     """
+    check_kind(Path(page), of_candidates=False)
     verbal_scale = VerbalScale.read(scale) if scale else None
     study = read_study(validation) if validation else None
     reported, _ = report_in_page(Path(page))

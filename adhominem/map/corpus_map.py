@@ -21,6 +21,7 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import AnyLevs, FloatArray, Rows
+from adhominem.attribute.cluster import Cluster, describe_clusters, merge_texts
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
@@ -94,6 +95,8 @@ class CorpusMap:
     model: str
     model_sha256: str
     version: str
+    clusters: tuple[Cluster, ...] = ()  # groups by evidence, if they were looked for
+    prior_same_author: float | None = None  # that the groups rest on
 
     @cached_property
     def agreement(self) -> Agreement:
@@ -139,13 +142,15 @@ def map_documents(
     population: Population | None = None,
     population_name: str = "",
     linkage: str = "average",
+    prior_same_author: float | None = None,
     seed: int = 0,
     remarks: Sequence[str] = (),
     watch: Watch = lambda what, total: nullcontext(lambda count: None),
 ) -> CorpusMap:
     """Draw up the map of documents from their LEVs (documents, lev_size).
 
-    `remarks` go before those that are made here. t-SNE is added where scikit-learn is installed.
+    With a `prior_same_author`, groups by evidence are looked for, as `cluster` does. `remarks` go
+    before those that are made here. t-SNE is added where scikit-learn is installed.
     """
     if not documents:
         raise OptionError("there is no document to draw; expected one or more")
@@ -170,6 +175,11 @@ def map_documents(
     # they count for a millionth, too little to be seen in a number.
     ranked = log10 + _TIES * raw / max(float(np.nanmax(np.abs(raw), initial=0)), 1.0)
     joins = join_all(ranked, linkage)
+    clusters: tuple[Cluster, ...] = ()
+    if prior_same_author is not None:
+        factors = square(scored.log_bayes_factor)
+        partition = merge_texts(factors, prior_same_author)
+        clusters, _ = describe_clusters(partition, factors, prior_same_author)
     calibration = verifier.scales.of(population).calibration
     bounds = None
     if calibration is not None:  # those of each pair depend on the lengths of its texts
@@ -199,6 +209,8 @@ def map_documents(
         model=verifier.name,
         model_sha256=verifier.sha256,
         version=adhominem.__version__,
+        clusters=clusters,
+        prior_same_author=prior_same_author,
     )
 
 

@@ -82,7 +82,7 @@ def check_report(
         )
     verifier = verifier or load(model or reported.model)
     chosen = [
-        _as_reported(exhibits_of(texts, side), texts_of_report)
+        as_reported(exhibits_of(texts, side), texts_of_report)
         for texts, side, texts_of_report in (
             (first, "first", reported.first),
             (second, "second", reported.second),
@@ -104,12 +104,19 @@ def check_report(
         validation=validation,
         on_progress=on_progress,
     )
+    differences = compare_reports(reported, computed)
+    if not differences:
+        now = report_page(replace(reported, explanation=computed.explanation, like=computed.like))
+        differences += compare_pages(page, now)
+    return differences
+
+
+def compare_reports(reported: Report, computed: Report) -> list[Difference]:
+    """In what the data of a report differ from those computed now."""
     differences = list(_compare_texts(reported, computed))
     differences += _compare_populations(reported, computed)
     differences += _compare_scales(reported, computed)
-    differences += _compare(_comparable(reported), _comparable(computed), "")
-    if not differences:
-        differences += _compare_pages(page, reported, computed)
+    differences += compare_values(_comparable(reported), _comparable(computed), "")
     return differences
 
 
@@ -123,7 +130,7 @@ def _comparable(report: Report) -> dict[str, Any]:
     return {name: told[name] for name in order if name not in _NOT_COMPARED}
 
 
-def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
+def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
     """With the names and topics of the report, and in its order, on which the draws depend.
 
     A text is known by its hash: its file may have another name by now.
@@ -194,17 +201,17 @@ def _named(text: ReportedText | PopulationText | None) -> str:
     return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
 
 
-def _compare(reported: Any, computed: Any, name: str) -> Iterator[Difference]:
+def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:
     """Everything that is in one or the other, with what it is called."""
     if isinstance(reported, dict) and isinstance(computed, dict):
         for key in {**reported, **computed}:
             inner = f"{name}.{key}" if name else key
-            yield from _compare(reported.get(key), computed.get(key), inner)
+            yield from compare_values(reported.get(key), computed.get(key), inner)
     elif (
         isinstance(reported, list) and isinstance(computed, list) and len(reported) == len(computed)
     ):
         for at, (one, other) in enumerate(zip(reported, computed, strict=True), start=1):
-            yield from _compare(one, other, f"{name} {at}")
+            yield from compare_values(one, other, f"{name} {at}")
     elif not _same(reported, computed):
         yield Difference(
             _NAMES.get(name, name.replace("_", " ")), _shown(reported), _shown(computed)
@@ -227,13 +234,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _compare_pages(page: str, reported: Report, computed: Report) -> Iterator[Difference]:
-    """Whether the page says what its data say, and shows the texts as they are.
+def compare_pages(page: str, expected: str) -> Iterator[Difference]:
+    """Whether a page says what its data say, and shows the texts as they are.
 
-    It is written anew from the data that stand in it: so the last digits of another machine do not
-    count. Those of the heat maps do, in the rare case that a colour or a third digit hangs on them.
+    What is `expected` is written anew from the data that stand in it: so the last digits of another
+    machine do not count. Those of the heat maps do, in the rare case that a colour or a third digit
+    hangs on them.
     """
-    expected = report_page(replace(reported, explanation=computed.explanation, like=computed.like))
     parts = (page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS))
     (before, _, texts), (expected_before, _, expected_texts) = parts
     for what, written, now in (

@@ -7,11 +7,11 @@ it for machines, too: `check_report` reads them there.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree.ElementTree import Element, TreeBuilder
 
 from markupsafe import Markup
@@ -31,6 +31,7 @@ from adhominem.text.files import read_text
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.verification import Likeness
 
+AnyReport = TypeVar("AnyReport")
 TITLE = "Report on a comparison of texts"
 _NAMED = 4  # texts of a side that a sentence can hold
 _UNSEEN = 0.05  # the chance that something of the share named was not seen once
@@ -55,7 +56,18 @@ def report_page(report: Report) -> str:
 
 
 def report_in_page(path: Path) -> tuple[Report, str]:
-    """The report whose data a page holds, and the page."""
+    """The report on two sides whose data a page holds, and the page."""
+
+    def read(data: Any) -> Report:
+        report = Report.from_json(data)
+        VerbalScale(report.settings.scale)
+        return report
+
+    return data_in_page(path, read)
+
+
+def data_in_page(path: Path, read: Callable[[Any], AnyReport]) -> tuple[AnyReport, str]:
+    """What `read` makes of the data that a page of a report holds, and the page."""
     if path.suffix.lower() == ".pdf":
         raise InputError("a PDF has no data to check; expected the .html of the same report", path)
     page = read_text(path)
@@ -67,9 +79,7 @@ def report_in_page(path: Path) -> tuple[Report, str]:
             path,
         )
     try:
-        report = Report.from_json(parsed_json(matches[0]))
-        VerbalScale(report.settings.scale)
-        return report, page
+        return read(parsed_json(matches[0])), page
     except (ValueError, RecursionError, OptionError) as error:
         raise InputError(
             f"the data of this report are damaged, or of another version ({str(error)[:300]}); "
@@ -97,15 +107,15 @@ def sections(report: Report, explanation: str = "") -> Markup:
         heading=TITLE,
         first=listed(report.first),
         second=listed(report.second),
-        material=[_row(side, text) for side, text in texts],
+        material=[text_row(side, text) for side, text in texts],
         hashes=[text.sha256 for _, text in texts],
-        population_texts=_population_texts(report),
+        population_texts=population_rows(report),
         likely_genre=_likely_genre(report.likeness),
         misleading=_misleading(report),
         study=_study(report),
         measures=_measures(report),
         to_one=_to_one(report.log10_bayes_factor),
-        scale=_scale(report.settings.scale),
+        scale=scale_rows(report.settings.scale),
         usual_scale=report.settings.scale == VerbalScale().rungs,
         widened=f"{WIDENED:g}",
         uncalibrated=UNCALIBRATED,
@@ -166,12 +176,14 @@ def listed(texts: Sequence[ReportedText]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
-def _row(side: str, text: ReportedText) -> tuple[str, ...]:
+def text_row(side: str, text: ReportedText) -> tuple[str, ...]:
+    """A text in the table of the material."""
     name = f"{text.name} (topic: {text.topic})" if text.topic else text.name
     return side, name, text.modified or "–", f"{text.words:,}", f"{text.tokens:,}"
 
 
-def _population_texts(report: Report) -> list[tuple[str, ...]]:
+def population_rows(report: Report) -> list[tuple[str, ...]]:
+    """The texts of the population in their table."""
     material = () if report.population is None else report.population.material
     return [(f"{at:,}", text.name, f"{text.words:,}") for at, text in enumerate(material, start=1)]
 
@@ -227,7 +239,7 @@ def _to_one(log10: float) -> str:
     return f"{times(log10).removesuffix(' times')} to 1 for {favoured}"
 
 
-def _scale(rungs: Sequence[tuple[float, str]]) -> list[tuple[str, str]]:
+def scale_rows(rungs: Sequence[tuple[float, str]]) -> list[tuple[str, str]]:
     """The verbal scale: where each rung begins and ends, and its words."""
     ends = [f"{start:g} to below {end:g}" for (start, _), (end, _) in pairwise(rungs)]
     ends.append(f"{rungs[-1][0]:g} or more")

@@ -6,11 +6,12 @@ from importlib import import_module
 from pathlib import Path
 
 from adhominem.errors import MissingExtraError
+from adhominem.report.candidates import CandidatesReport
 from adhominem.report.report import Report
 from adhominem.text.writing import replaced_file
 
 
-def write_report_pdf(report: Report, path: Path) -> None:
+def write_report_pdf(report: Report | CandidatesReport, path: Path) -> None:
     """Write it, whole or not at all; the same report gives the same bytes."""
     check_pdf()
     from adhominem.report.pdf_pages import pdf_of

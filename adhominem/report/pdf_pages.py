@@ -19,7 +19,10 @@ from reportlab.pdfgen.canvas import Canvas
 
 from adhominem.explain.explanation import Explanation
 from adhominem.render import layout, summary
-from adhominem.report.html import TITLE, elements, headline, sections
+from adhominem.report.candidates import CandidatesReport
+from adhominem.report.candidates_html import TITLE as CANDIDATES_TITLE
+from adhominem.report.candidates_html import candidates_sections
+from adhominem.report.html import TITLE, elements, sections
 from adhominem.report.pdf_texts import (
     BOLD,
     MONO,
@@ -39,6 +42,10 @@ _WIDTHS = {  # of the columns of the table in each section that has one
     "result": (0.4, 0.6),
     "validation": (0.2, 0.1, 0.35, 0.35),
     "population-texts": (0.08, 0.8, 0.12),
+    "summary": (0.08, 0.32, 0.4, 0.2),  # of a report with several candidates, as those below
+    "candidates": (0.08, 0.37, 0.1, 0.2, 0.25),
+    "priors": (0.6, 0.2, 0.2),
+    "candidates-validation": (0.3, 0.3, 0.3, 0.1),
 }
 _FOOT = 90  # characters of the line at the foot
 _SPACE = re.compile("[ \n]+")
@@ -73,14 +80,14 @@ _STYLES = {
 }
 
 
-def pdf_of(report: Report) -> bytes:
+def pdf_of(report: Report | CandidatesReport) -> bytes:
     """All pages: made twice, since the first one says how many there are."""
     register_fonts()
     pages, _ = _built(report, None)
     return _built(report, pages)[1]
 
 
-def _built(report: Report, pages: int | None) -> tuple[int, bytes]:
+def _built(report: Report | CandidatesReport, pages: int | None) -> tuple[int, bytes]:
     data = io.BytesIO()
     document = _Pages(data, report, pages)
     document.build(list(_story(report)))
@@ -90,13 +97,17 @@ def _built(report: Report, pages: int | None) -> tuple[int, bytes]:
 class _Pages(platypus.BaseDocTemplate):
     """A4 with a line at the foot; sections are listed beside the pages."""
 
-    def __init__(self, file: io.BytesIO, report: Report, pages: int | None) -> None:
+    def __init__(
+        self, file: io.BytesIO, report: Report | CandidatesReport, pages: int | None
+    ) -> None:
+        of_candidates = isinstance(report, CandidatesReport)
+        self._title = CANDIDATES_TITLE if of_candidates else TITLE
         super().__init__(
             file,
             pagesize=A4,
-            title=headline(report),
+            title=f"{self._title}: {report.case}" if report.case else self._title,
             author=report.examiner,
-            subject=TITLE,
+            subject=self._title,
             creator=f"AdHominem {report.version}",
             lang="en",
             invariant=1,
@@ -113,7 +124,7 @@ class _Pages(platypus.BaseDocTemplate):
         canvas.setFillColor(HexColor("#444444"))
         of = f" of {self._pages}" if self._pages else ""
         canvas.drawRightString(A4[0] - _LEFT, 11 * mm, f"Page {document.page}{of}")
-        named = " · ".join(filter(None, (TITLE, self._report.case)))
+        named = " · ".join(filter(None, (self._title, self._report.case)))
         line = readable(named).replace("\n", " ")
         canvas.drawString(_LEFT, 11 * mm, line if len(line) <= _FOOT else f"{line[: _FOOT - 1]}…")
 
@@ -125,8 +136,12 @@ class _Pages(platypus.BaseDocTemplate):
             self.canv.addOutlineEntry(title, title)
 
 
-def _story(report: Report) -> Iterator[platypus.Flowable]:
-    for section in elements(sections(report)):
+def _story(report: Report | CandidatesReport) -> Iterator[platypus.Flowable]:
+    if isinstance(report, CandidatesReport):
+        shown, explanation = candidates_sections(report), None
+    else:
+        shown, explanation = sections(report), report.explanation
+    for section in elements(shown):
         name = section.get("id", "")
         if name in ("population-texts", "texts"):
             yield platypus.PageBreak()
@@ -141,8 +156,8 @@ def _story(report: Report) -> Iterator[platypus.Flowable]:
             yield platypus.HRFlowable(
                 "100%", 1.5, color=HexColor(layout.INK), spaceBefore=4, spaceAfter=6
             )
-        if name == "texts" and report.explanation is not None:
-            yield from _texts(report.explanation)
+        if name == "texts" and explanation is not None:
+            yield from _texts(explanation)
 
 
 def _words(text: str, style: str = "", bullet: str | None = None) -> platypus.Paragraph:
@@ -183,7 +198,7 @@ def _element(element: Element, section: str) -> Iterator[platypus.Flowable]:
         case "div" if element.get("class") == "report-beware":
             yield from _beware(element)
         case _:
-            yield from _table_element(element, _WIDTHS[section])
+            yield from _table_element(element, _WIDTHS.get(section, ()))
 
 
 def _grid(
@@ -219,6 +234,8 @@ def _beware(element: Element) -> Iterator[platypus.Flowable]:
 
 def _table_element(element: Element, widths: tuple[float, ...]) -> Iterator[platypus.Flowable]:
     rows = [[_text(cell) for cell in row] for row in element.iter("tr")]
+    if not widths:  # numbers beside a name, as many as there are
+        widths = (0.4, *[0.6 / (len(rows[0]) - 1)] * (len(rows[0]) - 1))
     heads = list(element.iter("th"))[: len(widths)]
     numbers_from = sum(not head.get("class") for head in heads)
     notes = [row[1] for row in rows if len(row) == 2 < len(widths)]

@@ -171,6 +171,7 @@ def make_report(
     model: str | Path | None = None,
     modified: Mapping[str, str] | None = None,
     validation: ValidationStudy | None = None,
+    explained: bool = True,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Report:
     """Compare two sides, and gather all that belongs to the result.
@@ -179,21 +180,23 @@ def make_report(
     its validation are read there. `modified` has the dates of files by the texts' names, as
     `file_dates` finds them. The `date` of the report is that of today, unless given. `validation`
     is a study of the same model on the examiner's own material, which takes the place of the
-    model's own.
+    model's own. Without being `explained`, there are no heat maps.
     """
     if validation is not None:
         own_material.check_study(validation, verifier)
     scale = scale or VerbalScale()
     settings = Settings(seed=seed, draws=draws, scale=scale.rungs)
-    comparison = verifier.compare(first, second, population, attention=True)
+    comparison = verifier.compare(first, second, population, attention=explained)
     population = comparison.population
     sides = [[text.exhibit for text in side] for side in comparison.sides]
     files = evidence.files_of(verifier, model)
     prior = 0.5 if prior_same_author is None else prior_same_author
     verification = verifier.judge(comparison, prior, scale=scale)
-    explanation = explain_comparison(
-        comparison, verification, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
-    )
+    explanation = None
+    if explained:
+        explanation = explain_comparison(
+            comparison, verification, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
+        )
     interval = bootstrap_interval(
         comparison,
         draws=draws,

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from adhominem.errors import AdHominemError
-from adhominem.web.batching import Progress
-from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
+from adhominem.verify.verifier import exhibits_of
+from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import Part, parse_form
 from adhominem.web.guard import LINES, Access
+from adhominem.web.lines import Tell, event_lines, progress
 from adhominem.web.service import Service
-from adhominem.web.uploads import FileReader
+from adhominem.web.uploads import FileReader, Upload
 
-Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or came out
 Fields = TypeVar("Fields")
 
 
@@ -38,6 +42,10 @@ class Answerer(ABC, Generic[Fields]):
         """The page with the form; `more` is a `problem` with its `status`, or an `answer`."""
 
     @abstractmethod
+    def example(self, name: str) -> Fields:
+        """The form with the texts of an example; as it begins if there is none of this name."""
+
+    @abstractmethod
     def read(self, parts: Sequence[Part]) -> Fields:
         """What the fields of the form hold."""
 
@@ -48,6 +56,17 @@ class Answerer(ABC, Generic[Fields]):
     @abstractmethod
     async def answer(self, fields: Fields, tell: Tell, *, at_once: bool) -> None:
         """Do what the form asks for; `at_once` is whether no other form follows this one."""
+
+    async def read_population(
+        self, files: Sequence[Upload], tell: Tell
+    ) -> tuple[Population | None, list[str]]:
+        """The population of the texts of files, if there are any; and what was odd about them."""
+        if not files:
+            return None, []
+        texts, notes = await self.reader.read(files, tables=True)
+        doing = progress(tell, "Reading the population")
+        documents = [text.document for text in texts]
+        return await self.service.find_population(documents, doing), notes
 
     async def post(self, request: Request) -> Response:
         """The answer to a form, as lines of JSON or as a page."""
@@ -63,7 +82,10 @@ class Answerer(ABC, Generic[Fields]):
         try:
             self.check(fields)
             if as_lines:
-                return StreamingResponse(self._lines(fields), media_type=LINES)
+                return StreamingResponse(
+                    event_lines(lambda tell: self.answer(fields, tell, at_once=False)),
+                    media_type=LINES,
+                )
             answer: dict[str, Any] = {}
             await self.answer(fields, answer.update, at_once=True)
             return await asyncio.to_thread(self.show, fields, answer=answer)
@@ -75,32 +97,16 @@ class Answerer(ABC, Generic[Fields]):
                 self.show, fields, problem=str(refused), status=refused.status
             )
 
-    async def _lines(self, fields: Fields) -> AsyncIterator[bytes]:
-        """What is being done and what came out, or an error: a line of JSON for each event."""
-        events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
 
-        async def work() -> None:
-            try:
-                await self.answer(fields, events.put_nowait, at_once=False)
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:
-                refused = as_request_error(error)
-                if refused.status == 500:
-                    logger.error("%s", place_of(error))
-                events.put_nowait(error_json(refused))
-            finally:
-                events.put_nowait(None)
-
-        working = asyncio.create_task(work())
-        try:
-            while (event := await events.get()) is not None:
-                yield await asyncio.to_thread(json_bytes, event) + b"\n"
-        finally:  # the client may have gone
-            working.cancel()
-
-
-def progress(tell: Tell, doing: str) -> Progress:
-    """Tell what is being done, and from then on how much of it is."""
-    tell({"doing": doing, "progress": 0})
-    return lambda share: tell({"doing": doing, "progress": round(share, 3)})
+def texts_of(pasted: Sequence[str], files: Sequence[Exhibit], name: str) -> list[Exhibit]:
+    """Pasted texts, named after their side, and files, by their names."""
+    documents = [Document(text=text) for text in pasted]
+    if not documents:
+        return list(files)
+    if len(documents) == 1:
+        return [*exhibits_of(documents, name), *files]
+    named = [
+        replace(document, id=f"{name} ({number})")
+        for number, document in enumerate(documents, start=1)
+    ]
+    return [*exhibits_of(named, name), *files]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 
 from adhominem.attribute.cluster import Clustering
 from adhominem.attribute.contrast import Contrast
@@ -16,12 +16,15 @@ from adhominem.attribute.ranking import Ranking
 from adhominem.attribute.roll import Rolled
 from adhominem.scoring.population import Population
 from adhominem.web import attribution
-from adhominem.web.attribution import ClusterCase, PartsCase
+from adhominem.web.attribution import ClusterCase, PartsCase, WhoCase
+from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes
+from adhominem.web.guard import LINES
 from adhominem.web.json_requests import JsonRoute, awaited
+from adhominem.web.lines import Tell, event_lines, progress
 from adhominem.web.questions import Mixed, Parts, Sides, Who, as_documents
 from adhominem.web.schema import TextIn, responses
-from adhominem.web.service import Service
+from adhominem.web.service import SERVERS, Service
 
 Case = TypeVar("Case")
 
@@ -37,13 +40,20 @@ def attribution_router(service: Service) -> APIRouter:
     async def answer(
         request: Request,
         make_case: Callable[[], Awaitable[Case]],
-        ask: Callable[[Service, Case], Awaitable[_Told]],
+        ask: Callable[[Service, Case, Progress], Awaitable[_Told]],
     ) -> Response:
-        async def work() -> bytes:
-            result = await ask(service, await make_case())
-            return await asyncio.to_thread(lambda: json_bytes(result.to_json()))
+        async def work(on_progress: Progress) -> dict[str, Any]:
+            result = await ask(service, await make_case(), on_progress)
+            return await asyncio.to_thread(result.to_json)
 
-        data = await awaited(service, request, work())
+        async def tell_all(tell: Tell) -> None:
+            async with service.in_time():
+                tell({"result": await work(progress(tell, request.url.path.rpartition("/")[2]))})
+
+        if LINES in request.headers.get("accept", ""):
+            return StreamingResponse(event_lines(tell_all), media_type=LINES)
+        told = await awaited(service, request, work(no_progress))
+        data = await asyncio.to_thread(json_bytes, told)
         return Response(data, media_type="application/json")
 
     async def population_of(texts: list[TextIn] | None) -> Population | None:
@@ -58,7 +68,14 @@ def attribution_router(service: Service) -> APIRouter:
         “this candidate wrote it” with “somebody else of this population did”. The posterior also
         depends on the priors that are given beside it.
         """
-        return await answer(request, lambda: asyncio.to_thread(who.case), attribution.rank)
+
+        async def make_case() -> WhoCase:
+            case = await asyncio.to_thread(who.case)
+            if who.population is None and service.population is not None:
+                return replace(case, population=service.population, population_name=SERVERS)
+            return case
+
+        return await answer(request, make_case, attribution.rank)
 
     @router.post("/api/roll", responses=responses(Rolled), summary="Which part is by whom?")
     async def roll(request: Request, parts: Parts) -> Response:
@@ -73,7 +90,7 @@ def attribution_router(service: Service) -> APIRouter:
             population = await population_of(parts.population)
             name = "given" if population is not None else ""
             if parts.population is None and service.population is not None:
-                population, name = service.population, "the server’s own"
+                population, name = service.population, SERVERS
             return replace(case, population=population, population_name=name)
 
         return await answer(request, make_case, attribution.roll)

@@ -42,7 +42,9 @@ class WhoCase:
 
     disputed: Sequence[Exhibit]
     candidates: Mapping[str, Sequence[Exhibit]]
-    population: Sequence[Document] = ()  # none: the texts of the other candidates
+    # None of its texts: those of the other candidates.
+    population: Sequence[Document] | Population = ()
+    population_name: str = ""
     prior_none: float = 0.5
     one_by_one: bool = False
     trials: int = MOST_TRIALS
@@ -86,11 +88,14 @@ async def rank(service: Service, case: WhoCase, on_progress: Progress = no_progr
     limits = service.limits
     disputed = _documents(case.disputed)
     known = _check_candidates(service, disputed, case.candidates)
-    service.check_number(case.population, limits.population_texts, "the population")
-    service.check(case.population, limits.population_characters, "the population")
+    others: list[Document] = []  # to encode
+    if not isinstance(case.population, Population):
+        service.check_number(case.population, limits.population_texts, "the population")
+        service.check(case.population, limits.population_characters, "the population")
+        others = in_order(draw(case.population, MOST_POPULATION, 0)[0])
     if case.explained:
         service.check([*disputed, *known], limits.explained_characters, "texts to explain")
-    population = in_order(draw(case.population, MOST_POPULATION, 0)[0])
+    population = case.population if isinstance(case.population, Population) else others
     work = sum(map(cost, known)) if case.trials else 1  # they are cut, and encoded once more
     work += _PER_COMPARISON * len(case.candidates) * (len(disputed) + 2 * case.trials)
     work += _TIMES_READ * sum(map(cost, [*disputed, *known])) if case.explained else 0
@@ -101,6 +106,7 @@ async def rank(service: Service, case: WhoCase, on_progress: Progress = no_progr
             case.disputed,
             {name: _documents(texts) for name, texts in case.candidates.items()},
             population=population or None,
+            population_name=case.population_name,
             prior_none=case.prior_none,
             one_by_one=case.one_by_one,
             trials=case.trials,
@@ -108,7 +114,7 @@ async def rank(service: Service, case: WhoCase, on_progress: Progress = no_progr
             on_progress=tell,
         )
 
-    return await service.work([*disputed, *known, *population], finish, on_progress, work=work)
+    return await service.work([*disputed, *known, *others], finish, on_progress, work=work)
 
 
 async def roll(service: Service, case: PartsCase, on_progress: Progress = no_progress) -> Rolled:

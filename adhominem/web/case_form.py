@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from fastapi.responses import HTMLResponse
@@ -16,14 +15,15 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web import attribution
-from adhominem.web.answering import Answerer, Tell, progress
+from adhominem.web.answering import Answerer, texts_of
 from adhominem.web.attribution import PartsCase, WhoCase
 from adhominem.web.case_fields import RANK, CaseFields, read_case_fields
-from adhominem.web.case_pages import case_page, ranking_shown, rolled_shown
+from adhominem.web.case_pages import case_page, example_fields, ranking_shown, rolled_shown
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part
 from adhominem.web.guard import Access
-from adhominem.web.service import Service
+from adhominem.web.lines import Tell, progress
+from adhominem.web.service import SERVERS, Service
 from adhominem.web.uploads import FileReader, Upload
 
 
@@ -37,6 +37,10 @@ class CaseAnswerer(Answerer[CaseFields]):
     def show(self, fields: CaseFields, **more: Any) -> HTMLResponse:
         """The page with the form; `more` is what `case_page` takes beside it."""
         return case_page(self.service, fields, wants_token=bool(self.access.token), **more)
+
+    def example(self, name: str) -> CaseFields:
+        """The form with the texts of an example."""
+        return example_fields(self._question, name)
 
     def read(self, parts: Sequence[Part]) -> CaseFields:
         """What the fields of the form hold."""
@@ -77,10 +81,18 @@ class CaseAnswerer(Answerer[CaseFields]):
         notes: list[str],
         tell: Tell,
     ) -> None:
+        population: list[Document] | Population
+        texts, odd = await self.reader.read(fields.population, tables=True)
+        notes += odd
+        population = [text.document for text in texts]
+        name = ", ".join(file.name for file in fields.population)
+        if not population and fields.server_population and self.service.population is not None:
+            population, name = self.service.population, SERVERS
         case = WhoCase(
             disputed=disputed,
             candidates=candidates,
-            population=await self._read_population(fields, notes, tell),
+            population=population,
+            population_name=name,
             prior_none=fields.prior_none,
             one_by_one=fields.is_ticked("one_by_one"),
             explained=fields.is_ticked("explain"),
@@ -104,16 +116,11 @@ class CaseAnswerer(Answerer[CaseFields]):
             raise RequestError(
                 422, "SeveralTexts", f"{len(disputed):,} texts; expected one that is cut into parts"
             )
-        documents = await self._read_population(fields, notes, tell)
-        population: Population | None = None
-        name = ""
-        if documents:
-            population = await self.service.find_population(
-                documents, progress(tell, "Reading the population")
-            )
-            name = ", ".join(file.name for file in fields.population)
-        elif fields.server_population and self.service.population is not None:
-            population, name = self.service.population, "the server’s own"
+        population, odd = await self.read_population(fields.population, tell)
+        notes += odd
+        name = ", ".join(file.name for file in fields.population)
+        if population is None and fields.server_population and self.service.population is not None:
+            population, name = self.service.population, SERVERS
         case = PartsCase(
             text=disputed[0],
             candidates=candidates,
@@ -145,30 +152,9 @@ class CaseAnswerer(Answerer[CaseFields]):
         of_files = iter(texts)
         sides = [[next(of_files) for _ in files] for files in uploads]
         name = "the disputed text" if self._question == RANK else "the text"
-        disputed = _texts(fields.pasted, sides[0], name)
+        disputed = texts_of(fields.pasted, sides[0], name)
         candidates = {
-            candidate.called: _texts(candidate.pasted, files, candidate.called)
+            candidate.called: texts_of(candidate.pasted, files, candidate.called)
             for candidate, files in zip(fields.candidates, sides[1:], strict=True)
         }
         return exhibits_of(disputed, "disputed"), candidates
-
-    async def _read_population(
-        self, fields: CaseFields, notes: list[str], tell: Tell
-    ) -> list[Document]:
-        texts, odd = await self.reader.read(fields.population, tables=True)
-        notes += odd
-        return [text.document for text in texts]
-
-
-def _texts(pasted: Sequence[str], files: Sequence[Exhibit], name: str) -> list[Exhibit]:
-    """Pasted texts, named after their side, and files, by their names."""
-    documents = [Document(text=text) for text in pasted]
-    if not documents:
-        return list(files)
-    if len(documents) == 1:
-        return [*exhibits_of(documents, name), *files]
-    named = [
-        replace(document, id=f"{name} ({number})")
-        for number, document in enumerate(documents, start=1)
-    ]
-    return [*exhibits_of(named, name), *files]

@@ -13,13 +13,12 @@ from adhominem.attribute.ranking import Ranking
 from adhominem.attribute.roll import Rolled
 from adhominem.render.rank_page import RANK_STYLES, rank_fragment, rank_title
 from adhominem.render.roll_page import ROLL_STYLES, page_title, roll_fragment
-from adhominem.render.templates import markup, render
+from adhominem.render.templates import markup
 from adhominem.web.case_fields import RANK, ROLL, CandidateFields, CaseFields
-from adhominem.web.pages import downloads, example, frame
+from adhominem.web.pages import answer_page, example, in_parts
 from adhominem.web.service import Service
 
 CASE_STYLES = {f"{RANK}.css": "\n".join(RANK_STYLES), f"{ROLL}.css": "\n".join(ROLL_STYLES)}
-_TITLES = {RANK: "Which of these?", ROLL: "Which part?"}
 _EXAMPLE = "two-writers"
 _PLACEHOLDER = 0  # the number of the candidate that the script makes others of
 
@@ -38,18 +37,18 @@ def case_page(
     `answer` holds what the page's script would be told, event by event: `verdict`, `page`, and
     `ranking` or `rolled`.
     """
-    page = render(
+    return answer_page(
+        service,
         "web_case.html",
-        title=("Result – " if answer else "Error – " if problem else "")
-        + f"{_TITLES[fields.question]} AdHominem",
-        **frame(service, f"/{fields.question}", wants_token=wants_token, problem=problem),
-        fields=fields,
+        f"/{fields.question}",
+        fields,
+        wants_token=wants_token,
+        problem=problem,
+        answer=answer,
+        status=status,
         candidates=fields.shown,
         new_candidate=CandidateFields(number=_PLACEHOLDER),
-        answer=answer,
-        downloads=downloads(answer) if answer else [],
     )
-    return HTMLResponse(page, status)
 
 
 def example_fields(question: str, name: str) -> CaseFields:
@@ -58,7 +57,7 @@ def example_fields(question: str, name: str) -> CaseFields:
     if name != _EXAMPLE:
         return fields
     (garden, railway), (_, bicycle) = example("one-writer"), example("two-writers")
-    texts = {"Margery": _in_three(garden), "Dez": _in_three(bicycle)}
+    texts = {"Margery": in_parts(garden, 3), "Dez": in_parts(bicycle, 3)}
     if question == ROLL:  # of which a part of each is known
         written = ["\n\n".join(parts[:2]) for parts in texts.values()]
         settings = {**fields.settings, "words": "100", "step": "25", "passage": "400"}
@@ -71,15 +70,6 @@ def example_fields(question: str, name: str) -> CaseFields:
         for number, (writer, known) in enumerate(texts.items(), start=1)
     ]
     return replace(fields, candidates=candidates)
-
-
-def _in_three(text: str) -> list[str]:
-    """A text as three at most, cut between paragraphs."""
-    paragraphs = text.split("\n\n")
-    size = -(-len(paragraphs) // 3)
-    return [
-        "\n\n".join(paragraphs[begin : begin + size]) for begin in range(0, len(paragraphs), size)
-    ]
 
 
 def ranking_shown(ranking: Ranking, notes: Sequence[str]) -> Markup:

@@ -15,11 +15,12 @@ from adhominem.report.html import report_page
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import exhibits_of
-from adhominem.web.answering import Answerer, Tell, progress
+from adhominem.web.answering import Answerer
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import NO_PRIOR, FormFields, Part, read_fields
-from adhominem.web.pages import explained, form_page, verdict
-from adhominem.web.service import Case
+from adhominem.web.lines import Tell, progress
+from adhominem.web.pages import example, explained, form_page, verdict
+from adhominem.web.service import SERVERS, Case
 
 
 class Comparer(Answerer[FormFields]):
@@ -28,6 +29,11 @@ class Comparer(Answerer[FormFields]):
     def show(self, fields: FormFields, **more: Any) -> HTMLResponse:
         """The page with the form; `more` is what `form_page` takes beside it."""
         return form_page(self.service, fields, wants_token=bool(self.access.token), **more)
+
+    def example(self, name: str) -> FormFields:
+        """The form with the texts of an example."""
+        first, second = example(name)
+        return FormFields(pasted={"first": [first], "second": [second]})
 
     def read(self, parts: Sequence[Part]) -> FormFields:
         """What the fields of the form hold."""
@@ -95,7 +101,7 @@ class Comparer(Answerer[FormFields]):
         case = Case(first=sides["first"], second=sides["second"], prior_same_author=prior)
         self.service.check_case(case)
         population = self.service.population if fields.server_population else None
-        source = "the server’s own" if population else ""
+        source = SERVERS if population else ""
         if fields.population:
             files, odd = await self.reader.read(fields.population, tables=True)
             notes += odd

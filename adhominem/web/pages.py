@@ -30,10 +30,19 @@ from adhominem.web.service import Service
 # The static files that may be asked for; no path of a request is ever opened.
 STATIC = {
     "page.css": "text/css; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
+    **dict.fromkeys(
+        ("page.js", "sides.js", "candidates.js", "answer.js"), "text/javascript; charset=utf-8"
+    ),
     "icon.svg": "image/svg+xml",
 }
-PAGES = {"/": "Same author?", "/rank": "Which of these?", "/roll": "Which part?"}  # the tabs
+PAGES = {  # the tabs
+    "/": "Same author?",
+    "/rank": "Which of these?",
+    "/roll": "Which part?",
+    "/cluster": "How many writers?",
+    "/contrast": "What differs?",
+}
+_RESULTS = ("verification", "explanation", "ranking", "rolled", "clustering", "contrast")
 EXAMPLES = {
     "one-writer": ("margery-garden", "margery-railway"),
     "two-writers": ("margery-garden", "dez-bicycle"),
@@ -84,6 +93,45 @@ def form_page(
     return HTMLResponse(page, status)
 
 
+def answer_page(
+    service: Service,
+    template: str,
+    tab: str,
+    fields: object,
+    *,
+    wants_token: bool = False,
+    problem: str = "",
+    answer: Mapping[str, Any] | None = None,
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    """A form as it was filled in, with what is wrong with it, or with the answer to it.
+
+    `answer` holds what the page's script would be told, event by event: `verdict`, `page`, and
+    the result by its name. `more` is what the template takes beside all this.
+    """
+    page = render(
+        template,
+        title=("Result – " if answer else "Error – " if problem else "")
+        + f"{PAGES[tab]} AdHominem",
+        **frame(service, tab, wants_token=wants_token, problem=problem),
+        fields=fields,
+        answer=answer,
+        downloads=downloads(answer) if answer else [],
+        **more,
+    )
+    return HTMLResponse(page, status)
+
+
+def in_parts(text: str, most: int) -> list[str]:
+    """A text as so many at most, cut between paragraphs."""
+    paragraphs = text.split("\n\n")
+    size = -(-len(paragraphs) // most)
+    return [
+        "\n\n".join(paragraphs[begin : begin + size]) for begin in range(0, len(paragraphs), size)
+    ]
+
+
 def frame(service: Service, tab: str, *, wants_token: bool, problem: str) -> dict[str, Any]:
     """What all pages with a form show: the tabs, what is wrong, and what is served."""
     verifier = service.verifier
@@ -104,7 +152,7 @@ def downloads(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names, and addresses that hold the data: nothing is kept on the server for them."""
     made = [
         (f"{name}.json", "application/json", json_bytes(answer[name]))
-        for name in ("verification", "explanation", "ranking", "rolled")
+        for name in _RESULTS
         if name in answer
     ]
     made += [

@@ -39,8 +39,8 @@ class Who(Strict):
     candidates: Candidates = Field(description="The known texts of each candidate, by name.")
     population: Others = Field(
         None,
-        description="Texts of the same genre by others, 5 or more. Left out or empty: the texts of "
-        "the other candidates. The server's own population is not used.",
+        description="Texts of the same genre by others, 5 or more. Left out: the server's, if it "
+        "has one. An empty list, or a server without one: the texts of the other candidates.",
     )
     prior_none: float = Field(
         0.5,

@@ -19,18 +19,22 @@ from starlette.exceptions import HTTPException
 
 import adhominem
 from adhominem.errors import AdHominemError, OptionError
+from adhominem.render.cluster_page import CLUSTER_STYLES
+from adhominem.render.contrast_page import CONTRAST_STYLES
 from adhominem.render.html import SCRIPT, STYLE
+from adhominem.web.answering import Answerer
 from adhominem.web.api import api_router
 from adhominem.web.api_attribute import attribution_router
 from adhominem.web.case_fields import RANK, ROLL
 from adhominem.web.case_form import CaseAnswerer
-from adhominem.web.case_pages import CASE_STYLES, example_fields
+from adhominem.web.case_pages import CASE_STYLES
+from adhominem.web.cluster_form import CLUSTER, ClusterAnswerer
 from adhominem.web.connections import Connection, Connections
+from adhominem.web.contrast_form import CONTRAST, ContrastAnswerer
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
 from adhominem.web.form import Comparer
-from adhominem.web.form_fields import FormFields
 from adhominem.web.guard import Access, Guard, is_loopback
-from adhominem.web.pages import STATIC, docs_page, example, read_static
+from adhominem.web.pages import STATIC, docs_page, read_static
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 
@@ -74,36 +78,35 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.include_router(api_router(service))
     app.include_router(attribution_router(service))
     reader = FileReader(service.limits)
-    _add_pages(app, Comparer(service, access, reader))
+    _add_form(app, "/", Comparer(service, access, reader))
     for question in (RANK, ROLL):
-        _add_case_page(app, CaseAnswerer(service, access, reader, question), question)
+        _add_form(app, f"/{question}", CaseAnswerer(service, access, reader, question))
+    _add_form(app, f"/{CLUSTER}", ClusterAnswerer(service, access, reader))
+    _add_form(app, f"/{CONTRAST}", ContrastAnswerer(service, access, reader))
+    _add_pages(app)
     return app
 
 
-def _add_case_page(app: FastAPI, answerer: CaseAnswerer, question: str) -> None:
-    @app.get(f"/{question}", include_in_schema=False)
+def _add_form(app: FastAPI, path: str, answerer: Answerer[Any]) -> None:
+    @app.get(path, include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
-        return answerer.show(example_fields(question, request.query_params.get("example", "")))
+        return answerer.show(answerer.example(request.query_params.get("example", "")))
 
-    @app.post(f"/{question}", include_in_schema=False)
+    @app.post(path, include_in_schema=False)
     async def answer(request: Request) -> Response:
         return await answerer.post(request)
 
 
-def _add_pages(app: FastAPI, comparer: Comparer) -> None:
+def _add_pages(app: FastAPI) -> None:
     static_files = {name: (read_static(name), media_type) for name, media_type in STATIC.items()}
     static_files["heat_map.css"] = STYLE, "text/css"
     static_files["heat_map.js"] = SCRIPT, "text/javascript"
-    static_files |= {name: (style, "text/css") for name, style in CASE_STYLES.items()}
-
-    @app.get("/", include_in_schema=False)
-    async def page(request: Request) -> HTMLResponse:
-        first, second = example(request.query_params.get("example", ""))
-        return comparer.show(FormFields(pasted={"first": [first], "second": [second]}))
-
-    @app.post("/", include_in_schema=False)
-    async def compare(request: Request) -> Response:
-        return await comparer.post(request)
+    styles = {
+        **CASE_STYLES,
+        f"{CLUSTER}.css": "\n".join(CLUSTER_STYLES),
+        f"{CONTRAST}.css": "\n".join(CONTRAST_STYLES),
+    }
+    static_files |= {name: (style, "text/css") for name, style in styles.items()}
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:

@@ -24,6 +24,7 @@ from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
+SERVERS = "the server’s own"  # what its population is called in an answer
 _FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
 _TIMES_READ = 20  # that an explanation goes through its texts, about
 

@@ -87,7 +87,7 @@ def test_who_is_left_without_a_text_is_named_and_not_ranked() -> None:
 
 
 def test_fewer_than_two_candidates_are_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(InputError, match=r"texts of 1 candidate; .* use `adhominem verify`"):
+    with pytest.raises(InputError, match=r"texts of 1 candidate; .* as `adhominem verify` does"):
         sorted_out([TEXTS[0]], {"a": [document(0, "a")], "b": [document(1, "b")]})
 
 

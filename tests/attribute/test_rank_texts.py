@@ -13,7 +13,7 @@ from conftest import SmallRun, made_up_rows
 from adhominem import Population, Ranking, Verifier, load, rank_texts
 from adhominem.attribute import known
 from adhominem.attribute.known import LevStore, in_turn
-from adhominem.attribute.pool import TextPool
+from adhominem.attribute.pool import TextPool, in_rows
 from adhominem.attribute.trials import Trials
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.scoring.decision import VerbalScale
@@ -172,7 +172,7 @@ def test_the_pool_leaves_the_texts_of_a_pair_out_of_their_population(profile_fol
         with_them = verifier.score([levs[first]], [levs[second]], verifier.population_of(levs))
         assert scored.log_bayes_factor[at] == pytest.approx(with_them[0], abs=1e-4)
         assert scored.log_bayes_factor[at] == pytest.approx(alone.log_bayes_factor[0], abs=1e-4)
-    rows = scored.rows(3)
+    rows = in_rows(scored, 3)
     assert rows.unbounded.shape == (3, 1)
 
 

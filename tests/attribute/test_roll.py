@@ -196,13 +196,14 @@ def test_bad_input_is_told(case: Path, mixed_folder: Path) -> None:
         roll_files(text, [case / "neither"], model=model, words=100, step=25)
 
 
-def test_copies_are_told(case: Path, mixed_folder: Path) -> None:
+def test_copies_are_left_out_and_told(case: Path, mixed_folder: Path) -> None:
     known = (case / "ann" / "0.txt").read_text("utf-8")
     (case / "bob" / "copy.txt").write_text(known, "utf-8")
     (case / "bob" / "same.txt").write_text((case / "text.txt").read_text("utf-8"), "utf-8")
     told = roll_files(
         case / "text.txt", [case / "ann", case / "bob"], model=mixed_folder, words=100, step=25
     )
-    assert any("speaks for both candidates alike" in remark for remark in told.remarks)
-    assert any("are the same text" in remark for remark in told.remarks)
+    assert any("one text under the names of two" in remark for remark in told.remarks)
+    assert any("stands among the known ones" in remark for remark in told.remarks)
+    assert [candidate.texts for candidate in told.candidates] == [2, 3]
     assert any("200 or more" in remark for remark in told.remarks)

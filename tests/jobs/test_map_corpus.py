@@ -13,6 +13,7 @@ from conftest import NgramRun, made_up_rows, write_rows
 from adhominem import Document, Population, load
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.jobs.cluster import cluster_corpus
 from adhominem.jobs.map import map_corpus
 from adhominem.verify.cautions import UNCALIBRATED
 
@@ -172,3 +173,17 @@ def test_wrong_options_are_refused_before_the_work(texts: Path, tmp_path: Path) 
         with pytest.raises(OptionError, match="expected a positive number, and one of average"):
             map_corpus(nowhere, texts, tmp_path / "map.html", **options)  # type: ignore[arg-type]
     run(texts, "-o", tmp_path / "map.html", "--linkage", "ward", status=2)
+
+
+def test_the_groups_of_a_map_are_those_of_cluster(
+    texts: Path, tmp_path: Path, ngram_run: NgramRun
+) -> None:
+    out = tmp_path / "map.html"
+    options = ("--model", ngram_run.folder, "--prior", 0.4, "--json")
+    told = json.loads(run(texts, "-o", out, "--clusters", *options).stdout)
+    clustering = cluster_corpus(texts, model=ngram_run.folder, prior_same_author=0.4)
+    assert told["clusters"] == json.loads(json.dumps(clustering.to_json()))["clusters"]
+    assert told["prior_same_author"] == 0.4
+    assert "<strong>The groups</strong>" in out.read_text("utf-8")
+    plain = json.loads(run(texts, "-o", out, *options).stdout)
+    assert (plain["clusters"], plain["prior_same_author"]) == ([], None)

@@ -27,7 +27,8 @@ from adhominem.map.corpus_map import (
     projections,
     style_products,
 )
-from adhominem.map.page import map_page, markers
+from adhominem.map.groups import markers
+from adhominem.map.page import map_page
 from adhominem.scoring.scale import Bounds, Scale, Scales
 from adhominem.verify.cautions import UNCALIBRATED
 

@@ -11,7 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from adhominem.attribute.cluster import Cluster
 from adhominem.map.corpus_map import CorpusMap, MappedDocument, Projection
+from adhominem.map.groups import draw_documents
 from adhominem.map.page import write_map_page
 from adhominem.map.tree import join_all, leaf_order
 
@@ -421,3 +423,59 @@ def test_without_scripts_there_is_the_table(browser: Browser, path: Path) -> Non
     page.locator("summary").click()
     assert page.locator("tbody tr").count() == 24
     context.close()
+
+
+def in_groups(documents: int = 24) -> CorpusMap:
+    """The same in two groups by evidence, and six texts alone."""
+    drawn = made(documents)
+    groups = [tuple(range(10)), tuple(range(10, 18)), *((at,) for at in range(18, documents))]
+    return replace(
+        drawn,
+        clusters=tuple(
+            Cluster(
+                number=number,
+                texts=texts,
+                log10_odds=1.0 if len(texts) > 1 else None,
+                nearest=1 if number > 1 else 2,
+                nearest_log10_odds=-1.0,
+            )
+            for number, texts in enumerate(groups, start=1)
+        ),
+        prior_same_author=0.25,
+    )
+
+
+def test_groups_have_colours_and_authors_shapes() -> None:
+    drawn = draw_documents(in_groups())
+    assert [entry.name for entry in drawn.legend] == ["group 1", "group 2", "alone"]
+    assert [entry.about for entry in drawn.legend] == ["10 texts, 0.91", "8 texts, 0.91", "6"]
+    markers = [drawn.markers[at] for at in drawn.marker_of]
+    assert len({marker.color for marker in markers[:10]}) == 1
+    assert markers[0].color != markers[10].color
+    assert markers[0].path == markers[4].path  # of one author
+    assert markers[0].path != markers[1].path
+    assert len(drawn.shapes) == len(AUTHORS)
+    assert "odds of 10:1" in drawn.group_of[0]
+    assert drawn.group_of[-1] == "in no group"
+
+
+def test_groups_are_outlined_and_lit_up_by_the_legend(browser: Browser, tmp_path: Path) -> None:
+    for width in (1200, 360):
+        path = tmp_path / f"groups-{width}.html"
+        write_map_page(in_groups(), path)
+        shown = Shown(browser, path, width, 900)
+        outlines = shown.page.locator("#map path[stroke-width='22']")
+        assert outlines.count() == 2
+        shown.page.click("[data-marker='1']")
+        assert shown.lit("point") == set(range(10, 18))
+        assert outlines.count() == 1
+        shown.page.click("#clear")
+        assert outlines.count() == 2
+        shown.page.focus(".point[data-document='0']")
+        assert "Group 1: 10 texts, by one person with odds of 10:1." in shown.page.inner_text(
+            "#card"
+        )
+        assert "Shapes are the authors" in shown.page.inner_text("main")
+        assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert shown.complaints == []
+        shown.context.close()

@@ -47,6 +47,7 @@ function shine() {
       node.setAttribute("opacity", lit(index) || index === chosen ? 1 : 0.13);
       node.setAttribute("aria-pressed", index === state.pinned);
     });
+    drawGroups();
     scene.links.replaceChildren();
     if (chosen === null) {
       scene.ring.setAttribute("visibility", "hidden");
@@ -107,7 +108,7 @@ function show(anchor = null, stay = false) {
   const index = current();
   card.hidden = index === null;
   if (index === null) return;
-  const { name, author, words, note, nearest } = documents[index];
+  const { name, author, words, note, nearest, group } = documents[index];
   const spot = stay ? { left: card.style.left, top: card.style.top } : null;
   card.replaceChildren();
   card.classList.toggle("pinned", state.pinned === index);
@@ -119,6 +120,7 @@ function show(anchor = null, stay = false) {
   const by = html(card, "p");
   markIn(by, markerOf(index));
   by.append(` ${author || "author not named"}, ${words.toLocaleString("en")} words`);
+  if (group) html(card, "p", "", `${group[0].toUpperCase()}${group.slice(1)}.`);
   if (note) html(card, "p", "", note);
   if (nearest.length) {
     const table = html(card, "table");
@@ -142,7 +144,7 @@ function show(anchor = null, stay = false) {
 }
 function showBranch(at, event) {
   const [, , value, size] = joins[at];
-  const authors = new Set(below[at].map((index) => documents[index].marker));
+  const authors = new Set(below[at].map((index) => documents[index].author));
   card.hidden = false;
   card.classList.remove("pinned");
   card.replaceChildren();

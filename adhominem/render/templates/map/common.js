@@ -3,13 +3,13 @@
 const SVG = "http://www.w3.org/2000/svg";
 const INK = "#1a1a1a", GREY = "#757575";
 const data = JSON.parse(document.getElementById("data").textContent);
-const { documents, markers, joins, order, projections } = data;
+const { documents, markers, legend, joins, order, projections } = data;
 const find = (id) => document.getElementById(id);
 const state = {
   projection: 0,
   zoom: { scale: 1, x: 0, y: 0 },
   names: false,
-  authors: new Set(), // chosen in the legend
+  authors: new Set(), // lines that are chosen in the legend, be they of groups
   query: "",
   pinned: null, // a document, until it is let go
   hovered: null, // a document that the pointer or the focus is on
@@ -69,8 +69,8 @@ function described(index) {
 // Which documents are lit: those of the branch, or what legend and search leave.
 function lit(index) {
   if (state.group) return state.group.has(index);
-  const { name, author, marker } = documents[index];
-  if (state.authors.size && !state.authors.has(marker)) return false;
+  const { name, author, entry } = documents[index];
+  if (state.authors.size && !state.authors.has(entry)) return false;
   return !state.query || `${name}\n${author}`.toLowerCase().includes(state.query);
 }
 const current = () => state.hovered ?? state.pinned;

@@ -17,6 +17,7 @@ function drawMap() {
   make(map, "rect", { ...box, fill: "#fff", stroke: "#bbb" });
   const inside = make(map, "g", { "clip-path": "url(#inside)" });
   scene.cross = make(inside, "path", { fill: "none", stroke: "#ddd" });
+  scene.groups = make(inside, "g", { "pointer-events": "none" });
   scene.links = make(inside, "g", { stroke: INK, "stroke-opacity": 0.45 });
   scene.names = make(inside, "g", { "font-size": 11, "pointer-events": "none" });
   scene.points = make(inside, "g");

@@ -49,11 +49,11 @@ function drawTree() {
   }
 
   const ys = new Array(count + joins.length), xs = new Array(count + joins.length);
-  const own = new Array(count + joins.length); // the marker of all documents in it, if they share one
+  const common = new Array(count + joins.length); // the line of the legend that all documents in it share, if they do
   order.forEach((index, at) => {
     ys[index] = at * row + row / 2;
     xs[index] = labels + 4;
-    own[index] = documents[index].author ? documents[index].marker : null;
+    common[index] = legend[documents[index].entry].known ? documents[index].entry : null;
   });
   const lines = make(tree, "g", { fill: "none" });
   branches.length = 0;
@@ -61,11 +61,11 @@ function drawTree() {
     const group = count + at;
     ys[group] = (ys[first] + ys[second]) / 2;
     xs[group] = x(value);
-    own[group] = own[first] === own[second] ? own[first] : null;
+    common[group] = common[first] === common[second] ? common[first] : null;
     const d = `M${xs[first]} ${ys[first]}H${xs[group]}V${ys[second]}H${xs[second]}`;
-    const marker = own[group] === null ? null : markers[own[group]];
+    const shared = common[group] === null ? null : legend[common[group]];
     const line = make(lines, "path", {
-      d, stroke: marker && marker.known ? marker.color : "#8a8a8a", "stroke-width": 1.5,
+      d, stroke: shared ? shared.color : "#8a8a8a", "stroke-width": 1.5,
     });
     const hit = make(lines, "path", {
       d, stroke: "transparent", "stroke-width": 9, class: "branch", "data-join": at,

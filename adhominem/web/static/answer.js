@@ -1,0 +1,99 @@
+// What the page says: how far the work is, what is wrong, and the answer as it comes in parts.
+const find = (id) => document.getElementById(id);
+const RESULTS = ["verification", "ranking", "rolled", "clustering", "contrast"];
+let links = []; // to what can be downloaded, to be given back
+
+export function say(text) {
+  find("status").textContent = text;
+}
+
+export function showProblem(message, field) {
+  const box = find("problem");
+  const title = document.createElement("h2");
+  title.textContent = "Please look again";
+  const text = document.createElement("p");
+  const capital = /^[a-z]+ /.test(message) ? message[0].toUpperCase() + message.slice(1) : message; // no file's name
+  text.textContent = capital + (/[.!?]$/.test(message) ? "" : ".");
+  box.replaceChildren(title, text);
+  if (field) {
+    field.setAttribute("aria-invalid", "true");
+    const go = document.createElement("a");
+    go.href = `#${field.id}`;
+    go.textContent = "Go to the field";
+    go.addEventListener("click", (event) => {
+      event.preventDefault();
+      field.focus();
+    });
+    const line = document.createElement("p");
+    line.append(go);
+    box.append(line);
+  }
+  box.focus();
+  box.scrollIntoView({ block: "start" });
+}
+
+export function clearProblem() {
+  find("problem").replaceChildren();
+  for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+}
+
+export function clearAnswer() {
+  for (const link of links) URL.revokeObjectURL(link);
+  links = [];
+  find("answer").replaceChildren();
+}
+
+export function show(event) {
+  if (event.error) throw new Error(event.error.message);
+  if (event.doing) {
+    say(`${event.doing} …`);
+    if (event.progress) find("progress").value = event.progress;
+    else find("progress").removeAttribute("value");
+  }
+  if (event.verdict) {
+    find("answer").innerHTML = event.verdict; // of our server, which has escaped what is not its own
+    document.title = "Result – AdHominem";
+    for (const name of RESULTS) {
+      if (event[name]) offer(`${name}.json`, "application/json", JSON.stringify(event[name], null, 2));
+    }
+    find("report-form")?.removeAttribute("hidden");
+    find("result").focus({ preventScroll: true });
+    find("result").scrollIntoView({ block: "start" });
+  }
+  if (event.unexplained) {
+    const why = document.createElement("p");
+    why.className = "problem";
+    why.setAttribute("role", "alert");
+    why.textContent = event.unexplained;
+    find("answer").append(why);
+  }
+  if (event.shown) {
+    find("answer").insertAdjacentHTML("beforeend", event.shown);
+    offer("explanation.json", "application/json", JSON.stringify(event.explanation, null, 2));
+  }
+  if (event.page) offer("page.html", "text/html", event.page);
+  if (event.report) {
+    find("downloads").querySelector("[download$=html]")?.remove();
+    offer("report.html", "text/html", event.report).click();
+    say("The report is saved.");
+  }
+}
+
+function offer(name, type, text) {
+  let line = find("downloads");
+  if (!line) {
+    line = document.createElement("p");
+    line.id = "downloads";
+    line.className = "downloads";
+    line.append("Download:");
+    find("answer").append(line);
+  }
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  link.download = `adhominem-${name}`;
+  const labels = { "explanation.json": "explanation as JSON", "page.html": "result as a page", "report.html": "report" };
+  link.textContent = labels[name] ?? "result as JSON";
+  links.push(link.href);
+  line.append(link);
+  return link;
+}
