@@ -110,6 +110,8 @@ def _check_companions(no_companions: bool, population: str | None) -> None:
     of=click.IntRange(min=0),
 )
 @opt.seed
+@opt.device
+@opt.jobs
 @opt.json
 def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
     """Measure anyone's answers: PAN's scores, and the cost of the evidence.
