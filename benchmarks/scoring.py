@@ -72,7 +72,9 @@ def main() -> None:
     drawn = np.random.default_rng(0).integers(0, len(levs), (2, arguments.drawn))
     for population in (None, Population.of(levs)):
         told = "none" if population is None else f"{population.texts} texts"
-        slow = best_of_three(partial(one_by_one, verifier, *sides, population)) / len(pairs)
+        slow = best_of_three(partial(one_by_one, verifier, sides[0], sides[1], population)) / len(
+            pairs
+        )
         for first, second in (sides, (levs[drawn[0]], levs[drawn[1]])):
             score = partial(verifier.scorer.scores, first, second, population)
             at_once = best_of_three(score) / len(first)
