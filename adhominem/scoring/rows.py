@@ -14,6 +14,7 @@ from adhominem.arrays import AnyFloats, FloatArray, Rows, SparseRows
 _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
 _PLAIN_AT_ONCE = 512  # plain rows
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
+_NOT_WORTH_TURNING = 16  # sparse rows: by columns, plain rows are read faster, once turned
 _FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
 _RARE = 0.05  # share of rows: in columns that fewer of them have, numbers are multiplied one by one
 
@@ -84,8 +85,14 @@ def column_means(rows: Rows, power: int = 1) -> FloatArray:
 
 def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
     """(rows, others): only the columns that a row has are looked at."""
-    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others)
     table = np.empty((len(rows), len(others)))
+    if len(rows) < _NOT_WORTH_TURNING:
+        for at, result in enumerate(table):
+            places, values = rows.row(at)
+            columns = others.take(places, axis=1).astype(np.float64, copy=False)
+            np.dot(columns, values.astype(np.float64), out=result)
+        return table
+    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others)
     for at, result in enumerate(table):
         places, values = rows.row(at)
         np.dot(values.astype(np.float64), by_column.take(places, axis=0), out=result)
@@ -94,8 +101,10 @@ def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
 
 def _sparse_products(rows: SparseRows, others: SparseRows) -> FloatArray:
     """(rows, others): in common columns by products of matrices, in rare ones number by number."""
+    if len(rows) < min(_FEW, len(others)):
+        return _with_few(others, rows.astype(np.float64)).T
     if len(others) < _FEW:
-        return _in_blocks(rows, others)
+        return _with_few(rows, others.astype(np.float64))
     often = np.bincount(others.packed.places, minlength=others.size)  # (size,)
     common = often > _RARE * len(others)
     parts = [
