@@ -2,9 +2,7 @@
 
 `setup.py` builds them when the package is installed, if there is a compiler. Each stands beside the
 Python that does the same, which runs where they are missing, or where the environment variable
-ADHOMINEM_KERNEL is `numpy`. Which of them run:
-
-    python -m adhominem.compiled
+ADHOMINEM_KERNEL is `numpy`. `what_runs` tells which of them run.
 """
 
 from __future__ import annotations
@@ -42,7 +40,3 @@ def what_runs() -> str:
         f"Not in C, but in Python, with the same results: {', '.join(missing)}. Texts are encoded "
         f"more slowly. With a C compiler, install again; {VARIABLE} must not be {NUMPY}."
     )
-
-
-if __name__ == "__main__":
-    print(what_runs())
