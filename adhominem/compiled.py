@@ -13,6 +13,7 @@ from typing import Any
 
 VARIABLE = "ADHOMINEM_KERNEL"
 NUMPY = "numpy"
+PLAIN = "plain"  # the network's kernel for processors without AVX2, which NumPy outruns
 
 
 def compiled(name: str) -> Any | None:
@@ -33,9 +34,9 @@ def what_runs() -> str:
     modules = {part: compiled(f"adhominem.{part}") for part in _PARTS}
     missing = [part for part, module in modules.items() if module is None]
     variants = [*getattr(modules[_PARTS[-1]], "VARIANTS", ()), NUMPY]
-    network = os.environ.get(VARIABLE) or variants[0]
+    network = os.environ.get(VARIABLE) or next(name for name in variants if name != PLAIN)
     if not missing:
-        return f"All parts in C are used; the network runs with {network}."
+        return f"The parts in C are used; the network's kernel is {network}."
     return (
         f"Not in C, but in Python, with the same results: {', '.join(missing)}. Texts are encoded "
         f"more slowly. With a C compiler, install again; {VARIABLE} must not be {NUMPY}."
