@@ -33,7 +33,7 @@ bench: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt setup.py $(wildcard adhominem/*/*.c adhominem/*/*/*.[ch])
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	@$(BIN)/python -m adhominem.compiled
+	@$(BIN)/python -c 'from adhominem.compiled import what_runs; print(what_runs())'
 	touch $@
 
 clean:

@@ -2,9 +2,7 @@
 
 `setup.py` builds them when the package is installed, if there is a compiler. Each stands beside the
 Python that does the same, which runs where they are missing, or where the environment variable
-ADHOMINEM_KERNEL is `numpy`. Which of them run:
-
-    python -m adhominem.compiled
+ADHOMINEM_KERNEL is `numpy`. `what_runs` tells which of them run.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from typing import Any
 
 VARIABLE = "ADHOMINEM_KERNEL"
 NUMPY = "numpy"
+PLAIN = "plain"  # the network's kernel for processors without AVX2, which NumPy outruns
 
 
 def compiled(name: str) -> Any | None:
@@ -35,14 +34,10 @@ def what_runs() -> str:
     modules = {part: compiled(f"adhominem.{part}") for part in _PARTS}
     missing = [part for part, module in modules.items() if module is None]
     variants = [*getattr(modules[_PARTS[-1]], "VARIANTS", ()), NUMPY]
-    network = os.environ.get(VARIABLE) or variants[0]
+    network = os.environ.get(VARIABLE) or next(name for name in variants if name != PLAIN)
     if not missing:
-        return f"All parts in C are used; the network runs with {network}."
+        return f"The parts in C are used; the network's kernel is {network}."
     return (
         f"Not in C, but in Python, with the same results: {', '.join(missing)}. Texts are encoded "
         f"more slowly. With a C compiler, install again; {VARIABLE} must not be {NUMPY}."
     )
-
-
-if __name__ == "__main__":
-    print(what_runs())

@@ -54,6 +54,6 @@ def test_a_sentence_says_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE)
     names = [f"adhominem.{part}" for part in _PARTS]
     if all(map(compiled, names)):
-        assert what_runs().startswith("All parts in C are used; the network runs with ")
+        assert what_runs().startswith("The parts in C are used; the network's kernel is ")
     missing = [name for name in names if compiled(name) is None]
     assert all(name.removeprefix("adhominem.") in what_runs() for name in missing)

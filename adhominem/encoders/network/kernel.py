@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.compiled import NUMPY, VARIABLE, compiled
+from adhominem.compiled import NUMPY, PLAIN, VARIABLE, compiled
 from adhominem.errors import OptionError
 
 _LANES = 8  # of a vector: what the kernel computes at once
@@ -22,9 +22,11 @@ _FUSED = "adhominem.encoders.network._fused"
 
 
 def kernel_names() -> tuple[str, ...]:
-    """The kernels that can run here, the best first; `numpy` always can."""
+    """The kernels that can run here, the best first: NumPy's before one without vectors."""
     fused = compiled(_FUSED)
-    return (*(fused.VARIANTS if fused else ()), NUMPY)
+    variants: tuple[str, ...] = fused.VARIANTS if fused else ()
+    fast = tuple(name for name in variants if name != PLAIN)
+    return (*fast, NUMPY, *(name for name in variants if name == PLAIN))
 
 
 def kernel_name() -> str:

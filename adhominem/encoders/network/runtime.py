@@ -23,6 +23,7 @@ from adhominem.encoders.protocol import spliced
 from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.vocabulary import (
     PADDING,
+    UNKNOWN,
     Vocabulary,
     WindowOptions,
     WindowTable,
@@ -42,7 +43,6 @@ class TypeInputs(KeptByType):
     ) -> None:
         self._vocabulary = vocabulary
         self._word_vectors = weights["word_vectors.weight"]
-        self._no_topic = weights["no_topic"]
         self._character_vectors = weights["characters.embedding.weight"]
         filters = weights["characters.convolution.weight"]  # (filters, size, width)
         self._width = filters.shape[2]
@@ -51,6 +51,10 @@ class TypeInputs(KeptByType):
         # (word, inputs), (filters, inputs) and (inputs,)
         self._word_weight, self._filter_weight = np.split(weight, [self._word_vectors.shape[1]])
         self._bias = bias
+        # (inputs,) each: most types are unknown words, and most documents have no topic.
+        self._of_unknown, self._of_no_topic = self._inputs(
+            np.stack([self._word_vectors[UNKNOWN], weights["no_topic"]])
+        )
         super().__init__()
 
     def _limits(self) -> tuple[int, int]:
@@ -81,11 +85,17 @@ class TypeInputs(KeptByType):
             for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
                 table.add(half)
 
+    def _inputs(self, vectors: Array32) -> Array32:
+        """(vectors, inputs): what word vectors add, with the bias."""
+        return product(vectors, self._word_weight) + self._bias
+
     def _of_words(self, ids: npt.NDArray[np.int32]) -> Array32:
-        """(types, inputs): what the word vectors of these ids add; most types are unknown words."""
-        words, of_type = np.unique(ids, return_inverse=True)
-        inputs = product(self._word_vectors[words], self._word_weight) + self._bias
-        return np.asarray(inputs[of_type])
+        """(types, inputs): what the word vectors of these ids add."""
+        inputs = np.repeat(self._of_unknown[None], len(ids), axis=0)
+        known = np.flatnonzero(ids != UNKNOWN)
+        if len(known):
+            inputs[known] = self._inputs(self._word_vectors[ids[known]])
+        return inputs
 
     def _spellings(self, characters: npt.NDArray[np.int32]) -> Array32:
         """(types, filters): the CNN of ids (types, characters); padding never is the maximum."""
@@ -105,15 +115,13 @@ class TypeInputs(KeptByType):
 
     def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array32, Array32]:
         """(documents, inputs) for each direction: the mean word vector of each topic's tokens."""
-        vectors = np.stack(
-            [
-                self._word_vectors[self._vocabulary.token_ids(topic)].mean(axis=0)
-                if len(topic)
-                else self._no_topic
-                for topic in topics
-            ]
-        )
-        inputs = product(vectors, self._word_weight) + self._bias
+        inputs = np.repeat(self._of_no_topic[None], len(topics), axis=0)
+        given = [at for at, topic in enumerate(topics) if len(topic)]
+        if given:
+            ids = [self._vocabulary.token_ids(topics[at]) for at in given]
+            inputs[given] = self._inputs(
+                np.stack([self._word_vectors[words].mean(axis=0) for words in ids])
+            )
         first, second = np.split(inputs, 2, axis=1)
         return np.ascontiguousarray(first), np.ascontiguousarray(second)
 
