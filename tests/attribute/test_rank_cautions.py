@@ -10,6 +10,7 @@ from conftest import NgramRun, rich_rows
 from made_up import verification
 
 from adhominem import Verifier, load
+from adhominem.arrays import Levs
 from adhominem.attribute.cautions import (
     candidates_by_genre,
     cautions_of_others,
@@ -101,7 +102,7 @@ def test_a_candidate_of_clearly_another_genre_is_named_with_both_genres(
 
     def encode(texts: Any) -> Any:
         levs = np.array([[1.0 if text in LETTERS else -1.0] for text in texts], np.float32)
-        return list(texts), levs
+        return list(texts), Levs((levs,))
 
     candidates = {"a": LETTERS[:3], "b": NOTES[:3], "c": LETTERS[6:9]}
     store = LevStore(encode)
