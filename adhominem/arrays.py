@@ -305,9 +305,10 @@ def joined(tables: Sequence[_Joined]) -> _Joined:
 
     LEVs of which some are plain arrays come out as one.
     """
+    tables = [table for table in tables if table.shape != (0, 0)] or tables[:1]
     first = tables[0]
     if all(isinstance(table, Levs) for table in tables):
-        sides = zip(*(table.parts for table in tables if table.parts), strict=True)
+        sides = zip(*(table.parts for table in tables), strict=True)
         return cast(_Joined, Levs(tuple(joined(parts) for parts in sides)))
     if not all(isinstance(table, SparseRows) for table in tables):
         return cast(_Joined, np.concatenate([np.asarray(table) for table in tables]))
