@@ -71,7 +71,7 @@ def predict(
     delta: float = 0.0,
     jobs: int | None = 1,
     device: str = "cpu",
-    max_memory: int = MAX_MEMORY,
+    max_memory: float = MAX_MEMORY,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> Predicted:
@@ -103,7 +103,7 @@ def predict(
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder(model, verifier, jobs, device))
-        levs = _Levs(encode, max_memory * 1_000_000)
+        levs = _Levs(encode, int(max_memory * 1e6))
         knows_companions = companions and verifier.scales.companions is not None
         relevant = None
         digest = sha256()  # of the texts of the population

@@ -85,10 +85,10 @@ def measure_styles(
     usual = model.independent**-0.5
     standing = likeness / usual
     if cohort is not None and centres.others is not None:
-        standing = np.zeros(len(likeness))
+        standing, others = np.zeros(len(likeness)), centres.seen_cohort(cohort)
         for side, length in zip(sides, lengths, strict=True):
             scaled = np.where(side, scale, 0)
-            mean, deviation = centres.with_others(styles, pairs, cohort, scaled, length)
+            mean, deviation = centres.with_others(styles, pairs, others, scaled, length)
             n = centres.others.texts
             shrunk = np.sqrt((n * deviation**2 + _USUAL_TEXTS * usual**2) / (n + _USUAL_TEXTS))
             standing += 0.5 * (likeness - mean) / shrunk
@@ -159,6 +159,14 @@ def _agreement(
 
 
 @dataclass(frozen=True)
+class SeenCohort:
+    """The texts of a cohort from the centre of each pair, without them."""
+
+    along: FloatArray  # (pairs, cohort): their products with the centre, less the centre's square
+    lengths: FloatArray  # (pairs, cohort)
+
+
+@dataclass(frozen=True)
 class Centres:
     """Where each pair is seen from: the guessed genre and the population, in shares."""
 
@@ -193,45 +201,64 @@ class Centres:
         along = (1 - share)[:, None] * others.to_mean + share[:, None] * to_guess
         return cls(guess, share, to_guess, guess_square, along, square, others)
 
-    def with_others(
-        self,
-        styles: Styles,
-        pairs: PairProducts,
-        cohort: Cohort,
-        scaled: FloatArray,
-        length: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """(pairs,) twice: the mean and the deviation of a side's cosines with the cohort's texts.
+    def seen_cohort(self, cohort: Cohort) -> SeenCohort:
+        """The cohort's texts as each pair sees them.
 
-        `scaled` (pairs, texts) brings the texts of the side to their length, `length` (pairs,) is
-        the square of their sum's. Each text of the cohort is compared as if it were none of the
-        population, which would lie nearer to it than to others.
+        Each is compared as if it were none of the population, which would lie nearer to it than to
+        others. So the mean is that of all but one, the text of the cohort.
         """
         others = self.others
         assert others is not None
         n, share = others.texts[:, None], self.guess_share[:, None]  # (pairs, 1)
         to_guess = self.guess @ cohort.to_genres.T  # (pairs, cohort): its texts with the guess
         mean_to_guess = (self.guess * others.mean_to_genres).sum(axis=1)[:, None]  # (pairs, 1)
-        # From here on the mean is that of all but one, the text of the cohort.
         to_rest = n * others.cohort_to_mean - cohort.squares  # (pairs, cohort)
-        there = (1 - share) * to_rest / (n - 1) + share * to_guess
-        rest = (n * (n - 1) * others.square[:, None] - 2 * to_rest) / ((n - 1) * (n - 2))
-        square = (
-            (1 - share) ** 2 * rest
-            + 2 * share * (1 - share) * (n * mean_to_guess - to_guess) / (n - 1)
+        there = (1 - share) / (n - 1) * to_rest + share * to_guess
+        # The square of the centre: of the rest, of the guess, and twice their product.
+        square = -2 * (1 - share) ** 2 / ((n - 1) * (n - 2)) * to_rest
+        square -= 2 * share * (1 - share) / (n - 1) * to_guess
+        square += (
+            (1 - share) ** 2 * n * others.square[:, None] / (n - 2)
+            + 2 * share * (1 - share) * n * mean_to_guess / (n - 1)
             + share**2 * self.guess_square[:, None]
-        )  # (pairs, cohort): of the centre
-        sums = np.einsum("pt,ptc->pc", scaled, pairs.to_cohort)  # (pairs, cohort)
-        to_mean = (scaled * others.to_mean).sum(axis=1)[:, None]  # (pairs, 1)
-        along = (1 - share) * (n * to_mean - sums) / (n - 1)
-        along += share * (scaled * self.to_guess).sum(axis=1)[:, None]
-        alike = sums - along - scaled.sum(axis=1)[:, None] * (there - square)
-        lengths = np.sqrt(np.maximum(cohort.squares - 2 * there + square, _LEAST))
-        cosines = alike / np.maximum(lengths, styles.usual) / np.sqrt(length)[:, None]
-        cosines = np.clip(cosines, -1, 1)
-        return cosines.mean(axis=1, where=others.kept), cosines.std(
-            axis=1, ddof=1, where=others.kept
         )
+        there -= square
+        lengths = np.sqrt(np.maximum(cohort.squares - 2 * there - square, _LEAST))
+        return SeenCohort(there, lengths)
+
+    def with_others(
+        self,
+        styles: Styles,
+        pairs: PairProducts,
+        seen: SeenCohort,
+        scaled: FloatArray,
+        length: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """(pairs,) twice: the mean and the deviation of a side's cosines with the cohort's texts.
+
+        `scaled` (pairs, texts) brings the texts of the side to their length, `length` (pairs,) is
+        the square of their sum's.
+        """
+        others = self.others
+        assert others is not None
+        n, share = others.texts, self.guess_share  # (pairs,)
+        # Of what both have in common with a text of the cohort, its part in the mean is not.
+        cosines = np.einsum(
+            "pt,ptc->pc", (1 + (1 - share) / (n - 1))[:, None] * scaled, pairs.to_cohort
+        )  # (pairs, cohort)
+        along = (1 - share) * n / (n - 1) * (scaled * others.to_mean).sum(axis=1)
+        along += share * (scaled * self.to_guess).sum(axis=1)
+        cosines -= scaled.sum(axis=1)[:, None] * seen.along
+        cosines -= along[:, None]
+        cosines /= np.maximum(seen.lengths, styles.usual)
+        cosines /= np.sqrt(length)[:, None]
+        np.clip(cosines, -1, 1, out=cosines)
+        kept = others.kept.sum(axis=1)  # (pairs,)
+        cosines *= others.kept
+        mean = cosines.sum(axis=1) / kept
+        cosines -= mean[:, None]
+        cosines *= others.kept
+        return mean, np.sqrt(np.einsum("pc,pc->p", cosines, cosines) / (kept - 1))
 
     def kinship(self, styles: Styles, pairs: PairProducts) -> FloatArray:
         """(pairs,): the product of both sides' means, only in the directions of the genres."""

@@ -138,7 +138,12 @@ class StyleScorer:
         if not isinstance(model, IsotropicTwoCovariance):
             return Measures.of_factors(self._by_full_model(first, second, population))
         pairs = self._products(first, second, population)
-        return measure_styles(self.styles, model, pairs, self._cohort(population))
+        cohort, parts = self._cohort(population), [_NOTHING]
+        at_once = _at_once(pairs.to_cohort.shape[2])
+        for at in range(0, len(pairs), at_once):
+            part = pairs[at : at + at_once]
+            parts.append(measure_styles(self.styles, model, part, cohort))
+        return Measures.joined(parts)
 
     def likeness(
         self,
@@ -183,7 +188,7 @@ class StyleScorer:
             to_mean = products(levs, population.mean[None])[:, 0]
             to_cohort = products(levs, population.levs)
         cohort = self._cohort(population)
-        at_once = max(1, _PAIRS_AT_ONCE // (1 + to_cohort.shape[1] // 16))
+        at_once = _at_once(to_cohort.shape[1])
         for first, second in _pairs_in_parts(len(levs), at_once):
             texts = np.stack([first, second], axis=1)  # (pairs, 2)
             side = np.zeros(texts.shape, dtype=bool)
@@ -343,6 +348,11 @@ def _by_levs(
     part = None if population is None else PopulationPart.of(levs[population])
     sides = [[levs[texts] for texts in side] for side in (first, second)]
     return scorer.measures(sides[0], sides[1], part)
+
+
+def _at_once(cohort: int) -> int:
+    """How many pairs are measured together, with so many texts of a population."""
+    return max(1, _PAIRS_AT_ONCE // (1 + cohort // 16))
 
 
 _NOTHING = Measures.of_factors(np.zeros(0))

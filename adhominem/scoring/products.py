@@ -74,11 +74,14 @@ class PairProducts:
         in_first = place < counts[0][:, None]  # (pairs, texts)
         in_second = ~in_first & (place < (counts[0] + counts[1])[:, None])
         rows = joined([_texts(side, genres.shape[1]) for side in (first, second)])
-        if not is_finite(rows):
-            raise OptionError("a LEV is not finite")
         numbers = np.full((pairs, longest), -1)  # of the rows
         numbers[in_first] = np.arange(counts[0].sum())
         numbers[in_second] = counts[0].sum() + np.arange(counts[1].sum())
+        if isinstance(rows, SparseRows):  # each text is multiplied once, however often it is there
+            distinct, which = rows.distinct()
+            rows, numbers = distinct.packed, np.where(numbers < 0, -1, which[numbers])
+        if not is_finite(rows):
+            raise OptionError("a LEV is not finite")
         points = genres if mean is None else np.concatenate([genres, mean[None]])
         to_points = _for_pairs(products(rows, points), numbers)
         kept = np.zeros((len(rows), 0)) if cohort is None else products(rows, cohort)
@@ -88,6 +91,19 @@ class PairProducts:
             to_points[:, :, : len(genres)],
             np.zeros((pairs, longest)) if mean is None else to_points[:, :, -1],
             _for_pairs(kept, numbers),
+        )
+
+    def __len__(self) -> int:
+        return len(self.between)
+
+    def __getitem__(self, chosen: slice) -> PairProducts:
+        first, second = self.of_side
+        return PairProducts(
+            (first[chosen], second[chosen]),
+            self.between[chosen],
+            self.to_genres[chosen],
+            self.to_mean[chosen],
+            self.to_cohort[chosen],
         )
 
     def mean(self, values: FloatArray, side: int) -> FloatArray:

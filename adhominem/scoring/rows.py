@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, FloatArray, Rows, SparseRows
 
 _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
-_PAIRS_AT_ONCE = 16  # whose first rows are made plain together: they stay in the cache
 _FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
 
 
@@ -117,19 +115,16 @@ def _plain(rows: Rows, space: FloatArray) -> FloatArray:
 
 
 def _sparse_row_products(first: SparseRows, second: SparseRows) -> FloatArray:
-    """(rows,): first rows are made plain, a few at a time, and looked up at second ones' places."""
+    """(rows,): a first row is made plain, and looked up at the places of the second ones."""
     total = np.zeros(len(first))
-    plain = np.zeros((_PAIRS_AT_ONCE, first.size), np.float64)
-    for begin in range(0, len(first), _PAIRS_AT_ONCE):
-        chosen = slice(begin, begin + _PAIRS_AT_ONCE)
-        here, there = first[chosen].packed, second[chosen].packed
-        at = _flat_places(here)
-        plain.reshape(-1)[at] = here.values
-        total[chosen] = there.sums(plain.reshape(-1)[_flat_places(there)] * there.values)
-        plain.reshape(-1)[at] = 0
+    plain = np.zeros(first.size)
+    here, begin = first.places[:0], -1
+    for at in np.argsort(first.begins, kind="stable").tolist():  # so that it is the same for long
+        if first.begins[at] != begin:
+            plain[here] = 0
+            here, values = first.row(at)
+            plain[here] = values
+            begin = first.begins[at]
+        places, values = second.row(at)
+        total[at] = plain.take(places).dot(values.astype(np.float64))
     return total
-
-
-def _flat_places(rows: SparseRows) -> npt.NDArray[np.int64]:
-    """(numbers,): the places of packed rows in a plain table, counted through all rows."""
-    return np.repeat(np.arange(len(rows)) * rows.size, rows.counts) + rows.places

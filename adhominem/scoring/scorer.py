@@ -42,7 +42,8 @@ from adhominem.scoring.scale import Conditions, Scale, Scales, Scores
 Sides = AnyLevs | Sequence[AnyLevs]  # (pairs, lev_size), one text a side; or sets of LEVs
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
-_PAIRS_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
+_PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
+_MORE_AT_ONCE = 4_096  # the same of LEVs of which zeros are not kept
 
 
 @dataclass(frozen=True)
@@ -420,8 +421,10 @@ def log_tokens_of(levs: AnyLevs) -> FloatArray:
 def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
     """Where pairs begin and end that are scored together: as many texts as memory has room for."""
     if isinstance(first, np.ndarray | Levs) and isinstance(second, np.ndarray | Levs):
-        for at in range(0, len(first), _PAIRS_AT_ONCE):
-            yield at, at + _PAIRS_AT_ONCE
+        plain = isinstance(first, np.ndarray) or isinstance(second, np.ndarray)
+        at_once = _PAIRS_AT_ONCE if plain else _MORE_AT_ONCE
+        for at in range(0, len(first), at_once):
+            yield at, at + at_once
         return
     begin, most = 0, 0
     for at, sides in enumerate(_pairs(first, second)):

@@ -93,7 +93,7 @@ def test_with_little_memory_texts_are_encoded_again_and_the_answers_are_the_same
     encoded: Counter[tuple[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_BYTES", 4 * 4 * verifier.lev_size)  # 4 LEVs
+    four = 4e-6 * (4 * verifier.lev_size + module._OBJECTS)  # LEVs
     kept: list[int] = []
     real = module._Levs.of
 
@@ -103,7 +103,7 @@ def test_with_little_memory_texts_are_encoded_again_and_the_answers_are_the_same
         return result
 
     monkeypatch.setattr(module._Levs, "of", watched)
-    done = predict(model, pair_rows(pairs), tmp_path / "answers.jsonl")
+    done = predict(model, pair_rows(pairs), tmp_path / "answers.jsonl", max_memory=four)
     assert max(kept) == 4
     assert done.texts_encoded == encoded.total() > len(encoded)
     assert_equal(read(tmp_path / "answers.jsonl"), slow_answers(verifier, pairs))

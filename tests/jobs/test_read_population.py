@@ -9,11 +9,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from conftest import NgramRun, rich_rows, write_rows
 
 from adhominem import Document, Population, load
+from adhominem.arrays import Levs
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFoundError, OptionError
 from adhominem.jobs import population as module
 from adhominem.jobs import workers
@@ -31,13 +31,11 @@ class Numbered:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
 
-    def __call__(
-        self, documents: Sequence[Document]
-    ) -> Iterator[npt.NDArray[np.float32] | EmptyTextError]:
+    def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | EmptyTextError]:
         self.batches.append([document.text for document in documents])
         for document in documents:
             if document.text.isdigit():
-                yield np.array([float(document.text), 1], np.float32)
+                yield Levs((np.array([[float(document.text), 1]], np.float32),))
             else:
                 yield EmptyTextError(f"the text '{document.id}' has no word in it")
 
@@ -191,7 +189,7 @@ class Companionable:
         self.texts: list[str] = []
 
     def population_of(
-        self, levs: npt.NDArray[np.float32], texts: Sequence[Document], *, companions: bool
+        self, levs: Levs, texts: Sequence[Document], *, companions: bool
     ) -> Population:
         assert levs[:, 0].tolist() == [float(document.text) for document in texts]
         self.texts += [document.text for document in texts] if companions else []
