@@ -195,6 +195,17 @@ class SparseRows(_Table):
             self.size,
         )
 
+    @cached_property
+    def transposed(self) -> SparseRows:
+        """(size, rows): of each column the rows that have it, and their numbers there."""
+        rows = self.packed
+        # As one number each: NumPy sorts numbers many times as fast as it finds their order.
+        numbers = (rows.places.astype(np.int64) << 32) | np.arange(len(rows.places))
+        numbers.sort()
+        order = numbers & 0xFFFFFFFF
+        counts = np.bincount(rows.places, minlength=self.size)
+        return SparseRows.of_counts(counts, rows.owners[order], rows.values[order], len(self))
+
     def distinct(self) -> tuple[SparseRows, IntArray]:
         """Rows that were chosen several times once, and (rows,) which of these each row is."""
         _, firsts, which = np.unique(
@@ -289,6 +300,22 @@ class Levs(_Table):
                 for part in self.parts
             )
         )
+
+    def sparse(self) -> SparseRows:
+        """(documents, lev_size): all parts as sparse rows in one."""
+        parts = [
+            (part if isinstance(part, SparseRows) else SparseRows.of(part)).packed
+            for part in self.parts
+        ]
+        firsts = np.cumsum([0, *(part.size for part in parts)])
+        owners = np.concatenate([part.owners for part in parts])
+        places = np.concatenate(
+            [part.places + np.int64(first) for part, first in zip(parts, firsts, strict=False)]
+        )
+        values = np.concatenate([part.values for part in parts])
+        order = np.argsort(owners, kind="stable")  # of each document one part after another
+        counts = np.bincount(owners, minlength=len(self))
+        return SparseRows.of_counts(counts, places[order], values[order], int(firsts[-1]))
 
     def __repr__(self) -> str:
         return f"Levs of {len(self)} documents, {self.shape[1]} numbers each"

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adhominem.arrays import AnyFloats, FloatArray, Rows, SparseRows
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, Rows, SparseRows
 
 _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
+_SPARSE = 0.04  # share of the columns: of rows that have fewer, most are multiplied one by one
+_OFTEN = 0.05  # share of the rows that have a column for it to be one of a product of matrices
 _FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
 
 
@@ -31,7 +33,9 @@ def products(first: Rows, second: Rows) -> FloatArray:
             table = _with_few(rows, second) if few else _in_blocks(rows, second)
         else:
             others, which_others = (rows, which) if second is first else second.distinct()
-            table = _in_blocks(rows, others)
+            numbers = rows.counts.sum() + others.counts.sum()
+            very = numbers < _SPARSE * rows.size * (len(rows) + len(others))
+            table = _by_columns(rows, others) if very else _in_blocks(rows, others)
             if others is not second:
                 table = table[:, which_others]
         return table if rows is first else table[which]
@@ -101,6 +105,41 @@ def _in_blocks(rows: Rows, others: Rows) -> FloatArray:
             if alike and at > begin:
                 table[beside, chosen] = table[chosen, beside].T
     return table
+
+
+def _by_columns(rows: SparseRows, others: SparseRows) -> FloatArray:
+    """(rows, others): by a product of matrices in the columns that many of the others have.
+
+    In each of the many more columns that few have, a row is multiplied with these few alone.
+    """
+    columns = others.transposed  # (size, others)
+    counts = columns.counts
+    often = counts > _OFTEN * len(others)
+    number = np.cumsum(often) - 1  # of the columns that many have
+    there = _chosen(others.packed, often, number)
+    table = np.zeros((len(rows), len(others)))
+    for begin in range(0, len(rows), _ROWS_AT_ONCE):
+        block = slice(begin, begin + _ROWS_AT_ONCE)
+        table[block] = _chosen(rows[block].packed, often, number) @ there.T
+    for at, result in enumerate(table):
+        places, values = rows.row(at)
+        seldom = ~often[places]
+        places, values = places[seldom], values[seldom]
+        sizes = counts[places]
+        # Where in the columns' numbers those of each column stand, one column after another.
+        shift = columns.begins[places] - (np.cumsum(sizes) - sizes)
+        numbers = np.repeat(shift, sizes) + np.arange(int(sizes.sum()))
+        terms = np.repeat(values.astype(np.float64), sizes) * columns.values[numbers]
+        result += np.bincount(columns.places[numbers], terms, len(others))
+    return table
+
+
+def _chosen(rows: SparseRows, chosen: BoolArray, number: IntArray) -> FloatArray:
+    """(rows, chosen columns): some columns of packed rows as a plain array."""
+    kept = chosen[rows.places]
+    plain = np.zeros((len(rows), int(chosen.sum())))
+    plain[rows.owners[kept], number[rows.places[kept]]] = rows.values[kept]
+    return plain
 
 
 def _plain(rows: Rows, space: FloatArray) -> FloatArray:

@@ -53,7 +53,11 @@ class PhraseEncoder:
 
         See `PhraseVariants`.
         """
-        return PhraseVariants(self, tokens, starts).levs(times)
+        return self.variants(tokens, starts).levs(times)
+
+    def variants(self, tokens: Sequence[str], starts: IntArray) -> PhraseVariants:
+        """Those of a document whose passages begin at the tokens `starts`."""
+        return PhraseVariants(self, tokens, starts)
 
     def distinct(self, texts: Numbered) -> list[Hashes]:
         """Of each text, the phrases that it has: rising, each once."""
@@ -92,7 +96,8 @@ def added_up(places: IntArray, values: Array32) -> tuple[IntArray, Array32]:
     kept = np.flatnonzero(sums != 0)
     sums = sums[kept]
     length = np.sqrt(np.square(sums, dtype=np.float64).sum())
-    return places[firsts[kept]], sums / np.float32(max(length, _SHORTEST))
+    sums /= np.float32(max(length, _SHORTEST))
+    return places[firsts[kept]], sums
 
 
 def _begin_runs(values: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
