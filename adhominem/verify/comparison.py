@@ -116,9 +116,10 @@ class Comparison:
         parts: list[Rows] = []
         for member, attention in zip(self.members, text.attention, strict=True):
             if (counted := self._counted(text, member)) is not None:
-                levs = counted.levs(times)
-                is_plain = isinstance(levs, np.ndarray)
-                parts.append(SparseRows.of(levs) if is_plain and member.scorer.is_sparse else levs)
+                levs: Rows = counted.levs(times)
+                if member.scorer.is_sparse and not isinstance(levs, SparseRows):
+                    levs = SparseRows.of(levs)
+                parts.append(levs)
             else:
                 read = text.tokens(member).tokens
                 parts.append(member.vary(text.document, read, starts, times, attention))
