@@ -82,22 +82,30 @@ class PhraseEncoder:
         places = places_of(hashes, self.lev_size)
         return places, self.weights[places] * signs_of(hashes)
 
+    def length(self, hashes: Hashes) -> float:
+        """Of a LEV of phrases, rising, each once, before it is brought to length 1."""
+        return max(float(np.linalg.norm(_added_up(*self.values(hashes))[1])), _SHORTEST)
+
     def _lev(self, hashes: Hashes) -> tuple[IntArray, Array32]:
         """Of phrases, rising, the numbers of the LEV that are not zero: their places and values."""
-        return added_up(*self.values(hashes))
+        return scaled(*self.values(hashes))
 
 
-def added_up(places: IntArray, values: Array32) -> tuple[IntArray, Array32]:
+def scaled(places: IntArray, values: Array32) -> tuple[IntArray, Array32]:
     """Values at places, which rise, as a LEV of length 1: of each place their sum, but no zeros."""
+    places, sums = _added_up(places, values)
+    length = np.sqrt(np.square(sums, dtype=np.float64).sum())
+    sums /= np.float32(max(length, _SHORTEST))
+    return places, sums
+
+
+def _added_up(places: IntArray, values: Array32) -> tuple[IntArray, Array32]:
     if not len(places):
         return places, values
     firsts = np.flatnonzero(_begin_runs(places))
     sums = np.add.reduceat(values, firsts)
     kept = np.flatnonzero(sums != 0)
-    sums = sums[kept]
-    length = np.sqrt(np.square(sums, dtype=np.float64).sum())
-    sums /= np.float32(max(length, _SHORTEST))
-    return places[firsts[kept]], sums
+    return places[firsts[kept]], sums[kept]
 
 
 def _begin_runs(values: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
@@ -143,4 +151,4 @@ class PhraseVariants:
     def _lev(self, times: IntArray) -> tuple[IntArray, Array32]:
         there = np.zeros(len(self._places), np.bool_)
         there[self._phrase[times[self._passage] > 0]] = True
-        return added_up(self._places[there], self._values[there])
+        return scaled(self._places[there], self._values[there])
