@@ -34,6 +34,7 @@ _NAMES = {
     "jobs.corpora": "encode pair_files prepare_files split_files",
     "jobs.evaluate": "baseline_files evaluate_files table",
     "jobs.genres": "learn_genres",
+    "jobs.lev_files": "read_levs",
     "jobs.map": "map_corpus",
     "jobs.predict": "predict",
     "jobs.prose": "learn_prose",

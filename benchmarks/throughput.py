@@ -1,6 +1,7 @@
 """How many texts a second the shipped model encodes, end to end, and where the time goes.
 
     python benchmarks/throughput.py CORPORA [--against CHECKOUT] [--words 400000] [--rounds 3]
+    python benchmarks/throughput.py CORPORA --device cuda --jobs 16 [--against CHECKOUT]
 
 Texts of 300, 1,570 and 3,700 words: documents of each corpus in CORPORA, joined and cut. They are
 read from a file of JSON lines and encoded, as `adhominem encode` does it, on one core and by two
@@ -11,6 +12,10 @@ With --against, another checkout of this project does the same: each measurement
 own, in turn with the other's, and the best of several rounds counts, since the machine may be
 busier at one time than at another. What counts is their ratio. On one core, seconds are those of
 the CPU; on two, those of a clock.
+
+With --device, so many worker processes on the CPU alone are compared with as many that feed the
+device, by the clock; the texts that count are read REPEATS times over, since they are few for so
+many processes. Told is also how much LEVs of the device differ from those of the CPU at most.
 """
 
 from __future__ import annotations
@@ -30,11 +35,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from measure import measured
 
 WORDS = (300, 1_570, 3_700)
 AT_ONCE = 512  # documents, as in `adhominem encode`
 MODEL = "general-en"
+REPEATS = 4
+COMPARED = 300  # texts whose LEVs are compared
 # What each stage calls, in this checkout or in others. A stage inside of another is not counted
 # with it.
 STAGES = {
@@ -127,7 +135,7 @@ def child(folder: Path, jobs: int) -> Record:
         for batch in batches(documents, encode):
             for _, lev in batch:
                 count += 1
-                assert len(lev) == lev_size
+                assert np.shape(lev)[-1] == lev_size  # one row, or a table of one
         return count
 
     verifier = adhominem.load(MODEL)
@@ -158,7 +166,66 @@ def child(folder: Path, jobs: int) -> Record:
     }
 
 
-def measure(checkout: Path, folder: Path, jobs: int) -> Record:
+def device_child(folder: Path, jobs: int, device: str) -> Record:
+    """One measurement with a device, in the checkout that is imported."""
+    import numpy as np
+
+    import adhominem
+    from adhominem.jobs import workers
+    from adhominem.text.readers import read_documents
+
+    verifier = adhominem.load(MODEL, device=device)
+    levs = []
+
+    def run(names: list[str], encode: Any) -> int:
+        documents = (
+            document
+            for name in names
+            for document in read_documents(folder / name, author_required=False)
+        )
+        count = 0
+        for batch in workers.encoded_batches(documents, encode):
+            for _, lev in batch:
+                if count < COMPARED:
+                    levs.append(np.asarray(lev).reshape(-1))
+                count += 1
+        return count
+
+    with workers.encoder(MODEL, verifier, jobs, device) as encode:
+        began = time.perf_counter()
+        run(["before.jsonl"], encode)
+        first = time.perf_counter() - began
+        levs.clear()
+        began = time.perf_counter()
+        count = run(["texts.jsonl"] * REPEATS, encode)
+        seconds = time.perf_counter() - began
+    path = folder / "levs.npy"
+    difference = 0.0
+    if path.exists():  # of the CPU, which comes first
+        difference = float(np.abs(np.load(path) - np.array(levs)).max())
+    else:
+        np.save(path, np.array(levs))
+    return {"texts": count, "seconds": seconds, "first": first, "difference": difference}
+
+
+def report_device(
+    words: int, folder: Path, checkouts: dict[str, Path], arguments: argparse.Namespace
+) -> None:
+    """A table of one length of texts, with and without the device."""
+    print(f"\ntexts of {words:,} words, {arguments.jobs} worker processes\n", flush=True)
+    print("| | texts/s | LEVs differ by | seconds for the first texts |\n|---|---|---|---|")
+    for name, checkout in checkouts.items():
+        # Before there were workers for a device, more jobs put a whole model on it each.
+        jobs = arguments.jobs if name == "this" else 1
+        for device, number in (("cpu", arguments.jobs), (arguments.device, jobs)):
+            done = measure(checkout, folder, number, device)
+            rate = done["texts"] / done["seconds"]
+            told = f"{name}, {device}, {number} jobs"
+            cells = f"{rate:.0f} | {done['difference']:.1e} | {done['first']:.1f}"
+            print(f"| {told} | {cells} |", flush=True)
+
+
+def measure(checkout: Path, folder: Path, jobs: int, device: str = "") -> Record:
     """One measurement in a process of its own, with the package of a checkout."""
     environment = {
         **os.environ,
@@ -166,7 +233,7 @@ def measure(checkout: Path, folder: Path, jobs: int) -> Record:
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
     }
-    command = [sys.executable, __file__, str(folder), "--child", str(jobs)]
+    command = [sys.executable, __file__, str(folder), "--child", str(jobs), "--device", device]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     record: Record = json.loads(done.stdout)
     return record
@@ -217,8 +284,14 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=WORDS)
     parser.add_argument("--one-core", action="store_true", help="leave out two")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--device", default="", help="such as cuda")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="with --device")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.child and arguments.device:
+        done = device_child(arguments.corpora, arguments.child, arguments.device)
+        print(json.dumps(done))
+        return
     if arguments.child:
         print(json.dumps(child(arguments.corpora, arguments.child)))
         return
@@ -233,6 +306,9 @@ def main() -> None:
             for name, part in (("before", texts[::2]), ("texts", texts[1::2])):
                 rows = (json.dumps({"id": str(at), "text": text}) for at, text in enumerate(part))
                 folder.joinpath(f"{name}.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
+            if arguments.device:
+                report_device(words, folder, checkouts, arguments)
+                continue
             records: dict[tuple[str, int], list[Record]] = {}
             for _ in range(arguments.rounds):
                 for jobs in (1,) if arguments.one_core else (1, 2):

@@ -1,19 +1,29 @@
 """How fast the network trains: pairs/s with the `pan20` sizes, beside a plain version.
 
-    python benchmarks/training.py [--device cuda] [--steps 20]
+    python benchmarks/training.py [--device cuda] [--steps 20] [--against CHECKOUT]
 
 Documents of 1,200 words (about 1,410 tokens) and of 4,800 tokens, made up of token types
 with the frequencies of a natural text (Zipf). The rival computes the character CNN
 at every position and packs its sequences, with the same layers and precision.
 Floor: the operations of the matrix products (forward and twice that backward) at the rate of a
 large product measured here, and the bytes of the token vectors, read and written thrice.
+
+With --against, another checkout of this project trains on the same documents, in a process of its
+own. On a GPU, the gradients of a step are compared with those in float32: how far off, relative to
+their length, those of our kernels are and those of cuDNN's LSTM.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -69,6 +79,9 @@ class PackedBiLSTM(nn.Module):
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
         self.lstm = lstm
+
+    def in_one_kernel(self, inputs: Tensor) -> bool:
+        return False
 
     def forward(self, inputs: Tensor, inside: Tensor) -> Tensor:
         lengths = inside.sum(1).cpu()
@@ -155,20 +168,77 @@ def measure(corpus: DeviceCorpus, vocabulary: Vocabulary, plain: bool, arguments
     return pairs / seconds, waited / seconds
 
 
+def gradient_errors(corpus: DeviceCorpus, vocabulary: Vocabulary, device: torch.device) -> str:
+    """Of the gradients of one step, the median and the largest of all parameters."""
+    from adhominem.training.network_loop import Plan  # which another checkout may not have
+
+    torch.manual_seed(0)
+    sizes = len(vocabulary.token_types), len(vocabulary.characters)
+    model = SiameseModel(*sizes, EncoderOptions(), LossOptions()).to(device).train()
+    trainer = Trainer(model, corpus, preset("pan20").data, TrainingOptions(), device)
+    pairs = trainer._draw(0)[:40]
+
+    def gradients(half: bool) -> list[Tensor]:
+        prepared = trainer._prepare(Plan(pairs, 0, 0))
+        model.zero_grad()
+        scale = 2.0**10 if half else 1.0
+        exact = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
+        with nullcontext() if half else exact:
+            with torch.autocast("cuda", torch.bfloat16, enabled=half):
+                levs = model.encode(prepared.batch, prepared.masks)
+            losses = model.losses(levs, prepared.labels, prepared.joint_masks)
+            (torch.stack(list(losses.values())).sum() * scale).backward()  # type: ignore[no-untyped-call]
+        return [p.grad / scale for p in model.network.parameters() if p.grad is not None]
+
+    exact, ours = gradients(False), gradients(True)
+    with patch("adhominem.encoders.network.network._has_triton", lambda: False):
+        cudnn = gradients(True)
+    told = []
+    for name, approximate in (("ours", ours), ("cuDNN's", cudnn)):
+        errors = [
+            float((one - two).norm() / two.norm())
+            for one, two in zip(approximate, exact, strict=True)
+            if two.norm() > 0
+        ]
+        told.append(f"{name} {np.median(errors):.1e} (largest {max(errors):.1e})")
+    return ", ".join(told)
+
+
+def other_rate(checkout: Path, arguments: argparse.Namespace, tokens: int) -> float:
+    """The pairs a second of another checkout, in a process of its own."""
+    script = Path(__file__).resolve()
+    command = [sys.executable, str(script), "--device", arguments.device, "--only", str(tokens)]
+    command += ["--steps", str(arguments.steps)]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return float(done.stdout)
+
+
+def made_ready(tokens: int, steps: int, device: torch.device) -> tuple[DeviceCorpus, Vocabulary]:
+    """Documents for so many steps, on the device."""
+    packed = made_up_corpus(80 * (steps + 4), tokens)
+    vocabulary = Vocabulary.build(packed.types, packed.count_types(range(len(packed))))
+    windows = preset("pan20").data.windows
+    return DeviceCorpus(packed, vocabulary, windows, device), vocabulary
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--against", type=Path)
+    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--steps", type=int, default=20)
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
+    if arguments.only:
+        documents = made_ready(arguments.only, arguments.steps, device)
+        print(measure(*documents, False, arguments, device)[0])
+        return
     rate = product_rate(device)
     name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     print(f"{name}: {rate / 1e12:.0f} T operations/s in a large bf16 product")
     for what, tokens in (("1,200 words", 1_410), ("4,800 tokens", 4_800)):
-        packed = made_up_corpus(80 * (arguments.steps + 4), tokens)
-        counts = packed.count_types(range(len(packed)))
-        vocabulary = Vocabulary.build(packed.types, counts)
-        corpus = DeviceCorpus(packed, vocabulary, preset("pan20").data.windows, device)
+        corpus, vocabulary = made_ready(tokens, arguments.steps, device)
         ours, waiting = measure(corpus, vocabulary, False, arguments, device)
         work, size = operations(40, tokens, EncoderOptions())
         print(
@@ -184,6 +254,11 @@ def main() -> None:
             f"  plain version: {plain:.0f} pairs/s; ours is {ours / plain:.1f} times as fast",
             flush=True,
         )
+        if arguments.against:
+            other = other_rate(arguments.against.resolve(), arguments, tokens)
+            print(f"  the other: {other:.0f} pairs/s; ours is {ours / other:.1f} times as fast")
+        if device.type == "cuda":
+            print(f"  gradients off by: {gradient_errors(corpus, vocabulary, device)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 @opt.prior
 @opt.number("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=opt.DELTA)
 @opt.jobs
+@opt.number(
+    "--max-memory", 200, "MB for the vectors of texts that are kept in case they come again."
+)
 @opt.runs_job
 def predict(
     job: opt.Job,
@@ -110,6 +113,8 @@ def _check_companions(no_companions: bool, population: str | None) -> None:
     of=click.IntRange(min=0),
 )
 @opt.seed
+@opt.device
+@opt.jobs
 @opt.json
 def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
     """Measure anyone's answers: PAN's scores, and the cost of the evidence.

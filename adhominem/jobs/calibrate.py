@@ -113,6 +113,8 @@ def _calibrate(
     others: Levs | None = None
     numbers: dict[object, int] = {}  # of all cases
     for of_set in material:
+        if not of_set.documents:
+            continue
         levs = of_set.encode(encode, on_documents)
         scored = _Scored(verifier, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):

@@ -47,6 +47,8 @@ def evaluate_files(
     missing_as_unanswered: bool = False,
     resamples: int = 1000,
     seed: int = 0,
+    jobs: int | None = 1,
+    device: str = "cpu",
     watch: Watch = unwatched,
 ) -> Evaluations:
     """Measure answers to a pair set; with a `model`, also its own answers to the texts in `pairs`.
@@ -54,6 +56,7 @@ def evaluate_files(
     With `pairs`, there are measures by topic and by length, too. `population` is that of `predict`;
     if it is `input`, texts draw on their `companions` unless told otherwise. `output` gets a folder
     with a page, figures and the numbers, and with the entropy curves of a model's `training` log.
+    `jobs` and `device` are how the model's answers are found, as in `predict`.
     The 95% intervals take so many `resamples`.
     """
     if output is not None:
@@ -68,7 +71,14 @@ def evaluate_files(
             scratch = Path(stack.enter_context(TemporaryDirectory()))
             companions = companions and population == "input"
             predicted = predict(
-                model, pairs, scratch, population=population, companions=companions, watch=watch
+                model,
+                pairs,
+                scratch,
+                population=population,
+                companions=companions,
+                jobs=jobs,
+                device=device,
+                watch=watch,
             )
             warnings = predicted.warnings
             how = ", companions" if predicted.companions else ", population" if population else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from threading import Lock
 
 import numpy as np
@@ -32,8 +32,13 @@ class Lexicon:
 
     def number(self, tokens: Sequence[str]) -> IntArray:
         """(tokens,): the number of each token's type."""
-        self._add(tokens)
-        return np.fromiter(map(self._numbers.__getitem__, tokens), np.int64, len(tokens))
+        numbers = np.fromiter(map(self._numbers.get, tokens, repeat(-1)), np.int64, len(tokens))
+        new = np.flatnonzero(numbers < 0)
+        if len(new):
+            missing = [tokens[at] for at in new.tolist()]
+            self._add(missing)
+            numbers[new] = list(map(self._numbers.__getitem__, missing))
+        return numbers
 
     def add_chunks(self, chunks: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Remember chunks with their tokens."""
@@ -46,11 +51,8 @@ class Lexicon:
         self.characters += sum(map(len, names))
 
     def _add(self, tokens: Sequence[str]) -> None:
-        new = [token for token in dict.fromkeys(tokens) if token not in self._numbers]
-        if not new:
-            return
         with self._lock:
-            for token in new:
+            for token in dict.fromkeys(tokens):
                 if token not in self._numbers:  # as it may have come to be meanwhile
                     self.types.append(token)  # first, since others may read a number at once
                     self._numbers[token] = len(self.types) - 1

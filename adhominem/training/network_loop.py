@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class Plan:
     """The pairs of a step."""
 
     pairs: DrawnPairs
@@ -93,7 +93,7 @@ class Trainer:
         self._aside: torch.cuda.Stream | None = None
         if device.type == "cuda":
             self._aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self._ahead: tuple[_Plan, _Prepared] | None = None  # what was prepared while there was time
+        self._ahead: tuple[Plan, _Prepared] | None = None  # what was prepared while there was time
         self._windows = replace(data.windows, max_windows=options.max_windows)
         self.optimiser = torch.optim.Adam(
             [parameter for parameter in model.parameters() if parameter.requires_grad],
@@ -118,7 +118,7 @@ class Trainer:
             options=self._data.pairs,
         )
         self.model.train()
-        plans = [_Plan(drawn[chosen], epoch, step) for step, chosen in enumerate(order)]
+        plans = [Plan(drawn[chosen], epoch, step) for step, chosen in enumerate(order)]
         for step in range(first_step, len(order)):
             rate = self.options.rate(epoch + step / len(order))
             for group in self.optimiser.param_groups:
@@ -129,7 +129,7 @@ class Trainer:
 
     def start(self) -> None:
         """Before the first step: let the two-covariance layer begin at the scale of the LEVs."""
-        prepared = self._prepare(_Plan(self._draw(0)[: self.options.batch_pairs], 0, 0))
+        prepared = self._prepare(Plan(self._draw(0)[: self.options.batch_pairs], 0, 0))
         self.model.train()
         with torch.no_grad():
             levs = self.model.encode(prepared.batch, prepared.masks)
@@ -146,7 +146,7 @@ class Trainer:
             )
         return drawn
 
-    def _prepare(self, plan: _Plan) -> _Prepared:
+    def _prepare(self, plan: Plan) -> _Prepared:
         """All that a step needs, with all its random numbers."""
         pairs, seed = plan.pairs, [self.options.seed, plan.epoch, plan.step]
         rng = np.random.default_rng(seed)
@@ -173,7 +173,7 @@ class Trainer:
         )
 
     def _find_gradients(
-        self, plan: _Plan, following: _Plan | None = None
+        self, plan: Plan, following: Plan | None = None
     ) -> tuple[dict[str, float], float]:
         """Leave clipped gradients with the parameters; returns the losses and the time waited.
 
@@ -203,7 +203,7 @@ class Trainer:
             f"{where}: " + ", ".join(f"{name} {value:g}" for name, value in numbers.items())
         )
 
-    def _prepare_aside(self, plan: _Plan) -> _Prepared:
+    def _prepare_aside(self, plan: Plan) -> _Prepared:
         """The same, beside the work of the device, which it waits for no longer than need be."""
         if self._aside is None:
             return self._prepare(plan)

@@ -186,6 +186,7 @@ class NgramTrainer:
         )
         scales = [parameter for name, parameter in parameters.items() if name.endswith("scale")]
         batches = self._batches(stage)
+        batch = next(batches)
         best: dict[str, Tensor] = {}
         best_auc = -1.0
         for step in range(steps + 1):
@@ -202,7 +203,7 @@ class NgramTrainer:
             for group in optimiser.param_groups:  # falls along a half cosine, after a short rise
                 fall = 0.5 * (1 + np.cos(np.pi * step / steps)) + 0.01
                 group["lr"] = group["start"] * fall * min(1.0, (step + 1) / 50)
-            counts = self.data.count(*next(batches))  # (2 authors, columns): firsts, then seconds
+            counts = self.data.count(*batch)  # (2 authors, columns): firsts, then seconds
             forms = levs(weigh(counts, weights(), self.channels), True)
             scores = torch.zeros((), device=self.device)
             for form, scale in zip(forms, scales, strict=True):
@@ -214,6 +215,7 @@ class NgramTrainer:
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
+            batch = next(batches)  # drawn while the device works
             told = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
             self._on_event({"event": "step", "stage": stage, **told})
         with torch.no_grad():

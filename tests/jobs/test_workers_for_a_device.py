@@ -1,9 +1,10 @@
 """Encoding for a GPU: workers begin, one process finishes. Here torch's CPU stands in for a GPU."""
-# ruff: noqa: F401, F811 - fixtures are imported, and named by the tests
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from conftest import NgramRun, SmallRun
 from predict_cases import made_up
 
-from adhominem import Document, Verifier, encode, load, make_ensemble
+from adhominem import Document, Verifier, load, make_ensemble
 from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.errors import EmptyTextError
 from adhominem.jobs import workers
@@ -96,17 +97,16 @@ def test_a_text_without_a_word_is_an_error_in_its_place(
 
 
 def test_an_interrupt_leaves_no_worker_behind(ensemble: Path, on_a_device: Verifier) -> None:
-    started = []
-    with (
-        pytest.raises(KeyboardInterrupt),
-        encoder(ensemble, on_a_device, 2, "cuda") as run,
-    ):
-        answers = run(DOCUMENTS)
-        next(answers)
-        import multiprocessing
+    started: list[BaseProcess] = []
 
-        started = multiprocessing.active_children()
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with encoder(ensemble, on_a_device, 2, "cuda") as run:
+            next(run(DOCUMENTS))
+            started.extend(active_children())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert started
     assert not any(process.is_alive() for process in started)
 

@@ -83,3 +83,19 @@ def test_no_documents_have_no_tokens() -> None:
     empty = Numbered.of([])
     assert empty.row.shape == (0,)
     assert empty.row.dtype == empty.lengths.dtype == np.int64
+
+
+@given(
+    st.lists(
+        st.lists(st.text("abc\u00e9\U0001f600", min_size=1, max_size=3), max_size=9), max_size=5
+    )
+)
+def test_texts_that_were_packed_are_the_same_in_another_lexicon(
+    tokenized: list[list[str]],
+) -> None:
+    packed = Numbered.of(tokenized).packed()
+    lexicon = Lexicon()
+    lexicon.number(["b", "zebra"])
+    numbered = packed.numbered(lexicon)
+    told = [[lexicon.types[number] for number in tokens] for tokens in numbered.documents]
+    assert told == tokenized

@@ -250,3 +250,17 @@ def test_in_batch_negatives_with_masks_of_pairs_are_refused_before_any_work(
     with pytest.raises(OptionError, match=r"known by their dropout masks; expected training.masks"):
         train(small_data.corpus, {}, tmp_path / "model", config=config, device="cpu")
     assert not list(tmp_path.iterdir())
+
+
+def test_each_batch_is_prepared_once_and_the_next_before_the_step_is_told(
+    small_data: SmallData, small_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = trainer(small_data, small_config)
+    prepared: list[int] = []
+    real = run._prepare
+    monkeypatch.setattr(run, "_prepare", lambda plan: prepared.append(plan.step) or real(plan))
+    for step in run.epoch(0):
+        assert prepared == list(range(min(step.step + 2, step.steps)))
+    prepared.clear()
+    next(run.epoch(1, first_step=1))
+    assert prepared == [1, 2]

@@ -27,7 +27,8 @@ from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, sp
 _MOST_TYPES = 1 << 17  # that are remembered, some 170 MB of the paper's
 _MOST_CHARACTERS = 1 << 21  # of their spellings
 _TYPES_AT_ONCE = 1 << 14
-_WINDOWS_AT_ONCE = 1 << 15  # some 3 GB of the paper's
+_WINDOWS_AT_ONCE = 1 << 15  # some 7 GB of the paper's; fewer where the device has little memory
+_BYTES_OF_A_WINDOW = 1 << 20  # four times what one takes: other programs may use the device, too
 
 
 class DeviceRuntime(Runtime):
@@ -49,6 +50,10 @@ class DeviceRuntime(Runtime):
         )
         self._network = network.to(device).eval()
         self._type_vectors = _TypeVectors(self._network, vocabulary, device)
+        self._windows_at_once = _WINDOWS_AT_ONCE
+        if device.type == "cuda":
+            memory = torch.cuda.get_device_properties(device).total_memory
+            self._windows_at_once = min(_WINDOWS_AT_ONCE, memory // _BYTES_OF_A_WINDOW)
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
         """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
@@ -71,7 +76,7 @@ class DeviceRuntime(Runtime):
         begin = 0
         while begin < len(lengths):
             # As many as if all were as long as the first one, which the others are padded to.
-            end = begin + max(1, _WINDOWS_AT_ONCE // int(windows[begin]))
+            end = begin + max(1, self._windows_at_once // int(windows[begin]))
             yield slice(begin, end)
             begin = end
 

@@ -91,8 +91,8 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
-        # A product of matrices, not the convolution of the layer: how to do that cuDNN would work out
-        # whenever there is another number of types, for longer than it takes.
+        # A product of matrices, not the convolution of the layer: how to do that cuDNN works out
+        # anew for each number of types, which takes longer than to do it.
         beside = self.width - 1
         embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))
         places = characters.shape[1] + beside
@@ -156,13 +156,13 @@ class MaskedBiLSTM(nn.Module):
         return self.lstm(torch.cat([cleared, padding], dim=2))[0]  # type: ignore[no-any-return]
 
     def in_one_kernel(self, inputs: Tensor) -> bool:
-        """Whether it runs in half precision by `recurrence`: where training uses a GPU."""
+        """Whether it runs in half precision by `device_recurrence`: where training uses a GPU."""
         small = self.lstm.hidden_size <= _LARGEST_IN_ONE_KERNEL
         return small and inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
 
     def _in_one_kernel(self, inputs: Tensor, inside: Tensor) -> Tensor:
         """The same in half precision, and faster; it needs no input that says "padding"."""
-        from adhominem.encoders.network.recurrence import recur
+        from adhominem.encoders.network.device_recurrence import recur
 
         weight, recurrent, bias, more_bias = (  # of both directions
             torch.cat([value for name, value in self.lstm.named_parameters() if part in name])
