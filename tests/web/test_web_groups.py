@@ -213,3 +213,30 @@ def test_without_a_script_both_forms_answer_with_a_page(browser: Any, url: str) 
     page.click("#submit")
     page.locator("#result").wait_for()
     assert page.input_value("#first-name") == "Margery"
+
+
+@pytest.mark.parametrize(
+    ("tab", "place"), [("cluster", "#texts-side .drop"), ("rank", "#more-candidates")]
+)
+def test_a_folder_can_be_dropped(
+    browser: Any, url: str, tmp_path: Path, tab: str, place: str
+) -> None:
+    complaints: list[str] = []
+    page = opened(browser, f"{url}/{tab}", complaints)
+    for name in NAMES:
+        (tmp_path / "all" / name).mkdir(parents=True)
+        for number, text in enumerate(KNOWN[name]):
+            (tmp_path / "all" / name / f"{number}.txt").write_text(text, "utf-8")
+    page.locator(".more, .more-candidates").last.wait_for()  # the script has run
+    page.locator(place).scroll_into_view_if_needed()
+    box = page.locator(place).bounding_box()
+    devices = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        files = {"items": [], "files": [str(tmp_path / "all")], "dragOperationsMask": 1}
+        where = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        devices.send("Input.dispatchDragEvent", {"type": kind, **where, "data": files})
+    page.locator(".files li").nth(8).wait_for()
+    assert page.locator(".files li").count() == 9
+    if tab == "rank":
+        assert [page.input_value(f"#candidate{at}-name") for at in (1, 2, 3)] == NAMES
+    assert complaints == []
