@@ -2,7 +2,8 @@
 
 likeness    the cosine of the two sides' styles
 standing    the likeness in deviations of what each side has with texts by others (score
-            normalisation, S-norm); without a population, in the usual deviations
+            normalisation, S-norm); without a population, in the usual deviations. Large ones
+            grow as their logarithm: a quotation that two texts share would else outweigh all
 agreement   how alike the texts of one side are among themselves, in usual deviations: what is
             to be expected of one more text by their author; 0 where each side has one text
 remoteness  how far both sides are from the centre: the logarithm of their squared distances
@@ -25,6 +26,7 @@ from adhominem.scoring.styles import Styles, guess_share
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
 _USUAL_TEXTS = 10  # of a population, as which the usual deviation counts beside that of its texts
+_FAR = 4.0  # deviations: a standing beyond grows as its logarithm
 _LEAST = 1e-9  # squared length of a style
 _NEAREST = 0.05  # times the usual distance: nearer to the centre than that no text counts as being
 
@@ -94,7 +96,7 @@ def measure_styles(
             standing += 0.5 * (likeness - mean) / shrunk
     return Measures(
         log_bayes_factor=factors,
-        standing=standing,
+        standing=_FAR * np.arcsinh(standing / _FAR),
         agreement=_agreement(lengths, selves, sides, counts) / usual,
         remoteness=np.log(pairs.mean(squares, 0) * pairs.mean(squares, 1)),
         kinship=centres.kinship(styles, pairs),

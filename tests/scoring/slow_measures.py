@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from math import exp, log, sqrt
+from math import asinh, exp, log, sqrt
 from statistics import fmean, stdev
 
 import numpy as np
@@ -137,7 +137,7 @@ def slow_measures(
     middle = both.mean(axis=0)
     return {
         "log_bayes_factor": evidence(both) - evidence(first) - evidence(second),
-        "standing": standing,
+        "standing": 4 * asinh(standing / 4),
         "agreement": slow_agreement([first, second], alike) / usual,
         "remoteness": sum(
             log(fmean(view.length(text) ** 2 for text in side)) for side in (first, second)
