@@ -18,7 +18,7 @@ _NAMES = {
     "attribute.ranking": "Ranking",
     "attribute.roll": "Rolled RollOptions",
     "attribute.rolling": "roll_text",
-    "config": "Config NgramConfig PhraseConfig preset",
+    "config": "Config NgramConfig preset",
     "errors": "AdHominemError AdHominemWarning InputError",
     "evaluation.answers": "load_answers load_truth write_answers",
     "evaluation.leaks": "check_leaks",

@@ -11,7 +11,6 @@ from adhominem.attribute.roll import RollOptions as RollOptions
 from adhominem.attribute.rolling import roll_text as roll_text
 from adhominem.config import Config as Config
 from adhominem.config import NgramConfig as NgramConfig
-from adhominem.config import PhraseConfig as PhraseConfig
 from adhominem.config import preset as preset
 from adhominem.errors import AdHominemError as AdHominemError
 from adhominem.errors import AdHominemWarning as AdHominemWarning

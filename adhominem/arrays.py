@@ -292,22 +292,6 @@ class Levs(_Table):
             )
         )
 
-    def sparse(self) -> SparseRows:
-        """(documents, lev_size): all parts as sparse rows in one."""
-        parts = [
-            (part if isinstance(part, SparseRows) else SparseRows.of(part)).packed
-            for part in self.parts
-        ]
-        firsts = np.cumsum([0, *(part.size for part in parts)])
-        owners = np.concatenate([part.owners for part in parts])
-        places = np.concatenate(
-            [part.places + np.int64(first) for part, first in zip(parts, firsts, strict=False)]
-        )
-        values = np.concatenate([part.values for part in parts])
-        order = np.argsort(owners, kind="stable")  # of each document one part after another
-        counts = np.bincount(owners, minlength=len(self))
-        return SparseRows.of_counts(counts, places[order], values[order], int(firsts[-1]))
-
     def __repr__(self) -> str:
         return f"Levs of {len(self)} documents, {self.shape[1]} numbers each"
 

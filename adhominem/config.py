@@ -21,7 +21,6 @@ from adhominem.records import (
     ShareBelow1,
     Size,
     SizeOrNone,
-    Within,
     from_json,
     to_json,
 )
@@ -216,31 +215,6 @@ class NgramConfig(Settings):
     training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PhraseTrainingOptions(Options):
-    """What the weights of phrases come from: in how many texts of each corpus they are."""
-
-    # Where a phrase is in no text, it counts as being in one of so many: a name or a misprint does
-    # not outweigh all that is merely rare.
-    rarest: Size = 400
-    tokens: Size = 1_000  # that are read of a text
-    sample: Size = 3_000  # texts of a corpus
-    seed: Seed = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhraseConfig(Settings):
-    """All settings of a phrase model and its training."""
-
-    normaliser: Normaliser = field(default_factory=Normaliser)
-    longest: Annotated[int, Within(1, 10)] = 3  # tokens of a phrase
-    # Places that phrases share: with half as many, more is lost than by any other setting.
-    lev_size: Annotated[int, Within(1, 1 << 24)] = 1 << 18
-    training: PhraseTrainingOptions = field(default_factory=PhraseTrainingOptions)
-
-
-AnyConfig = Config | NgramConfig | PhraseConfig
-
 PRESETS = {
     "pan20": Config(),  # the paper's
     # For texts of any genre: it must learn the author, not the genre. So a batch holds one corpus
@@ -339,21 +313,14 @@ NGRAM_PRESETS = {
 }
 
 
-PHRASE_PRESETS = {
-    "phrases": PhraseConfig(),
-    # For tests: so few places that phrases share them.
-    "tiny-phrases": PhraseConfig(lev_size=2_048),
-}
-
-
 def preset(name: str) -> Config:
     """The network's preset of this name."""
     return _pick(name, PRESETS)
 
 
-def any_preset(name: str) -> AnyConfig:
-    """The preset of this name, be it of a network, of an n-gram model or of a phrase model."""
-    presets: dict[str, AnyConfig] = {**PRESETS, **NGRAM_PRESETS, **PHRASE_PRESETS}
+def any_preset(name: str) -> Config | NgramConfig:
+    """The preset of this name, be it of a network or of an n-gram model."""
+    presets: dict[str, Config | NgramConfig] = {**PRESETS, **NGRAM_PRESETS}
     return _pick(name, presets)
 
 

@@ -306,18 +306,6 @@ def profile_folder(
 
 
 @pytest.fixture(scope="session")
-def phrase_folder(rich_data: SmallData, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A phrase model; so few places that phrases share them."""
-    from adhominem import train
-    from adhominem.config import PHRASE_PRESETS
-
-    folder = tmp_path_factory.mktemp("phrases") / "phrases"
-    config = PHRASE_PRESETS["tiny-phrases"]
-    train(rich_data.corpus, rich_data.dev, folder, config=config, device="cpu")
-    return folder
-
-
-@pytest.fixture(scope="session")
 def mixed_folder(
     small_run: SmallRun,
     ngram_run: NgramRun,

@@ -197,7 +197,7 @@ def _grouped(
     """Features by number, those together that stand in the same places; the strongest first."""
     if not len(features):
         return []
-    occurrences = Occurrences.of(texts, counts.columns[features], counts.widths[features])
+    occurrences = Occurrences.of(texts, counts.columns[features], counts.is_pair[features])
     there = occurrences.counts() > 0  # (features,): the others were not seen, and stand alone
     order = sorted(
         np.flatnonzero(there).tolist(),

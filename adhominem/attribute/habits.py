@@ -26,7 +26,7 @@ from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.table import Ngram
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.explain.ngram_groups import name_tokens
-from adhominem.explain.ngram_texts import NgramText, letters, width
+from adhominem.explain.ngram_texts import NgramText, letters
 from adhominem.models.member import Member
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
@@ -60,9 +60,9 @@ class Counts:
     names: tuple[tuple[str, ...], ...]  # of each side, the most frequent first
 
     @property
-    def widths(self) -> IntArray:
-        """(features,): how many tokens a feature takes."""
-        return np.array([width(feature) for feature in self.features], dtype=np.int64)
+    def is_pair(self) -> BoolArray:
+        """(features,): whether a feature takes two tokens."""
+        return np.array([feature.channel > 1 for feature in self.features], dtype=bool)
 
     def side(self, side: int, *, by_text: bool) -> tuple[FloatArray, FloatArray]:
         """Counts (texts, features) and tokens (texts,) of a side; or of its slices."""

@@ -18,7 +18,7 @@ from adhominem.encoders.ngrams.table import CHANNELS
 from adhominem.explain.explanation import ExplainedText, explain_text
 from adhominem.explain.ngram_contributions import WeighedNgrams, weigh_ngrams
 from adhominem.explain.ngram_groups import Occurrences, are_names, group, name_tokens
-from adhominem.explain.ngram_texts import letters, shown, width
+from adhominem.explain.ngram_texts import letters, shown
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -140,8 +140,8 @@ def _ngrams(first: WeighedNgrams | None, second: WeighedNgrams | None) -> tuple[
         return ()
     difference = _at(first, columns) - _at(second, columns)  # (n-grams,)
     ngrams = [first.profile.table.ngram(column) for column in columns.tolist()]
-    widths = np.array([width(ngram) for ngram in ngrams])
-    occurrences = Occurrences.of(texts, columns, widths)
+    is_pair = np.array([ngram.channel > 1 for ngram in ngrams])
+    occurrences = Occurrences.of(texts, columns, is_pair)
     named = are_names(occurrences, name_tokens(texts, first.profile.table.tokens))
     left = np.flatnonzero(~named)
     strongest = left[np.argsort(-np.abs(difference[left]), kind="stable")[:_STRONGEST]]

@@ -18,9 +18,7 @@ from adhominem.cli import options as opt
 )
 @opt.output_folder
 @opt.text(
-    "--preset",
-    "pan20 (the paper's), general, tiny, ngrams, ngram-profile or phrases.",
-    default="pan20",
+    "--preset", "pan20 (the paper's), general, tiny, ngrams or ngram-profile.", default="pan20"
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
@@ -93,7 +91,7 @@ def train(
 @opt.path("--about", "A file: how the model card begins.")
 @opt.json
 def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
-    """Make one model of several MEMBERS, be they networks, n-gram or phrase models.
+    """Make one model of several MEMBERS, be they networks or n-gram models.
 
     Each is a model's folder or the name of a shipped model; of an ensemble, all members are taken.
 

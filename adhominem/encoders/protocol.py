@@ -7,18 +7,20 @@ from typing import Protocol
 
 import numpy as np
 
-from adhominem.arrays import IntArray, Rows
+from adhominem.arrays import Array32, IntArray
 from adhominem.text.lexicon import Numbered
 
 
 class Encoder(Protocol):
     """An encoder ready to run."""
 
-    def encode(self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]) -> Rows:
+    def encode(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Array32:
         """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
         ...
 
-    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Rows:
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
         """(documents, lev_size): the same of documents whose tokens are numbers: faster."""
         ...
 
@@ -28,7 +30,7 @@ class Encoder(Protocol):
         topic: Sequence[str],
         starts: IntArray,
         times: IntArray,
-    ) -> Rows:
+    ) -> Array32:
         """(variants, lev_size): the LEVs of a document with some passages left out or repeated.
 
         Passages begin at the tokens `starts` (passages,); `times` (variants, passages) says how

@@ -7,8 +7,7 @@ such as how unusual both texts are in all, stays as it is.
 
 What is usual is known to a profile, where an n-gram has a dimension of its own, and the centre of
 the genre a value there. Another n-gram member takes the n-gram to be as far from usual as the
-profile does. Only n-grams that occur are looked at; what both sides avoid is not. Phrases have
-their terms in the sum of their own member (`explain.phrases`).
+profile does. Only n-grams that occur are looked at; what both sides avoid is not.
 """
 
 from __future__ import annotations
@@ -20,19 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.encoders.ngrams.table import Ngram
+from adhominem.encoders.ngrams.table import CHANNELS, Ngram
 from adhominem.explain.ngram_groups import Occurrences, are_names, group, name_tokens
-from adhominem.explain.ngram_texts import (
-    CHANNEL_NAMES,
-    NgramMember,
-    NgramText,
-    letters,
-    ngram_members,
-    shown,
-    spans_of,
-    width,
-)
-from adhominem.explain.phrases import Phrases, weigh_phrases
+from adhominem.explain.ngram_texts import NgramMember, letters, ngram_members, shown, spans_of
 from adhominem.verify.comparison import Comparison
 
 _CANDIDATES = 400  # that are put together where they stand in the same places
@@ -54,7 +43,7 @@ class NgramContribution:
     """An n-gram, and what it contributes together with others that stand in the same places."""
 
     ngram: str  # as it is shown to people
-    channel: str  # characters, tokens, bigrams, shaped_bigrams or phrases
+    channel: str  # characters, tokens, bigrams or shaped_bigrams
     contribution: float  # to the log Bayes factor, in nats
     first: int  # how often it occurs in the texts of the first side
     second: int
@@ -98,87 +87,26 @@ def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
     return WeighedNgrams(profile, columns, usual, contributions)
 
 
-@dataclass(frozen=True)
-class _Features:
-    """N-grams and phrases together: the columns of phrases follow those of n-grams."""
-
-    texts: Sequence[NgramText]
-    frequent: Sequence[str]  # token types
-    columns: IntArray  # (features,), rising
-    usual: FloatArray  # (features,)
-    contributions: FloatArray  # (features,)
-    profile: NgramMember | None
-    phrases: Phrases | None
-
-    @classmethod
-    def of(cls, weighed: WeighedNgrams | None, phrases: Phrases | None) -> _Features | None:
-        """Where a text is seen in other tokens by either, phrases are left out."""
-        if (
-            weighed is not None
-            and phrases is not None
-            and phrases.member.tokenizer is not (weighed.profile.member.tokenizer)
-        ):
-            phrases = None
-        if weighed is None and phrases is None:
-            return None
-        parts = [part for part in (weighed, phrases) if part is not None]
-        texts, first = [], 0
-        if weighed is not None:
-            texts, first = weighed.profile.texts, sum(weighed.profile.table.sizes)
-        columns = [] if weighed is None else [weighed.columns]
-        if phrases is not None:
-            columns.append(first + np.arange(len(phrases.usual)))
-            texts = phrases.added_to(texts, first)
-        return cls(
-            texts=texts,
-            frequent=() if weighed is None else weighed.profile.table.tokens,
-            columns=np.concatenate(columns),
-            usual=np.concatenate([part.usual for part in parts]),
-            contributions=np.concatenate([part.contributions for part in parts]),
-            profile=None if weighed is None else weighed.profile,
-            phrases=phrases,
-        )
-
-    def ngram(self, at: int) -> Ngram:
-        """The n-gram of a feature, by its number."""
-        column, first = int(self.columns[at]), 0
-        if self.profile is not None:
-            first = sum(self.profile.table.sizes)
-            if column < first:
-                return self.profile.table.ngram(column)
-        assert self.phrases is not None
-        return self.phrases.ngrams[column - first]
-
-    @property
-    def widths(self) -> IntArray:
-        """(features,): how many tokens each takes."""
-        widths = np.ones(len(self.columns), np.int64)
-        if self.profile is not None:
-            widths[self.columns >= self.profile.table.channels[2].start] = 2
-        if self.phrases is not None:
-            ngrams = self.phrases.ngrams
-            widths[len(widths) - len(ngrams) :] = [width(ngram) for ngram in ngrams]
-        return widths
-
-
 def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
-    """What n-grams and phrases contribute, and which most; None without members for them."""
-    weighed = _Features.of(weigh_ngrams(comparison), weigh_phrases(comparison))
+    """What n-grams contribute, and which most; None without an n-gram profile."""
+    weighed = weigh_ngrams(comparison)
     if weighed is None:
         return None
     if not len(weighed.columns):
         return NgramContributions((), 0.0, (), 0.0)
+    profile, columns = weighed.profile, weighed.columns
     contributions = weighed.contributions
-    occurrences = Occurrences.of(weighed.texts, weighed.columns, weighed.widths)
-    name_like = name_tokens(weighed.texts, weighed.frequent)
+    is_pair = columns >= profile.table.channels[2].start
+    occurrences = Occurrences.of(profile.texts, columns, is_pair)
+    name_like = name_tokens(profile.texts, profile.table.tokens)
     named = are_names(occurrences, name_like)
     left = np.flatnonzero(~named)
     strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:_CANDIDATES]]
-    ngrams = {at: weighed.ngram(at) for at in strongest.tolist()}
+    ngrams = {at: profile.table.ngram(int(columns[at])) for at in strongest.tolist()}
     telling = np.array([(letters(ngram), ngram.channel == 1) for ngram in ngrams.values()])
     groups = group(occurrences, strongest[np.lexsort(-telling.T[::-1])])
     groups.sort(key=lambda members: -abs(contributions[members].sum()))
-    tokens = (token for text in weighed.texts for token in text.tokens)
+    tokens = (token for text in profile.texts for token in text.tokens)
     names = Counter(token for token, is_name in zip(tokens, name_like, strict=True) if is_name)
     return NgramContributions(
         habits=tuple(_habit(weighed, ngrams, members) for members in groups[:_SHOWN]),
@@ -214,17 +142,17 @@ def _contributions(
 
 
 def _habit(
-    weighed: _Features, ngrams: Mapping[int, Ngram], members: list[int]
+    weighed: WeighedNgrams, ngrams: Mapping[int, Ngram], members: list[int]
 ) -> NgramContribution:
     """Some n-grams in the same places, told by the first, which shows most of them."""
-    usual, contributions = weighed.usual, weighed.contributions
+    profile, usual, contributions = weighed.profile, weighed.usual, weighed.contributions
     told, *others = members
     ngram, column = ngrams[told], weighed.columns[told]
     counts, sizes = [0, 0], [0, 0]
     expected = 0.0
     places: list[Place] = []
     words: Counter[str] = Counter()
-    for number, text in enumerate(weighed.texts):
+    for number, text in enumerate(profile.texts):
         at = text.tokens_with(int(column))
         counts[text.side] += len(at)
         sizes[text.side] += len(text.tokens)
@@ -235,7 +163,7 @@ def _habit(
     also = (shown(ngrams[at]) for at in sorted(others, key=lambda at: -abs(contributions[at])))
     return NgramContribution(
         ngram=shown(ngram),
-        channel=CHANNEL_NAMES[ngram.channel],
+        channel=CHANNELS[ngram.channel],
         contribution=float(contributions[members].sum()),
         first=counts[0],
         second=counts[1],

@@ -29,10 +29,10 @@ class Occurrences:
     tokens: int
     ngram: IntArray  # (occurrences,): by its number, in rising order
     token: IntArray  # (occurrences,): the one that it is in, or begins with
-    widths: IntArray  # (n-grams,): how many tokens it takes
+    is_pair: BoolArray  # (n-grams,): whether it takes two tokens
 
     @classmethod
-    def of(cls, texts: Sequence[NgramText], columns: IntArray, widths: IntArray) -> Occurrences:
+    def of(cls, texts: Sequence[NgramText], columns: IntArray, is_pair: BoolArray) -> Occurrences:
         """Of the n-grams with these columns, in rising order; each once in a token."""
         starts = np.cumsum([0, *(len(text.tokens) for text in texts)])
         both = []
@@ -44,19 +44,17 @@ class Occurrences:
         tokens = max(int(starts[-1]), 1)
         # As one number each: NumPy sorts numbers many times as fast as pairs of them.
         ngram, token = np.divmod(np.unique(ngram * tokens + token), tokens)
-        return cls(tokens, ngram, token, widths)
+        return cls(tokens, ngram, token, is_pair)
 
     def counts(self) -> IntArray:
         """(n-grams,): in how many places each stands."""
-        return np.bincount(self.ngram, minlength=len(self.widths))
+        return np.bincount(self.ngram, minlength=len(self.is_pair))
 
     def share_in(self, marked: BoolArray) -> FloatArray:
         """(n-grams,): the share of its places where a token is marked; `marked` is (tokens,)."""
-        widths = self.widths[self.ngram]
-        before = np.cumsum(np.concatenate([[0], marked]))  # of each token, marked ones before it
-        ends = np.minimum(self.token + widths, len(marked))
-        here = before[ends] > before[self.token]
-        inside = np.bincount(self.ngram, here, minlength=len(self.widths))
+        second = np.append(marked[1:], False)
+        here = marked[self.token] | (self.is_pair[self.ngram] & second[self.token])
+        inside = np.bincount(self.ngram, here, minlength=len(self.is_pair))
         return np.asarray(inside / np.maximum(self.counts(), 1))
 
     def tokens_of(self, ngram: int) -> IntArray:
@@ -72,31 +70,29 @@ class _Groups:
     those alone that it meets.
     """
 
-    def __init__(self, widest: int) -> None:
+    def __init__(self) -> None:
         self.ngrams: list[list[int]] = []  # of each group
         self.sizes: list[int] = []  # tokens that the first n-gram of each begins in
-        # For n-grams of one token, of two, ...: of each token, the groups that have it.
-        self._at: tuple[dict[int, list[int]], ...] = tuple({} for _ in range(widest))
+        # For n-grams of one token, and for pairs: of each token, the groups that have it.
+        self._at: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
 
-    def holding(self, first: list[int], width: int) -> list[int]:
+    def holding(self, first: list[int], is_pair: bool) -> list[int]:
         """The groups whose places are nearly all of an n-gram's, which begins in these tokens."""
         if not first:
             return list(range(len(self.ngrams)))
-        at = self._at[width - 1]
+        at = self._at[is_pair]
         met = Counter(chain.from_iterable(at.get(token, ()) for token in first))
         return [group for group, times in met.items() if times >= _SAME * len(first)]
 
-    def begin(self, ngram: int, first: list[int], width: int) -> None:
-        """Of two n-grams of several words one must be inside the other: a word in any place of it.
-
-        Two that are as long must begin in the same place.
-        """
+    def begin(self, ngram: int, first: list[int], is_pair: bool) -> None:
+        """Two pairs of words must begin in the same place; a word may be either of a pair."""
         group = len(self.ngrams)
         self.ngrams.append([ngram])
         self.sizes.append(len(first))
-        for other, at in enumerate(self._at, start=1):
-            shifts = range(min(0, width - other), max(0, width - other) + 1)
-            for place in {token + shift for token in first for shift in shifts}:
+        to_other = 1 if is_pair else -1
+        either = {*first, *(token + to_other for token in first)}
+        for at, places in ((self._at[is_pair], first), (self._at[not is_pair], either)):
+            for place in places:
                 at.setdefault(place, []).append(group)
 
 
@@ -105,15 +101,15 @@ def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
 
     Each is with the rarest of those before it that stand wherever it does, or begins a new group.
     """
-    groups = _Groups(int(occurrences.widths.max(initial=1)))
+    groups = _Groups()
     for ngram in ngrams.tolist():
-        first, width = occurrences.tokens_of(ngram).tolist(), int(occurrences.widths[ngram])
-        holding = groups.holding(first, width)
+        first, is_pair = occurrences.tokens_of(ngram).tolist(), bool(occurrences.is_pair[ngram])
+        holding = groups.holding(first, is_pair)
         if holding:
             rarest = min(holding, key=lambda group: (groups.sizes[group], group))
             groups.ngrams[rarest].append(ngram)
         else:
-            groups.begin(ngram, first, width)
+            groups.begin(ngram, first, is_pair)
     return groups.ngrams
 
 

@@ -10,13 +10,10 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.encoders.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
+from adhominem.encoders.ngrams.table import END, MASK, START, Ngram, NgramTable
 from adhominem.models.member import Member
 from adhominem.scoring.likeness import CosineLikeness
 from adhominem.verify.comparison import ComparedText, Comparison
-
-PHRASES = len(CHANNELS)  # the channel of phrases, which no table has
-CHANNEL_NAMES = (*CHANNELS, "phrases")
 
 
 @dataclass(frozen=True)
@@ -109,8 +106,6 @@ def shown(ngram: Ngram) -> str:
     """An n-gram as people can read it: a dot for the edge of a word, ... for any other word."""
     if ngram.channel == 0:
         return ngram.parts[0].replace(START, "·").replace(END, "·")
-    if ngram.channel == PHRASES:
-        return " ".join(ngram.parts)
     return " ".join(_shown_symbol(part) for part in ngram.parts)
 
 
@@ -131,16 +126,9 @@ def letters(ngram: Ngram) -> int:
     """How many characters an n-gram shows: none of a word that is masked, or only has a shape."""
     if ngram.channel == 0:
         return len(ngram.parts[0].strip(START + END))
-    if ngram.channel == PHRASES:
-        return sum(map(len, ngram.parts))
     return sum(
         len(part) for part in ngram.parts if part != MASK and (part[:1] != "~" or len(part) == 1)
     )
-
-
-def width(ngram: Ngram) -> int:
-    """How many tokens an n-gram takes."""
-    return 1 if ngram.channel == 0 else len(ngram.parts)
 
 
 def spans_of(ngram: Ngram, text: NgramText, tokens: IntArray) -> list[tuple[int, int]]:
@@ -150,8 +138,10 @@ def spans_of(ngram: Ngram, text: NgramText, tokens: IntArray) -> list[tuple[int,
         start, end = int(text.spans[at, 0]), int(text.spans[at, 1])
         if ngram.channel == 0:
             spans += inside(ngram.parts[0], text.tokens[at], start, end)
+        elif ngram.channel == 1:
+            spans.append((start, end))
         else:
-            spans.append((start, int(text.spans[at + width(ngram) - 1, 1])))
+            spans.append((start, int(text.spans[at + 1, 1])))
     return spans
 
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, IntArray, joined
-from adhominem.scoring.population import FEWEST, Population, keys_of
+from adhominem.arrays import FloatArray, IntArray
+from adhominem.scoring.population import FEWEST, Population
 from adhominem.verify.comparison import Comparison
 
 DRAWS = 200
@@ -61,16 +61,15 @@ def bootstrap_interval(
     batches: list[FloatArray] = []
     for at in range(0, draws, at_once):
         count = min(at_once, draws - at)
-        drawn = []  # of each side, of each draw: (texts, lev_size)
+        drawn = []  # of each side: (draws, texts, lev_size)
         for side, counts in zip(comparison.sides, passages, strict=True):
             of_side = []
             for text, number in zip(side, counts, strict=True):
                 even = np.full(number, 1 / number)
                 times = rng.multinomial(number, even, size=count)  # (draws, passages)
                 of_side.append(comparison.vary(text, times))
-            levs = joined(of_side)  # (texts * draws, lev_size)
-            drawn.append([levs[draw::count] for draw in range(count)])
-        batches.append(comparison.of_pairs(drawn[0], drawn[1]))
+            drawn.append(np.stack(of_side, axis=1))
+        batches.append(comparison.of_pairs(list(drawn[0]), list(drawn[1])))
         on_progress((at + count) / draws)
     values = np.concatenate(batches)
     tails = (1 - _LEVEL) / 2
@@ -101,9 +100,9 @@ def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitiv
     """
     if comparison.used is None:
         return None
-    levs, keys = comparison.used.cohort, keys_of(comparison.used.cohort)
+    levs = np.asarray(comparison.used.cohort)
     # In an order of their own, so that the parts do not depend on the names of files.
-    levs = levs[sorted(range(len(keys)), key=keys.__getitem__)]
+    levs = levs[sorted(range(len(levs)), key=lambda at: levs[at].tobytes())]
     parts = _parts(len(levs), seed)
     if not parts:
         return None

@@ -41,8 +41,7 @@ def learn_genres(
 
     The more genres a model knows, the better it guesses that of two texts where no population is
     given. Their authors need not be known, but none of them should be among those that the model is
-    calibrated or tested with. Calibrate the model again afterwards. A member for phrases does not
-    tell genres apart, and stays as it is.
+    calibrated or tested with. Calibrate the model again afterwards.
     """
     folder = model_folder(folder)
     if is_shipped(folder):
@@ -51,9 +50,7 @@ def learn_genres(
         )
     with locked(folder):
         verifier = load(folder)
-        if any(member.styles is None for member in verifier.members) or not any(
-            member.styles.tells_genres for member in verifier.members if member.styles
-        ):
+        if any(member.styles is None for member in verifier.members):
             raise OptionError(
                 "a member of this model knows no genres; expected n-gram models, or members of an "
                 "ensemble that was made with --corpus"
@@ -76,8 +73,6 @@ def learn_genres(
         folders = member_folders(folder)
         for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
             assert member.styles is not None
-            if not member.styles.tells_genres:
-                continue
             centres = {name: by_member[number] for name, by_member in means.items()}
             write_styles(place, member.styles.with_genres(centres))
     return LearntGenres(texts, load(folder).genres)

@@ -20,12 +20,14 @@ from adhominem.arrays import Levs, SparseRows, joined
 from adhominem.errors import InputError
 from adhominem.text.files import note_input
 
-_AT_ONCE = 256  # documents whose LEVs are put together
+_AT_ONCE = 256  # documents whose LEVs are made plain
 
 
 def arrays_of(levs: Levs, lev_size: int) -> dict[str, npt.NDArray[Any]]:
     """LEVs (documents, lev_size) as the arrays of a file."""
-    parts = [levs[at : at + _AT_ONCE].sparse() for at in range(0, len(levs), _AT_ONCE)]
+    parts = [
+        SparseRows.of(np.asarray(levs[at : at + _AT_ONCE])) for at in range(0, len(levs), _AT_ONCE)
+    ]
     rows = joined(parts or [SparseRows.of(np.zeros((0, lev_size), np.float32))])
     return {
         "lev_values": rows.values,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import adhominem
-from adhominem.config import AnyConfig, Config, NgramConfig, PhraseConfig
+from adhominem.config import Config, NgramConfig
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
@@ -45,7 +45,7 @@ def train(
     dev: Mapping[str, PackedCorpus],
     output: str | Path,
     *,
-    config: AnyConfig | None = None,
+    config: Config | NgramConfig | None = None,
     members: int = 1,
     device: str = "auto",
     resume: bool = False,
@@ -63,7 +63,6 @@ def train(
     from adhominem.training.checkpoint import Task
     from adhominem.training.train_network import pick_device, train_member
     from adhominem.training.train_ngrams import train_ngrams
-    from adhominem.training.train_phrases import train_phrases
 
     config = config or Config()
     _check_members(config, members)
@@ -77,8 +76,6 @@ def train(
         distributed.wait()  # until all have looked; from here on the first one writes
         if isinstance(config, NgramConfig) and not finished:
             train_ngrams(Task(corpus, dev, config, work, picked, on_event), output)
-        elif isinstance(config, PhraseConfig) and not finished:
-            train_phrases(Task(corpus, dev, config, work, picked, on_event), output)
         elif not finished:
             tasks = [
                 Task(corpus, dev, member, work / f"member-{at + 1}", picked, on_event, at)
@@ -94,22 +91,21 @@ def train(
     return read_models(output)
 
 
-def _check_members(config: AnyConfig, members: int) -> None:
+def _check_members(config: Config | NgramConfig, members: int) -> None:
     if members < 1:
         raise OptionError(f"members is {members}; expected 1 or more")
-    if not isinstance(config, Config):
-        kind = "n-gram" if isinstance(config, NgramConfig) else "phrase"
+    if isinstance(config, NgramConfig):
         if members > 1:
             raise OptionError(
-                f"members is {members}; expected 1, since {kind} models differ little"
+                f"members is {members}; expected 1, since n-gram models differ little"
             )
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            raise OptionError(
-                f"{kind} models are trained by one process; start it without torchrun"
-            )
+            raise OptionError("n-gram models are trained by one process; start it without torchrun")
 
 
-def _places(output: Path, configs: Sequence[AnyConfig], resume: bool) -> tuple[bool, Path, Path]:
+def _places(
+    output: Path, configs: Sequence[Config | NgramConfig], resume: bool
+) -> tuple[bool, Path, Path]:
     """Whether the run was finished before, where its model goes, and where its work lies."""
     finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
     output = output.resolve() if finished else check_output(output)
@@ -122,7 +118,7 @@ def _places(output: Path, configs: Sequence[AnyConfig], resume: bool) -> tuple[b
     return finished, output, work
 
 
-def _is_of(output: Path, configs: Sequence[AnyConfig]) -> bool:
+def _is_of(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
     """A run that was killed at the very end has left its model, whole, and some of its work."""
     try:
         return [model.config for model in read_models(output)] == list(configs)
@@ -192,7 +188,7 @@ def train_files(
     output: str | Path,
     *,
     dev: Sequence[str | Path] = (),
-    config: AnyConfig | None = None,
+    config: Config | NgramConfig | None = None,
     members: int = 1,
     device: str = "auto",
     resume: bool = False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig, PhraseConfig
+from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams.table import CHANNELS, NgramTable
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
@@ -83,17 +83,6 @@ def ngram_card(
         corpora=corpus.get("corpora", []),
         scores=scores,
         architecture="ngrams",
-    )
-
-
-def phrase_card(config: PhraseConfig, corpus: dict[str, Any], scores: dict[str, Any]) -> str:
-    """The README.md of a phrase model's folder."""
-    return _render(
-        "phrases.md",
-        config=config,
-        corpora=corpus.get("corpora", []),
-        scores=scores,
-        architecture="phrases",
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.config import AnyConfig, Config, NgramConfig, PhraseConfig
+from adhominem.config import Config, NgramConfig
 from adhominem.errors import ModelError, OptionError
 from adhominem.models.files import ModelFiles, check_shapes, damaged, is_plain, reading, reason
 from adhominem.models.layout import (
@@ -28,7 +28,6 @@ from adhominem.models.layout import (
     MACHINE,
     NETWORK,
     NGRAMS,
-    PHRASES,
     PROSE,
     SINGLE,
     STYLES,
@@ -46,11 +45,6 @@ FORMAT = 2  # of config.json
 CALIBRATION_FORMAT = 5
 PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
-_CONFIGS: dict[str, type[AnyConfig]] = {
-    NETWORK: Config,
-    NGRAMS: NgramConfig,
-    PHRASES: PhraseConfig,
-}
 _SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
 _WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
@@ -150,9 +144,10 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     files = ModelFiles.at(folder)
     members = _members(files, read_description(files))
     descriptions = [_single(member) for member in members]
-    configs: list[AnyConfig] = []
+    configs: list[Config | NgramConfig] = []
     for member, description in zip(members, descriptions, strict=True):
-        form = _CONFIGS[description["architecture"]]
+        form: type[Config | NgramConfig]
+        form = Config if description["architecture"] == NETWORK else NgramConfig
         try:
             configs.append(from_json(form, description["config"], "config"))
         except (LookupError, OptionError) as error:
@@ -212,8 +207,8 @@ def _single(files: ModelFiles) -> dict[str, Any]:
     if architecture not in SINGLE:
         raise damaged(folder, f"{CONFIG.name}: of the architecture {str(architecture)[:100]!r}")
     for file in LAYOUT:
-        # Only a network has a two-covariance layer beside that of its styles.
-        needed = file.required or (file is STYLES and architecture != NETWORK)
+        # An n-gram model has no two-covariance layer but that of its styles.
+        needed = file.required or (file is STYLES and architecture == NGRAMS)
         if needed and architecture in file.of and not files.has(file):
             raise damaged(folder, f"there is no {file.name} in it")
     if not isinstance(description.get("scores"), dict):

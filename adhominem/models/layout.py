@@ -3,17 +3,17 @@
 This is the one place that names them. A model's hash is that of all files on which its answers,
 its warnings or a report depend (`hashed`); others are for people, or for other programs.
 
-A model is a network, an n-gram model or a phrase model by itself, or an ensemble, whose folder
-holds its members' folders. Its scales, the pairs behind them and the words for its genres are those
-of the folder that is loaded: in a member they count for nothing (`of_whole`).
+A model is a network or an n-gram model by itself, or an ensemble, whose folder holds its members'
+folders. Its scales, the pairs behind them and the words for its genres are those of the
+folder that is loaded: in a member they count for nothing (`of_whole`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-NETWORK, NGRAMS, PHRASES, ENSEMBLE = "network", "ngrams", "phrases", "ensemble"
-SINGLE = (NETWORK, NGRAMS, PHRASES)
+NETWORK, NGRAMS, ENSEMBLE = "network", "ngrams", "ensemble"
+SINGLE = (NETWORK, NGRAMS)
 EVERY = (*SINGLE, ENSEMBLE)
 _MB = 2**20
 
@@ -43,7 +43,7 @@ CONFIG = ModelFile(
 WEIGHTS = ModelFile(
     "model.safetensors",
     "the weights of a network and its two-covariance layer; or bigrams, the weight of each n-gram "
-    "and where it goes; or the weight of each place of phrases",
+    "and where it goes",
     SINGLE,
     required=True,
     hashed=True,
@@ -67,7 +67,7 @@ NGRAM_LIST = ModelFile(
 )
 STYLES = ModelFile(
     "styles.safetensors",
-    "genres and the two-covariance model: in n-gram and phrase models and members of an ensemble",
+    "genres and the two-covariance model: in n-gram models and members of an ensemble",
     SINGLE,
     hashed=True,
     largest=1024 * _MB,
@@ -75,7 +75,7 @@ STYLES = ModelFile(
 TYPICALITY = ModelFile(
     "typicality.safetensors",
     "what the training texts are like, for warnings",
-    (NETWORK, NGRAMS),
+    SINGLE,
     hashed=True,
     largest=1024 * _MB,
 )

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray, Rows
-from adhominem.config import AnyConfig, Config, NgramConfig, PhraseConfig
+from adhominem.arrays import Array32, FloatArray, IntArray
+from adhominem.config import Config, NgramConfig
 from adhominem.encoders.network.options import EncoderOptions
 from adhominem.encoders.network.runtime import Encoded, Runtime
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.table import CHANNELS, NgramTable
-from adhominem.encoders.phrases.encoder import PhraseEncoder
 from adhominem.encoders.protocol import Encoder
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.models.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
@@ -106,18 +105,7 @@ class NgramModel(_Trained):
         return NgramEncoder(self.table, self.weights, config.lev_size, config.training.longest)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PhraseModel(_Trained):
-    """A trained phrase model as it lies in its folder."""
-
-    config: PhraseConfig
-
-    def encoder(self) -> PhraseEncoder:
-        """The encoder, ready to run."""
-        return PhraseEncoder(self.weights["weights"], self.config.longest)
-
-
-AnyModel = Model | NgramModel | PhraseModel
+AnyModel = Model | NgramModel
 
 
 class Member:
@@ -128,23 +116,22 @@ class Member:
         self.tokenizer, self.encoder = tokenizer, encoder
         self.typicality, self.styles = model.typicality, model.styles
         self.scorer = _scorer(model)
-        self.lev_size = model.config.lev_size
-        self.knows_topics, self.windows = False, None
-        if isinstance(model, Model):
+        if isinstance(model, NgramModel):
+            # By the frequent token types another language is recognised.
+            self.vocabulary = Vocabulary(model.table.tokens, (), 1)
+            self.lev_size, self.knows_topics, self.windows = model.config.lev_size, False, None
+        else:
             data = model.config.data
             self.vocabulary, self.windows = model.vocabulary, data.windows
-            self.knows_topics = data.knows_topics
-        else:
-            # By the frequent token types another language is recognised.
-            types = model.table.tokens if isinstance(model, NgramModel) else ()
-            self.vocabulary = Vocabulary(types, (), 1)
+            self.lev_size = model.config.encoder.lev_size
+            self.knows_topics = data.hidden_topics < 1
 
-    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Rows:
+    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Array32:
         """(documents, lev_size): the LEVs of documents with these tokens."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode(tokens, topics)
 
-    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Rows:
+    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
         """(documents, lev_size): the same, of tokens that are numbers."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode_numbered(tokens, topics)
@@ -156,7 +143,7 @@ class Member:
         starts: IntArray,
         times: IntArray,
         attention: Encoded | None = None,
-    ) -> Rows:
+    ) -> Array32:
         """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
 
         With the `attention` to the document, a network need not run anew for its windows.
@@ -182,15 +169,20 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 
     All runs in NumPy; networks on a GPU run by torch.
     """
-    normalisers = [model.config.normaliser for model in models]
+    normalisers = [
+        model.config.normaliser if isinstance(model, NgramModel) else model.config.data.normaliser
+        for model in models
+    ]
     weights = [model.network_weights() if isinstance(model, Model) else {} for model in models]
     tokenizers = {}
     for normaliser in dict.fromkeys(normalisers):
         tokenizers[normaliser] = Tokenizer(normaliser)
     encoders: list[Encoder] = []
     for model, network in zip(models, weights, strict=True):
-        if not isinstance(model, Model):
-            encoders.append(model.encoder())
+        if isinstance(model, NgramModel):
+            config = model.config
+            longest = config.training.longest
+            encoders.append(NgramEncoder(model.table, model.weights, config.lev_size, longest))
         elif device == "cpu":
             windows = model.config.data.windows
             encoders.append(Runtime(network, model.vocabulary, windows, threads))
@@ -206,9 +198,9 @@ def _scorer(model: AnyModel) -> MemberScorer:
     """By its styles; a network that has none by the layer that it was trained with."""
     if model.styles is not None:
         is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
-        return StyleScorer(model.styles, is_profile or isinstance(model, PhraseModel))
+        return StyleScorer(model.styles, is_profile)
     if not isinstance(model, Model):
-        raise damaged(model.folder, f"{STYLES.name}: a model without styles that is no network")
+        raise damaged(model.folder, f"{STYLES.name}: an n-gram model without styles")
     with reading(model.folder, WEIGHTS.name):
         return LayerScorer(model.two_covariance(), model.project, model.config.lev_size)
 
@@ -233,12 +225,12 @@ def _device_runtime(model: Model, device: str) -> Encoder:
     )
 
 
-def read_model(files: ModelFiles, description: dict[str, Any], config: AnyConfig) -> AnyModel:
+def read_model(
+    files: ModelFiles, description: dict[str, Any], config: Config | NgramConfig
+) -> AnyModel:
     """The single model of a folder; `description` and `config` are what its config.json says."""
     if isinstance(config, Config):
         return _read_network(files, description, config)
-    if isinstance(config, PhraseConfig):
-        return _read_phrases(files, description, config)
     return _read_ngrams(files, description, config)
 
 
@@ -365,19 +357,6 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
         table=NgramTable(longest=longest, unmasked=unmasked, **strings, **codes),  # type: ignore[arg-type]
         weights=weights,
         **_beside(files, description, config.lev_size),
-    )
-
-
-def _read_phrases(
-    files: ModelFiles, description: dict[str, Any], config: PhraseConfig
-) -> PhraseModel:
-    with reading(files.folder, WEIGHTS.name):
-        weights, _ = files.tensors(WEIGHTS)
-        check_shapes(weights, {"weights": ("F16", (config.lev_size,))})
-        if weights["weights"].min() < 0:
-            raise ValueError("a weight is below 0")
-    return PhraseModel(
-        config=config, weights=weights, **_beside(files, description, config.lev_size)
     )
 
 

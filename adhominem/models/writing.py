@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig, PhraseConfig
+from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import ModelError
 from adhominem.models.files import Arrays, ModelFiles, reading
@@ -25,7 +25,6 @@ from adhominem.models.layout import (
     NETWORK,
     NGRAM_LIST,
     NGRAMS,
-    PHRASES,
     PROSE,
     STYLES,
     TOKENIZER,
@@ -77,20 +76,6 @@ def write_ngram_model(
     ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
     _write_json(folder / NGRAM_LIST.name, ngrams, indent=None)
     _describe(folder, NGRAMS, {"config": config.to_json()}, scores, card, version)
-
-
-def write_phrase_model(
-    folder: Path,
-    *,
-    config: PhraseConfig,
-    weights: Arrays,
-    scores: dict[str, Any],
-    card: str,
-    version: str,
-) -> None:
-    """Write a phrase model into an existing folder."""
-    _write_arrays(folder / WEIGHTS.name, weights)
-    _describe(folder, PHRASES, {"config": config.to_json()}, scores, card, version)
 
 
 def write_ensemble(

@@ -34,7 +34,6 @@ CHANNELS = {  # of n-grams, in plain words
     "tokens": "a word or mark",
     "bigrams": "two words in a row",
     "shaped_bigrams": "two words in a row, rare ones by their shape",
-    "phrases": "a word, or a few in a row",
 }
 
 

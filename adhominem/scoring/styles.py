@@ -16,13 +16,9 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, FloatArray, IntArray, Rows
-from adhominem.errors import OptionError
-from adhominem.scoring.departures import Departures
-from adhominem.scoring.rows import column_means
+from adhominem.arrays import AnyFloats, FloatArray, IntArray
 from adhominem.scoring.two_covariance import BayesFactorModel, IsotropicTwoCovariance, TwoCovariance
 
-ANY_GENRE = "any"  # the one genre of a member that does not tell genres apart
 _LARGEST_FULL = 100  # dimensions that covariance matrices are estimated for
 _SHARPNESS = 7.0  # of the guess: see `Styles.mix`
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
@@ -75,44 +71,6 @@ class Styles:
             several = np.bincount(authors)[authors] > 1
             model = TwoCovariance(max_iterations=30).fit(styles[several], authors[several])
         return cls(tuple(names[corpus] for corpus in present), centres, model, usual)
-
-    @classmethod
-    def fit_any(
-        cls, levs: Rows, authors: npt.NDArray[np.integer], corpora: npt.NDArray[np.integer]
-    ) -> Styles:
-        """From the training LEVs (documents, lev_size), with one genre: the mean of all corpora.
-
-        For LEVs of so many numbers that a centre for each genre would be a large table. The
-        two-covariance model is still that of what is left without the genre.
-        """
-        seen, centres, names = [], [], []
-        for corpus in np.unique(corpora):
-            documents = np.flatnonzero(corpora == corpus)
-            centres.append(column_means(levs[documents]))
-            seen.append(Departures.of(levs[documents], centres[-1]))
-            names.append(authors[documents])
-        usual = float(np.quantile(np.concatenate([texts.lengths for texts in seen]), _USUAL))
-        same, different = [], []
-        for texts, wrote in zip(seen, names, strict=True):
-            one = replace(texts, lengths=np.maximum(texts.lengths, usual))
-            first, second = np.triu_indices(len(wrote), 1)
-            cosines = one.cosines(one)[first, second].astype(np.float64)  # (pairs,)
-            alike = wrote[first] == wrote[second]
-            different.append(cosines[~alike])
-            _, author = np.unique(wrote[first][alike], return_inverse=True)
-            same.append(np.bincount(author, cosines[alike]) / np.bincount(author))
-        means, others = np.concatenate(same), np.concatenate(different)
-        if not len(means) or not len(others):
-            raise OptionError(
-                "expected two authors or more of a corpus, and one of them with two documents"
-            )
-        model = IsotropicTwoCovariance.of_cosines(levs.shape[1], means, others)
-        return cls((ANY_GENRE,), np.mean(centres, axis=0)[None], model, usual)
-
-    @property
-    def tells_genres(self) -> bool:
-        """Whether it knows genres, and not only what all texts have in common."""
-        return self.genres != (ANY_GENRE,)
 
     @cached_property
     def products(self) -> FloatArray:

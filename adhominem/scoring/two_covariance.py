@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, FloatArray
+from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
 
 # One LEV a pair, as (pairs, lev_size); or a set of LEVs a pair, each (documents, lev_size).
@@ -340,15 +340,8 @@ class IsotropicTwoCovariance:
         n = counts[several]
         squares = np.bincount(index, np.square(rows).sum(axis=1))[several]
         alike = (np.square(sums[several]).sum(axis=1) - squares) / (n * (n - 1))  # mean product
-        return cls.of_cosines(rows.shape[1], alike, cosines[other])
-
-    @classmethod
-    def of_cosines(
-        cls, lev_size: int, same: AnyFloats, different: AnyFloats
-    ) -> IsotropicTwoCovariance:
-        """From how alike texts are: a mean (authors,) of those by one author, and (pairs,)."""
-        share = float(np.clip(same.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
-        return cls(lev_size, share, float(1 / np.var(different)))
+        share = float(np.clip(alike.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
+        return cls(rows.shape[1], share, float(1 / np.var(cosines[other])))
 
     def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
         """(pairs,): as `TwoCovariance.log_bayes_factor`."""

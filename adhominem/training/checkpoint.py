@@ -26,7 +26,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from adhominem.config import Config, NgramConfig, PhraseConfig
+from adhominem.config import Config, NgramConfig
 from adhominem.errors import CheckpointError
 from adhominem.records import Within, from_json, parsed_json
 from adhominem.text.corpus import PackedCorpus
@@ -35,7 +35,7 @@ from adhominem.text.writing import write_through, write_whole
 
 Event = dict[str, Any]
 Weights = dict[str, Tensor]
-AnyConfig = TypeVar("AnyConfig", Config, NgramConfig, PhraseConfig)
+AnyConfig = TypeVar("AnyConfig", Config, NgramConfig)
 Count = Annotated[int, Within(0, 2**62)]
 Value = Annotated[float, Within(-1e300, 1e300)]
 _MOMENTS = ("exp_avg", "exp_avg_sq")

@@ -6,15 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adhominem.arrays import Array32, BoolArray, IntArray, Rows, SparseRows, joined
-from adhominem.encoders.phrases.encoder import PhraseEncoder
+from adhominem.arrays import Array32, BoolArray, IntArray
 from adhominem.models.member import AnyModel
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.text.corpus import PackedCorpus
 
 _DOCUMENTS = 2_500  # of a corpus, that genres and two-covariance model are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
-_SPARSE_DOCUMENTS = 600  # of a corpus, where LEVs are sparse: every two of them are compared
 _AT_ONCE = 200
 _TYPICALITY_DOCUMENTS = 2_000  # to which typicality is fitted
 
@@ -26,27 +24,21 @@ def fit_styles(
     return styles_of(corpus, *training_levs(model, corpus, on_documents))
 
 
-def styles_of(corpus: PackedCorpus, levs: Rows, documents: IntArray) -> Styles:
-    """The genres and the two-covariance model of the rest, by the LEVs of these documents.
-
-    Of a member that does not tell genres apart, whose LEVs are sparse, there is one genre.
-    """
-    authors, genres = corpus.labels.author[documents], corpus.labels.corpus[documents]
-    if isinstance(levs, SparseRows):
-        return Styles.fit_any(levs, authors, genres)
-    return Styles.fit(levs, authors, genres, corpus.labels.corpus_names)
+def styles_of(corpus: PackedCorpus, levs: Array32, documents: IntArray) -> Styles:
+    """The genres and the two-covariance model of the rest, by the LEVs of these documents."""
+    labels = corpus.labels
+    return Styles.fit(levs, labels.author[documents], labels.corpus[documents], labels.corpus_names)
 
 
 def training_levs(
     model: AnyModel,
     corpus: PackedCorpus,
     on_documents: Callable[[int], None] = lambda count: None,
-) -> tuple[Rows, IntArray]:
+) -> tuple[Array32, IntArray]:
     """The LEVs of some training texts, and which texts: whole authors of each corpus."""
     encoder = model.encoder()
-    is_sparse = isinstance(encoder, PhraseEncoder)
-    documents = style_documents(corpus, encoder.lev_size, is_sparse)
-    parts: list[Rows] = []
+    documents = style_documents(corpus, encoder.lev_size)
+    parts = []
     for at in range(0, len(documents), _AT_ONCE):
         batch = documents[at : at + _AT_ONCE]
         tokens = [
@@ -55,15 +47,13 @@ def training_levs(
         ]
         parts.append(encoder.encode(tokens, [[] for _ in batch]))
         on_documents(len(batch))
-    return joined(parts), documents
+    return np.concatenate(parts), documents
 
 
-def style_documents(corpus: PackedCorpus, lev_size: int, is_sparse: bool = False) -> IntArray:
+def style_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
     """The training texts that genres and two-covariance model are fitted to, of each corpus."""
     genres = np.unique(corpus.labels.corpus)
     most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(genres)))
-    if is_sparse:
-        most = _SPARSE_DOCUMENTS
     return np.concatenate([whole_authors(corpus, genre, most) for genre in genres])
 
 

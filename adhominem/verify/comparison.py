@@ -12,11 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs, Rows, SparseRows
+from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.variants import NgramVariants
-from adhominem.encoders.phrases.encoder import PhraseEncoder, PhraseVariants
 from adhominem.models.member import Member
 from adhominem.scoring.likeness import CosineLikeness, Likeness
 from adhominem.scoring.population import Population
@@ -106,20 +105,17 @@ class Comparison:
         windows = networks[0] if networks else WindowOptions()
         return spread_starts(len(text.tokens(self.lead).tokens), windows)
 
-    def vary(self, text: ComparedText, times: IntArray) -> Levs:
+    def vary(self, text: ComparedText, times: IntArray) -> Array32:
         """(variants, lev_size): the LEVs of a text with some passages left out or repeated.
 
         `times` (variants, passages) says how often each passage is there. All ones is the text
         itself.
         """
         starts = self.passages(text)
-        parts: list[Rows] = []
+        parts = []
         for member, attention in zip(self.members, text.attention, strict=True):
             if (counted := self._counted(text, member)) is not None:
-                levs: Rows = counted.levs(times)
-                if member.scorer.is_sparse and not isinstance(levs, SparseRows):
-                    levs = SparseRows.of(levs)
-                parts.append(levs)
+                parts.append(counted.levs(times))
             else:
                 read = text.tokens(member).tokens
                 parts.append(member.vary(text.document, read, starts, times, attention))
@@ -127,7 +123,7 @@ class Comparison:
         ends = np.append(starts[1:], len(text.tokens(self.lead).tokens))
         tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
         parts.append(np.log(tokens)[:, None].astype(np.float32))
-        return Levs(tuple(parts))
+        return np.concatenate(parts, axis=1)
 
     def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
         """For each member, (variants,): what a side's half of the likeness loses.
@@ -147,23 +143,23 @@ class Comparison:
             else:
                 tokens = text.tokens(member).tokens
                 levs = member.vary(text.document, tokens, starts, times, attention)
-                yield likeness.losses(side, number, np.asarray(levs))
+                yield likeness.losses(side, number, levs)
 
-    def _counted(self, text: ComparedText, member: Member) -> NgramVariants | PhraseVariants | None:
-        """The variants of a text for a member of n-grams or phrases; they are counted once."""
-        if not isinstance(encoder := member.encoder, NgramEncoder | PhraseEncoder):
+    def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
+        """The variants of a text for a member that counts n-grams; they are counted once."""
+        if not isinstance(encoder := member.encoder, NgramEncoder):
             return None
         key = text, member
         if key not in self._variants:
             tokens, starts = text.tokens(member).tokens, self.passages(text)
-            self._variants[key] = encoder.variants(tokens, starts)
+            self._variants[key] = NgramVariants(encoder, tokens, starts)
         return self._variants[key]
 
     @cached_property
-    def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants | PhraseVariants]:
+    def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:
         return {}
 
-    def of_pairs(self, first: Sequence[AnyLevs], second: Sequence[AnyLevs]) -> FloatArray:
+    def of_pairs(self, first: Sequence[Array32], second: Sequence[Array32]) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""
         parts = [np.zeros(0)]
         for at in range(0, len(first), _AT_ONCE):

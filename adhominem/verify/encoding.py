@@ -13,7 +13,6 @@ from adhominem.arrays import IntArray, Levs, Rows, is_finite, joined
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.together import NgramsTogether
-from adhominem.encoders.phrases.encoder import PhraseEncoder
 from adhominem.errors import EmptyTextError, InputError
 from adhominem.models.member import Member
 from adhominem.scoring.scorer import out_of_range
@@ -114,11 +113,8 @@ class Encoding:
         return levs, list(zip(*(attended[member] for member in self._members), strict=True))
 
     def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
-        """(documents, lev_size) of each member that is no network."""
+        """(documents, lev_size) of each member that counts n-grams."""
         parts: dict[Member, Rows] = {}
-        for member in self._members:
-            if isinstance(encoder := member.encoder, PhraseEncoder):
-                parts[member] = encoder.encode_numbered(numbered[member.tokenizer], [])
         for tokenizer, ngrams, members in self._counted_together:
             parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
         return parts
@@ -148,9 +144,8 @@ class Encoding:
 
     @cached_property
     def _networks(self) -> list[Member]:
-        """Members that are neither of n-grams nor of phrases."""
-        counted = NgramEncoder | PhraseEncoder
-        return [member for member in self._members if not isinstance(member.encoder, counted)]
+        """Members that do not count n-grams."""
+        return [member for member in self._members if not isinstance(member.encoder, NgramEncoder)]
 
     @cached_property
     def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:

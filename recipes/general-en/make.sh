@@ -33,9 +33,8 @@ done
 adhominem train "$work/corpus" "$@" -o "$work/ngrams" --preset ngrams
 adhominem train "$work/corpus" "$@" -o "$work/profile" --preset ngram-profile
 adhominem train "$work/corpus" "$@" -o "$work/network" --preset general
-adhominem train "$work/corpus" "$@" -o "$work/phrases" --preset phrases  # on a CPU, in minutes
 
-adhominem ensemble "$work/ngrams" "$work/profile" "$work/network" "$work/phrases" -o "$work/general-en" \
+adhominem ensemble "$work/ngrams" "$work/profile" "$work/network" -o "$work/general-en" \
     --corpus "$work/corpus" --about "$here/about.md"
 cp "$here/genres.json" "$work/general-en/"
 

@@ -62,7 +62,9 @@ def everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_CANDIDATES", 10**6)
     monkeypatch.setattr(module, "_SHOWN", 10**6)
     monkeypatch.setattr(module, "group", lambda occurrences, ngrams: ngrams[:, None].tolist())
-    monkeypatch.setattr(module, "are_names", lambda found, names: np.zeros(len(found.widths), bool))
+    monkeypatch.setattr(
+        module, "are_names", lambda found, names: np.zeros(len(found.is_pair), bool)
+    )
 
 
 def encoder_of(member: Member) -> NgramEncoder:
@@ -358,8 +360,8 @@ def occurrences(places: dict[int, list[int]], pairs: set[int]) -> Occurrences:
     """Of n-grams by number, each with the tokens that it begins in."""
     ngrams = [ngram for ngram, tokens in places.items() for _ in tokens]
     tokens = [token for of_ngram in places.values() for token in of_ngram]
-    widths = np.array([1 + (ngram in pairs) for ngram in range(len(places))])
-    return Occurrences(50, np.array(ngrams, np.int64), np.array(tokens, np.int64), widths)
+    is_pair = np.array([ngram in pairs for ngram in range(len(places))])
+    return Occurrences(50, np.array(ngrams, np.int64), np.array(tokens, np.int64), is_pair)
 
 
 def test_ngrams_are_together_with_the_rarest_before_them_that_is_wherever_they_are() -> None:
@@ -381,15 +383,16 @@ def test_ngrams_are_together_with_the_rarest_before_them_that_is_wherever_they_a
 def slow_groups(found: Occurrences, ngrams: list[int]) -> list[list[int]]:
     """Each n-gram held against every group before it."""
     groups: list[list[int]] = []
-    tokens = [set(found.token[found.ngram == at].tolist()) for at in range(len(found.widths))]
+    tokens = [set(found.token[found.ngram == at].tolist()) for at in range(len(found.is_pair))]
     for ngram in ngrams:
         holding = []
         for members in groups:
             first, *_ = members
             places = set(tokens[first])
-            longer = int(found.widths[first] - found.widths[ngram])
-            for more in range(1, abs(longer) + 1):  # it may stand anywhere in the longer one
-                places |= {token + (more if longer > 0 else -more) for token in tokens[first]}
+            if found.is_pair[first] and not found.is_pair[ngram]:
+                places |= {token + 1 for token in places}
+            elif found.is_pair[ngram] and not found.is_pair[first]:
+                places |= {token - 1 for token in places}
             if len(tokens[ngram] & places) >= 0.8 * len(tokens[ngram]):
                 holding.append((len(tokens[first]), members))
         if holding:
@@ -401,14 +404,13 @@ def slow_groups(found: Occurrences, ngrams: list[int]) -> list[list[int]]:
 
 @given(
     st.lists(st.sets(st.integers(0, 12)), min_size=1, max_size=12),
-    st.lists(st.integers(1, 3), min_size=12, max_size=12),
+    st.sets(st.integers(0, 11)),
     st.randoms(use_true_random=False),
 )
 def test_groups_are_those_of_holding_each_against_each(
-    places: list[set[int]], widths: list[int], random: Random
+    places: list[set[int]], pairs: set[int], random: Random
 ) -> None:
-    found = occurrences({at: sorted(of) for at, of in enumerate(places)}, set())
-    found = replace(found, widths=np.array(widths[: len(places)]))
+    found = occurrences({at: sorted(of) for at, of in enumerate(places)}, pairs)
     order = random.sample(range(len(places)), len(places))
     assert group(found, np.array(order)) == slow_groups(found, order)
 

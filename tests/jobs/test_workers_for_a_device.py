@@ -44,13 +44,10 @@ def torch_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def ensemble(
-    small_run: SmallRun,
-    ngram_run: NgramRun,
-    phrase_folder: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    small_run: SmallRun, ngram_run: NgramRun, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     folder = tmp_path_factory.mktemp("ensemble") / "model"
-    make_ensemble([small_run.folder, ngram_run.folder, phrase_folder], folder)
+    make_ensemble([small_run.folder, ngram_run.folder], folder)
     return folder
 
 

@@ -68,11 +68,7 @@ class NgramEncoder:
 
         See `NgramVariants`.
         """
-        return self.variants(tokens, starts).levs(times)
-
-    def variants(self, tokens: Sequence[str], starts: IntArray) -> NgramVariants:
-        """Those of a document whose passages begin at the tokens `starts`."""
-        return NgramVariants(self, tokens, starts)
+        return NgramVariants(self, tokens, starts).levs(times)
 
     @property
     def is_profile(self) -> bool:
