@@ -1,15 +1,17 @@
 """The paper's Table 2 on other data: early-bird, single and ensemble, on every dev set.
 
-    python benchmarks/table2.py DEV --early-bird MODEL --members MODEL MODEL ...
+    python benchmarks/table2.py DEV --early-bird MODEL --members MODEL MODEL ... [--also MODEL ...]
 
 DEV holds pair sets in PAN's format. The early-bird model was trained without the contextual prefix
-(`--set data.hidden_topics=1`), the members with it; the first of them is the single model. Each
-document is encoded once a model. The band of non-answers is the best for each set, as in the paper.
+(`--set data.hidden_topics=1`), the members with it; the first of them is the single model; further
+models have a row each. Each document is encoded once a model. The band of non-answers is the best
+for each set, as in the paper.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -32,26 +34,33 @@ def main() -> None:
     parser.add_argument("dev", type=Path)
     parser.add_argument("--early-bird", type=Path, required=True)
     parser.add_argument("--members", type=Path, nargs="+", required=True)
+    parser.add_argument("--also", type=Path, nargs="+", default=[])
     arguments = parser.parse_args()
     early_bird = load(arguments.early_bird)
     members = [load(path) for path in arguments.members]
+    further = {path.name: load(path) for path in arguments.also}
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for folder in sorted(path for path in arguments.dev.iterdir() if path.is_dir()):
         pairs = list(read_pairs(folder))
         same = np.array([pair.same_author for pair in pairs], dtype=bool)
         blind = [pair.without_topics() for pair in pairs]
-        found = {"early-bird": summarise(scores(early_bird, blind, same))}
+        of_set = {"early-bird": summarise(scores(early_bird, blind, same))}
         for ending, texts in (("", pairs), (", prefix hidden", blind)):
-            each = [scores(member, texts, same) for member in members]
-            found[f"single{ending}"] = summarise(each[0])
-            factors = ensemble_log_bayes_factor([one.log_bayes_factor for one in each])
-            mean_distance = np.mean([one.distance for one in each], axis=0)
-            found[f"ensemble{ending}"] = summarise(PairScores(factors, mean_distance, same))
-        for name, row in found.items():
+            if ending and blind == pairs:  # there are no topics to hide
+                of_set |= {f"{name}{ending}": of_set[name] for name in ("single", "ensemble")}
+                break
+            of_members = [scores(member, texts, same) for member in members]
+            of_set[f"single{ending}"] = summarise(of_members[0])
+            factors = ensemble_log_bayes_factor([one.log_bayes_factor for one in of_members])
+            mean_distance = np.mean([one.distance for one in of_members], axis=0)
+            of_set[f"ensemble{ending}"] = summarise(PairScores(factors, mean_distance, same))
+        for name, verifier in further.items():
+            of_set[name] = summarise(scores(verifier, pairs, same))
+        for name, row in of_set.items():
             rows.setdefault(name, {})[folder.name] = row
-        print(f"{folder.name} done", flush=True)
+        print(f"{folder.name} done", file=sys.stderr, flush=True)
     sets = list(rows["single"])
-    print(f"\nMean over the {len(sets)} sets:\n")
+    print(f"Mean over the {len(sets)} sets:\n")
     print(f"| system | {' | '.join(MEASURES)} | all pairs' AUC | distance's AUC |")
     print(f"|---|{'---|' * (len(MEASURES) + 2)}")
     for name, by_set in rows.items():
@@ -60,7 +69,7 @@ def main() -> None:
         print(f"| {name} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
     print(f"\nAUC by set:\n\n| system | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
     for name, by_set in rows.items():
-        print(f"| {name} | {' | '.join(format(by_set[each]['auc'], '.3f') for each in sets)} |")
+        print(f"| {name} | {' | '.join(format(by_set[one]['auc'], '.3f') for one in sets)} |")
 
 
 if __name__ == "__main__":
