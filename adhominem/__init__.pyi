@@ -40,6 +40,7 @@ from adhominem.jobs.evaluate import evaluate_files as evaluate_files
 from adhominem.jobs.evaluate import table as table
 from adhominem.jobs.genres import learn_genres as learn_genres
 from adhominem.jobs.lev_files import read_levs as read_levs
+from adhominem.jobs.machine import learn_machine_look as learn_machine_look
 from adhominem.jobs.map import map_corpus as map_corpus
 from adhominem.jobs.predict import predict as predict
 from adhominem.jobs.prose import learn_prose as learn_prose

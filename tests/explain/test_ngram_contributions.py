@@ -239,7 +239,8 @@ def test_a_habit_of_both_speaks_for_one_author_and_that_of_one_alone_against(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Neither mark nor word is in the texts before; the word is one of another genre."""
-    monkeypatch.setattr(module, "_SHOWN", 100)  # of so small a model, any word may be among them
+    for number in ("_SHOWN", "_CANDIDATES"):  # of so small a model, any word may be among them
+        monkeypatch.setattr(module, number, 5_000)
     verifier = verifiers[name]
     population = verifier.population(OTHERS) if known else None
     first, second = (text.replace("!", ".") for text in (TEXTS[0], TEXTS[2]))
