@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import read_study
@@ -13,6 +13,7 @@ from adhominem.explain.resampling import DRAWS
 from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.report.candidates import CandidatesReport
 from adhominem.report.candidates_html import check_kind
 from adhominem.report.check import Difference, check_report
 from adhominem.report.html import report_in_page, report_page
@@ -21,6 +22,8 @@ from adhominem.report.report import Report, file_dates, make_report, report_date
 from adhominem.scoring.decision import VerbalScale
 from adhominem.text.files import check_not_read, noting_inputs
 from adhominem.text.writing import write_whole
+
+AnyReport = TypeVar("AnyReport", Report, CandidatesReport)
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,20 @@ def report_files(
                 validation=study,
                 on_progress=on_progress,
             )
-        for output in map(Path, outputs):
-            if output.suffix.lower() == ".pdf":
-                write_report_pdf(report, output)
-            else:
-                with write_whole(output) as file:
-                    file.write(report_page(report))
+        write_report(report, outputs, report_page)
     return report
+
+
+def write_report(
+    report: AnyReport, outputs: Sequence[str | Path], page: Callable[[AnyReport], str]
+) -> None:
+    """As PDF, or as the HTML that `page` makes of it, by the name of each output."""
+    for output in map(Path, outputs):
+        if output.suffix.lower() == ".pdf":
+            write_report_pdf(report, output)
+        else:
+            with write_whole(output) as file:
+                file.write(page(report))
 
 
 def check_report_files(

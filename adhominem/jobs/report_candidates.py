@@ -10,17 +10,15 @@ from adhominem.errors import OptionError
 from adhominem.explain.resampling import DRAWS
 from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
-from adhominem.jobs.report import ReportCheck, check_report_name
+from adhominem.jobs.report import ReportCheck, check_report_name, write_report
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.report.candidates import CandidatesReport, make_candidates_report
 from adhominem.report.candidates_check import check_candidates_report
 from adhominem.report.candidates_html import candidates_in_page, candidates_page, check_kind
-from adhominem.report.pdf import write_report_pdf
 from adhominem.report.report import file_dates, report_date
 from adhominem.scoring.decision import VerbalScale
 from adhominem.text.exhibits import Exhibit, read_exhibits
 from adhominem.text.files import bare_stem, check_not_read, noting_inputs
-from adhominem.text.writing import write_whole
 
 
 def report_candidates(
@@ -74,12 +72,7 @@ def report_candidates(
                 modified=file_dates([*texts.first, *known]),
                 on_progress=on_progress,
             )
-        for output in map(Path, outputs):
-            if output.suffix.lower() == ".pdf":
-                write_report_pdf(report, output)
-            else:
-                with write_whole(output) as file:
-                    file.write(candidates_page(report))
+        write_report(report, outputs, candidates_page)
     return report
 
 

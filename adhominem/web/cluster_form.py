@@ -15,8 +15,7 @@ from adhominem.render.templates import markup
 from adhominem.web import attribution
 from adhominem.web.answering import Answerer, texts_of
 from adhominem.web.attribution import ClusterCase
-from adhominem.web.failures import RequestError
-from adhominem.web.form_fields import Part, Sent
+from adhominem.web.form_fields import Part, Sent, prior_in
 from adhominem.web.lines import Tell, progress
 from adhominem.web.pages import answer_page, example, in_parts
 from adhominem.web.uploads import Upload
@@ -44,15 +43,7 @@ class ClusterFields:
     @property
     def prior_same_author(self) -> float:
         """The prior as a number; an error if it is none."""
-        try:
-            prior = float(self.prior.replace(",", "."))
-        except ValueError:
-            prior = 0.0
-        if not 0 < prior < 1:
-            raise RequestError(
-                422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
-            )
-        return prior
+        return prior_in(self.prior)
 
 
 class ClusterAnswerer(Answerer[ClusterFields]):

@@ -53,15 +53,20 @@ class FormFields:
     @property
     def prior_same_author(self) -> float:
         """The prior as a number; an error if it is none."""
-        try:
-            prior = float(self.prior.replace(",", "."))
-        except ValueError:
-            prior = 0.0
-        if not 0 < prior < 1:
-            raise RequestError(
-                422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
-            )
-        return prior
+        return prior_in(self.prior)
+
+
+def prior_in(field: str) -> float:
+    """The prior that a field states; an error if it is none."""
+    try:
+        prior = float(field.replace(",", "."))
+    except ValueError:
+        prior = 0.0
+    if not 0 < prior < 1:
+        raise RequestError(
+            422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
+        )
+    return prior
 
 
 @dataclass(frozen=True)
