@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows, write_rows
 
-from adhominem import find_sources, load, read_documents, read_pairs, write_pair_set
+from adhominem import find_sources, load, read_documents, read_levs, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.evaluation.measures import MEASURES
 
@@ -126,7 +126,7 @@ def test_encode_writes_the_lev_of_every_text(
     expected = load(small_run.folder).encode(documents)
     if suffix == ".npz":
         with np.load(output) as table:
-            levs, ids = table["lev"], table["id"].tolist()
+            levs, ids = np.asarray(read_levs(output)), table["id"].tolist()
     else:
         parquet = pytest.importorskip("pyarrow.parquet")
         rows = parquet.read_table(output).to_pydict()
