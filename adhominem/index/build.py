@@ -164,9 +164,7 @@ def with_shard(folder: Path, manifest: Manifest, texts: Texts) -> Manifest:
     name = f"texts-{manifest.next_number:06}.safetensors"
     file = write_arrays(folder, name, texts.arrays())
     shard = Shard(texts=len(texts.ids), levs=file)
-    return replace(
-        manifest, shards=(*manifest.shards, shard), next_number=manifest.next_number + 1
-    )
+    return replace(manifest, shards=(*manifest.shards, shard), next_number=manifest.next_number + 1)
 
 
 def removed(folder: Path, manifest: Manifest, ids: Iterable[str], key: bytes | None) -> Manifest:

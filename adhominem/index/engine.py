@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.errors import MissingExtraError, OptionError
+from adhominem.index.names import ENGINES
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
-ENGINES = ("auto", "scan", "faiss")
 _BLOCK = 16_384  # codes that are multiplied at once
 _MOST_PLAIN = 1 << 28  # numbers of codes that are held as floats: 1 GB
 
@@ -149,9 +149,7 @@ class FaissEngine:
         if not asked:
             return _table([(numbers, np.zeros(0, np.float32))] * len(queries), k, self._gone)
         products, places = self._index.search(np.ascontiguousarray(queries, np.float32), asked)
-        rows = [
-            (numbers[row[row >= 0]], products[at][row >= 0]) for at, row in enumerate(places)
-        ]
+        rows = [(numbers[row[row >= 0]], products[at][row >= 0]) for at, row in enumerate(places)]
         return _table(rows, k, self._gone)
 
 

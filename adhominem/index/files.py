@@ -208,5 +208,3 @@ class Strings:
     def from_arrays(cls, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Strings:
         """What `arrays` gave."""
         return cls(arrays[f"{name}.ends"], arrays[f"{name}.data"])
-
-

@@ -44,9 +44,7 @@ def finished(
         }
         file = write_arrays(folder, name, told)
         shards = tuple(replace(shard, codes=None) for shard in manifest.shards)
-        manifest = replace(
-            manifest, view=file, shards=shards, next_number=manifest.next_number + 1
-        )
+        manifest = replace(manifest, view=file, shards=shards, next_number=manifest.next_number + 1)
         write_manifest(folder, manifest)
     assert manifest.view is not None
     for at, shard in enumerate(manifest.shards):

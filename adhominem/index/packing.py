@@ -22,6 +22,8 @@ from adhominem.errors import OptionError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _LARGEST = 127  # of a number in a byte
+_SIGNED = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float32)
+_SQUARES = _SIGNED * np.abs(_SIGNED)  # (256,): of each byte, with its sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,10 @@ class PackedDense:
         """(numbers, size): these rows, plain."""
         values: Array32 = self.values[numbers].astype(np.float32)
         return values * self.scales[numbers, None]
+
+    def products(self, plain: Array32) -> Array32:
+        """(documents,): the product of each row with one other, (size,)."""
+        return np.asarray((self.values.astype(np.float32) @ plain) * self.scales)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
@@ -110,6 +116,24 @@ class PackedSparse:
             self.size,
         )
 
+    def products(self, plain: Array32) -> Array32:
+        """(documents,): the product of each row with one other, (size,); rows are not unpacked."""
+        begins = np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])
+        counts = self.ends - begins
+        filled = np.flatnonzero(counts)
+        if not len(filled):
+            return np.zeros(len(counts), np.float32)
+        walked = np.cumsum(self.steps, dtype=np.int32)
+        before = np.where(begins[filled] > 0, walked[begins[filled] - 1], 0).astype(np.int32)
+        walked -= np.repeat(before + 1, counts[filled])
+        if int(walked.max()) >= self.size:
+            raise OptionError(f"a number in place {walked.max()} of {self.size}")
+        terms = plain[walked]
+        terms *= _SQUARES[self.values.view(np.uint8)]
+        total = np.zeros(len(counts), np.float32)
+        total[filled] = np.add.reduceat(terms, begins[filled])
+        return total * np.square(self.scales)
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         return {
@@ -148,6 +172,11 @@ class PackedLevs:
         rows = np.asarray(numbers, np.int64)
         parts: list[Rows] = [part.rows(rows) for part in self.parts]
         return Levs((*parts, self.log_tokens[rows, None]))
+
+    def products(self, plain: Sequence[Array32]) -> Array32:
+        """(documents, members): with one other text, given by each member's part of it, (size,)."""
+        parts = zip(self.parts, plain, strict=True)
+        return np.stack([part.products(row) for part, row in parts], axis=1)
 
     @classmethod
     def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:

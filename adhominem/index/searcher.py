@@ -1,9 +1,9 @@
 """Searching an index: candidates by their codes, ranked by their LEVs, told by the model.
 
-    engine      all texts      the first numbers of codes       some thousand candidates
-    codes       candidates     all numbers of codes             some hundred
-    LEVs        these          nearly the log Bayes factor      somewhat more than are asked for
-    the model   these          the calibrated log Bayes factor  those asked for
+engine      all texts      the first numbers of codes       some thousand candidates
+codes       candidates     all numbers of codes             some hundred
+LEVs        these          nearly the log Bayes factor      somewhat more than are asked for
+the model   these          the calibrated log Bayes factor  those asked for
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
 
-_CANDIDATES = 4_096  # of an engine, at least, and for each hit that is asked for:
-_CANDIDATES_A_HIT = 80
-_REFINED = 512  # that codes leave over, at least, and for each hit:
-_REFINED_A_HIT = 10
+_CANDIDATES = 8_192  # of an engine, at least, and for each hit that is asked for:
+_CANDIDATES_A_HIT = 256
+_REFINED = 1_024  # that codes leave over, at least, and for each hit:
+_REFINED_A_HIT = 32
 _MARGIN = 12  # more than are asked for, that the model scores; and of these a share of:
-_MARGIN_SHARE = 0.25
+_MARGIN_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,24 +91,31 @@ class Searcher:
         The texts `left_out` of each are passed over.
         """
         queries = packed_and_back(levs)
-        outside = left_out or [frozenset()] * len(levs)
-        chosen = self._candidates(queries, k, max(map(len, outside), default=0))
+        near = self.nearest(queries, k + max(_MARGIN, round(_MARGIN_SHARE * k)), left_out)
+        return [self.scored(queries[at : at + 1], numbers, k) for at, numbers in enumerate(near)]
+
+    def nearest(
+        self, queries: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
+    ) -> list[IntArray]:
+        """For each of some LEVs, as the index has them, about the k texts with most evidence."""
+        outside = left_out or [frozenset()] * len(queries)
         results = []
-        for at, numbers in enumerate(chosen):
+        for at, numbers in enumerate(self._candidates(queries, k, max(map(len, outside)))):
             if outside[at]:
                 numbers = numbers[~np.isin(numbers, list(outside[at]))]
-            query = queries[at : at + 1]
-            if self.view is not None:
-                numbers = self._nearest(query, numbers, k + _margin(k))
-            results.append(self.scored(query, numbers, k))
+            if self.view is not None and len(numbers) > k:
+                near = self.near(queries[at : at + 1], numbers)
+                numbers = numbers[np.argsort(-near, kind="stable")[:k]]
+            results.append(numbers)
         return results
 
     def scored(self, query: Levs, numbers: IntArray, k: int | None = None) -> Scored:
         """What the model says of a text (1, lev_size) and texts of the index, the best first."""
-        levs = self.store.levs(numbers)
+        if not len(numbers):
+            return Scored(numbers, self.verifier.scorer([], []))
         same = np.zeros(len(numbers), np.int64)
         factors = self.verifier.scorer(
-            query[same], levs, self.population, even_if_strange=True
+            query[same], self.store.levs(numbers), self.population, even_if_strange=True
         )
         order = np.argsort(-factors.unbounded, kind="stable")[:k]
         return Scored(numbers[order], _chosen(factors, order))
@@ -132,14 +139,6 @@ class Searcher:
             result.append(np.sort(kept))
         return result
 
-    def _nearest(self, query: Levs, numbers: IntArray, count: int) -> IntArray:
-        """(count,): those of some texts that have most evidence, as far as can be told quickly."""
-        if len(numbers) <= count:
-            return numbers
-        assert self.view is not None
-        near = self.near(query, numbers)
-        return np.asarray(numbers[np.argsort(-near, kind="stable")[:count]])
-
     def near(self, query: Levs, numbers: IntArray) -> FloatArray:
         """(numbers,): nearly the log Bayes factors of a text (1, lev_size), but for a constant."""
         assert self.view is not None
@@ -149,8 +148,10 @@ class Searcher:
             self._gathered("kin", numbers).astype(np.float32),
             self._gathered("bias", numbers),
         )
-        levs = self.store.levs(numbers)
-        return self.view.near(query, self.view.points(query), levs, there)
+        columns = self.verifier.scorer.columns(query)
+        plain = [np.asarray(part, np.float32)[0] for part in columns]
+        products = self.store.products(numbers, plain)
+        return self.view.near(self.view.points(query), products, there)
 
     def _gathered(self, name: str, numbers: IntArray) -> Array32:
         """(numbers, ...): rows of the arrays of all shards, by rising numbers."""
@@ -161,10 +162,6 @@ class Searcher:
             if cuts[at + 1] > cuts[at]
         ]
         return np.concatenate(parts) if parts else self._codes[0][name][:0]
-
-
-def _margin(k: int) -> int:
-    return max(_MARGIN, round(_MARGIN_SHARE * k))
 
 
 def _chosen(factors: LogBayesFactors, order: IntArray) -> LogBayesFactors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError, OptionError
 from adhominem.index.files import (
     Manifest,
@@ -183,18 +184,33 @@ class Store:
 
     def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
         """(numbers, lev_size): the LEVs of some texts, in their order."""
+        with self._naming_damage(numbers):
+            packed = self._packed(numbers)
+            if packed is not None:
+                return packed.levs(np.arange(len(packed)))
+        return Levs(())
+
+    def products(self, numbers: IntArray, plain: Sequence[Array32]) -> Array32:
+        """(numbers, members): products with one text, given by each member's part, (size,)."""
+        with self._naming_damage(numbers):
+            packed = self._packed(numbers)
+            if packed is not None:
+                return packed.products(plain)
+        return np.zeros((0, len(plain)), np.float32)
+
+    def _packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
         wanted = np.asarray(numbers, np.int64)
-        if not len(wanted):
-            return Levs(())
         at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
-        rows = wanted - self.begins[at]
+        places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
+        rows = [(self.shards[one].levs, row) for one, row in places]
+        return PackedLevs.gathered(rows) if rows else None
+
+    @contextmanager
+    def _naming_damage(self, numbers: Sequence[int] | IntArray) -> Iterator[None]:
         try:
-            if (at == at[0]).all():
-                return self.shards[at[0]].levs.levs(rows)
-            places = zip(at.tolist(), rows.tolist(), strict=True)
-            packed = PackedLevs.gathered([(self.shards[one].levs, row) for one, row in places])
-            return packed.levs(np.arange(len(packed)))
+            yield
         except (OptionError, IndexError, ValueError, AssertionError) as error:
+            at = np.searchsorted(self.begins, numbers, side="right") - 1
             raise self._damaged(np.unique(at), error) from None
 
     def _damaged(self, shards: IntArray, error: Exception) -> IndexFolderError:
@@ -255,4 +271,3 @@ def sums_of(levs: Levs) -> tuple[FloatArray, FloatArray]:
         for power in (1, 2)
     )
     return sums, squares
-

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, FloatArray, Levs, Rows, SparseRows
+from adhominem.arrays import Array32, FloatArray, Levs, Rows
 from adhominem.index.packing import Arrays
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import StyleScorer
@@ -127,20 +127,16 @@ class View:
             bias.astype(np.float32),
         )
 
-    def near(self, query: Levs, point: Points, levs: Levs, points: Points) -> FloatArray:
-        """(texts,): nearly the log Bayes factors of one text (1, lev_size) with others.
+    def near(self, point: Points, products: Array32, points: Points) -> FloatArray:
+        """(texts,): nearly the log Bayes factors of one text, at a point, with others.
 
-        They lack what the one adds by itself, the same for all.
+        `products` (texts, members) are those of their LEVs. What the one text adds by itself, the
+        same for all, is left out.
         """
-        total = points.bias + (points.kin * (point.kin[0] * self.signs)).sum(axis=1)
-        for at, (one, others) in enumerate(
-            zip(self.scorer.columns(query), self.scorer.columns(levs), strict=True)
-        ):
-            mean = self.means[at]
-            alike = _products_with_one(others, one) - points.to_mean[:, at]
-            alike += mean @ mean - point.to_mean[0, at]
-            total = total + alike * points.factors[:, at] * point.factors[0, at]
-        return np.asarray(total, np.float64)
+        squared = np.array([mean @ mean for mean in self.means])  # (members,)
+        alike = products - points.to_mean + (squared - point.to_mean[0])
+        total = points.bias + (alike * points.factors) @ point.factors[0]
+        return np.asarray(total + points.kin @ (point.kin[0] * self.signs), np.float64)
 
     @property
     def signs(self) -> Array32:
@@ -201,9 +197,7 @@ class View:
         steps[0] = max(float(np.abs(points.bias - middle).max()), _LEAST) / 127
         ends = np.cumsum([part.shape[1] for part in parts])
         directions = tuple(np.split(kept, ends))
-        return replace(
-            self, directions=directions, steps=steps.astype(np.float32), middle=middle
-        )
+        return replace(self, directions=directions, steps=steps.astype(np.float32), middle=middle)
 
     def _moved(self, rows: Rows, points: Points, member: int) -> Array32:
         """(texts, folded size): a member's part of points, as plain rows."""
@@ -263,15 +257,6 @@ def _root(matrix: FloatArray) -> FloatArray:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
-def _products_with_one(rows: Rows, one: Rows) -> FloatArray:
-    """(rows,): the product of each row with one other (1, size)."""
-    plain = np.asarray(one, np.float32)[0]
-    if not isinstance(rows, SparseRows):
-        return np.asarray(rows @ plain, np.float64)
-    packed = rows.packed
-    return packed.sums(plain[packed.places] * packed.values)
-
-
 def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array32]:
     """Where each place goes among fewer, and with which sign: so that chance products cancel."""
     mixed = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -287,4 +272,3 @@ def _folded(rows: Array32) -> Array32:
     result = np.zeros((_FOLDED, len(rows)), np.float32)
     np.add.at(result, where, (rows * signs).T)
     return result.T
-
