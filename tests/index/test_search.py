@@ -50,7 +50,7 @@ def test_two_stages_find_what_a_full_scan_finds(
     searcher = Searcher(made_index, mixed, engine="scan")
     levs = mixed.encode([row["text"] for row in rich_rows("letters", 4, 6, "-index-")[4::6]])
     full = [searcher.scored(levs[at : at + 1], searcher.store.live, 5) for at in range(len(levs))]
-    for name, value in (("_CANDIDATES", 60), ("_REFINED", 30), ("_MARGIN", 4)):
+    for name, value in (("_CANDIDATES", 100), ("_REFINED", 60), ("_MARGIN", 25)):
         monkeypatch.setattr(searching, name, value)
     monkeypatch.setattr(searching, "_CANDIDATES_A_HIT", 1)
     monkeypatch.setattr(searching, "_REFINED_A_HIT", 1)
@@ -91,14 +91,13 @@ def test_a_text_of_the_index_is_not_its_own_hit(made_index: Path, mixed: Verifie
 def test_false_hits_are_told_at_each_strength(made_index: Path, mixed: Verifier) -> None:
     result = search_texts(Searcher(made_index, mixed), [exhibit(NEW["text"])], k=3)
     expected = [row.expected for row in result.false_hits]
-    assert expected and expected == sorted(expected, reverse=True)
+    assert expected
+    assert expected == sorted(expected, reverse=True)
     assert "by different authors" in result.measured
     assert 0 < result.trials <= 5
 
 
-def test_a_short_text_and_another_language_are_warned_of(
-    made_index: Path, mixed: Verifier
-) -> None:
+def test_a_short_text_and_another_language_are_warned_of(made_index: Path, mixed: Verifier) -> None:
     searcher = Searcher(made_index, mixed)
     result = search_texts(searcher, [exhibit("Dear Smith, the answer was received.")], k=1)
     assert "too_short" in {caution.code for caution in result.searched[0].warnings}
@@ -155,5 +154,6 @@ def test_the_command_prints_hits_writes_a_page_and_json(
     assert "A hit is a text to look at" in shown.output
     assert "A hit is a text to look at" in page.read_text("utf-8")
     told = json.loads(CliRunner().invoke(main, [*call, "--json"]).stdout)
-    assert told["schema"] == 1 and len(told["searched"][0]["hits"]) == 20
+    assert told["schema"] == 1
+    assert len(told["searched"][0]["hits"]) == 20
     assert search_files(text, made_index, model=mixed_folder, k=2).texts == 120
