@@ -28,6 +28,7 @@ from adhominem.verify.verifier import Verifier
 
 SHARD = 8_192  # texts: what a killed run may have to encode again
 DIGEST_BYTES = 16
+_OURS = ("texts-", "codes-", "view-", "chance-")  # how the names of files begin
 
 
 def digest_of(text: str) -> bytes:
@@ -52,8 +53,12 @@ def opened(
     join_authors: bool,
     keep_texts: bool,
     key: bytes | None,
+    adds: bool = True,
 ) -> Manifest:
-    """The manifest of an index that is there, or of a new one; other settings are refused."""
+    """The manifest of an index that is there, or of a new one; other settings are refused.
+
+    Whoever adds no texts need not give them, nor the key.
+    """
     if not (folder / MANIFEST).exists():
         if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
             raise OptionError(f"{folder} holds other files; choose a new folder for the index")
@@ -69,11 +74,12 @@ def opened(
         return manifest
     manifest = read_manifest(folder)
     Store(folder, replace(manifest, shards=(), removed=())).check_model(verifier)
-    settings = {
-        "joined authors": (manifest.joined, join_authors),
-        "kept texts": (manifest.keeps_texts, keep_texts),
-        "the key that ids are hashed with": (manifest.key_check, key_check(key)),
-    }
+    settings: dict[str, tuple[object, object]] = {}
+    if adds or key is not None:
+        settings["the key that ids are hashed with"] = (manifest.key_check, key_check(key))
+    if adds:
+        settings["joined authors"] = (manifest.joined, join_authors)
+        settings["kept texts"] = (manifest.keeps_texts, keep_texts)
     for name, (there, given) in settings.items():
         if there != given:
             raise IndexFolderError(
@@ -96,8 +102,9 @@ class Writer:
             self._there.update((id, digest) for id, digest, counts in rows if counts)
         self._waiting: list[tuple[Document, bytes, Levs]] = []
         self.already_there = self.added = 0
-        for leftover in folder.glob("*.safetensors"):  # of a run that was killed
-            if leftover.name not in {file.name for file in manifest.files()}:
+        counting = {file.name for file in manifest.files()}
+        for leftover in folder.glob("*-[0-9]*.safetensors"):  # of a run that was killed
+            if leftover.name not in counting and leftover.name.startswith(_OURS):
                 leftover.unlink()
 
     def new(self, documents: Iterable[Document]) -> Iterator[Document | InputError]:

@@ -111,7 +111,7 @@ def search_texts(
     prior = 1 / max(texts, 2) if prior_same_author is None else prior_same_author
     probability_same_author(0.0, prior)  # refuses what is no prior, before the work
     chance = read_chance(store)
-    copies = [store.digests.get(digest_of(one.document.text), []) for one in exhibits]
+    copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
     levs = verifier.encode([one.document for one in exhibits])
     scored = searcher.search(levs, k, [frozenset(numbers) for numbers in copies])
     searched = []

@@ -113,15 +113,14 @@ class Store:
         """(texts,): the numbers of those that count."""
         return np.flatnonzero(self.alive)
 
-    @cached_property
-    def digests(self) -> dict[bytes, list[int]]:
-        """The numbers of the texts that count, by the digests of their words."""
-        by_digest: dict[bytes, list[int]] = {}
-        for begin, shard in zip(self.begins, self.shards, strict=False):
-            for at, digest in enumerate(map(bytes, shard.digests)):
-                if self.alive[begin + at]:
-                    by_digest.setdefault(digest, []).append(int(begin) + at)
-        return by_digest
+    def copies(self, digest: bytes) -> list[int]:
+        """The numbers of the texts that count and have the same words, by their digest."""
+        wanted = np.frombuffer(digest, np.uint8)
+        numbers: list[int] = []
+        for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
+            rows = begin + np.flatnonzero((shard.digests == wanted).all(axis=1))
+            numbers += rows[self.alive[rows]].tolist()
+        return numbers
 
     @cached_property
     def ids(self) -> dict[str, int]:

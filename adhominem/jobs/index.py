@@ -10,7 +10,7 @@ from pathlib import Path
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.index.build import Writer, compacted, opened, removed
 from adhominem.index.chance import TRIALS, measure_chance
-from adhominem.index.files import Manifest, read_manifest, write_arrays, write_manifest
+from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
 from adhominem.index.finish import finished
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
@@ -77,15 +77,17 @@ def index_files(
     began, folder = time.monotonic(), Path(output)
     with reading(corpora, "indexing", watch) as (sources, on_bytes), locked(folder):
         key = None if hash_ids is None else read_key(Path(hash_ids))
-        if not sources and not (folder / "index.json").exists():
+        if not sources and not (folder / MANIFEST).exists():
             raise NotFoundError("there are no texts to index; name some", folder)
         verifier = load(model, device=device)
         note_model(model)
-        if not sources:  # as it was made
-            there = read_manifest(folder)
-            join_authors, keep_texts = there.joined, there.keeps_texts
         manifest = opened(
-            folder, verifier, join_authors=join_authors, keep_texts=keep_texts, key=key
+            folder,
+            verifier,
+            join_authors=join_authors,
+            keep_texts=keep_texts,
+            key=key,
+            adds=bool(sources),
         )
         if check:
             Store(folder, manifest).check()
