@@ -114,8 +114,9 @@ def measure_chance(
     parts = []
     for at in range(0, len(first), 256):
         rows = slice(at, at + 256)
-        levs = (store.levs(side[rows]) for side in (first, second))
-        parts.append(searcher.verifier.scorer(*levs, searcher.population, even_if_strange=True))
+        one, other = (store.levs(side[rows]) for side in (first, second))
+        scorer = searcher.verifier.scorer
+        parts.append(scorer(one, other, searcher.population, even_if_strange=True))
         on_progress(0.5 * min(1.0, (at + 256) / len(first)))
     bounded = np.concatenate([part.log_bayes_factor for part in parts])
     unbounded = np.concatenate([part.unbounded for part in parts])

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adhominem.index.files import Manifest, Shard, read_arrays, write_arrays, write_manifest
 from adhominem.index.store import COHORT, Store
@@ -58,7 +60,7 @@ def finished(
 
 
 def _with_codes(store: Store, at: int, shard: Shard, view: View, of_view: str) -> Shard:
-    parts: dict[str, list[np.ndarray]] = {}  # type: ignore[type-arg]
+    parts: dict[str, list[npt.NDArray[Any]]] = {}
     for begin in range(0, shard.texts, _AT_ONCE):
         rows = np.arange(begin, min(begin + _AT_ONCE, shard.texts))
         levs = store.levs(rows + store.begins[at])

@@ -221,11 +221,12 @@ def _compared(
     store, parts = searcher.store, []
     for at in range(0, len(pairs), 64):
         rows = pairs[at : at + 64].tolist()
-        sides = [
+        one, other = (
             [store.levs(np.sort(owners[account][:_TEXTS])) for account in side]
             for side in zip(*rows, strict=True)
-        ]
-        parts.append(searcher.verifier.scorer(*sides, searcher.population, even_if_strange=True))
+        )
+        scorer = searcher.verifier.scorer
+        parts.append(scorer(one, other, searcher.population, even_if_strange=True))
     if not parts:
         return np.zeros(0), np.zeros(0), np.zeros(0)
     return (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from adhominem.index.link import NOT_A_VERDICT as NO_LINK_IS_A_VERDICT
 from adhominem.index.link import Links
-from adhominem.index.search import SearchResult
+from adhominem.index.search import NOT_A_VERDICT, SearchResult
 from adhominem.render import search_rows
 from adhominem.render.templates import asset, render_page
 
@@ -19,7 +20,7 @@ def search_page(result: SearchResult) -> str:
         _STYLES,
         title=title,
         version=result.version,
-        note=search_rows.NOT_A_VERDICT,
+        note=NOT_A_VERDICT,
         facts=search_rows.search_facts(result),
         searched=[(one, search_rows.hit_rows(one)) for one in result.searched],
         hit_columns=search_rows.HIT_COLUMNS,
@@ -36,7 +37,7 @@ def link_page(links: Links) -> str:
         _STYLES,
         title="Accounts that may be one person",
         version=links.version,
-        note=search_rows.NO_LINK_IS_A_VERDICT,
+        note=NO_LINK_IS_A_VERDICT,
         facts=search_rows.link_facts(links),
         columns=search_rows.LINK_COLUMNS,
         rows=search_rows.link_rows(links),
