@@ -121,7 +121,7 @@ def recall(searcher: Searcher, queries: int) -> None:
             [searcher.near(levs, live[at : at + 4_096]) for at in range(0, len(live), 4_096)]
         )
         best = live[np.argsort(-near)[:1_001]]
-        exact = searcher.scored(levs, best[best != number]).numbers
+        exact = searcher.scored(levs, [best[best != number]])[0].numbers
         for k, told in shares.items():
             hits = searcher.search(levs, k, [frozenset([number])])[0].numbers
             told.append(len(set(exact[:k].tolist()) & set(hits.tolist())) / k)

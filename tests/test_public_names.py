@@ -32,6 +32,7 @@ ROOMS = (
     "verify",
     "explain",
     "attribute",
+    "index",
     "render",
     "report",
     "map",

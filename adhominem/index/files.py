@@ -123,7 +123,7 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
             raise ValueError("its name is no plain name")
         if path.stat().st_size != file.bytes:
             raise ValueError(f"it has {path.stat().st_size:,} bytes, not {file.bytes:,}")
-        raw = np.memmap(path, np.uint8, "r")
+        raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: each look at it costs less
         length = int(raw[:8].view("<u8")[0])
         header = json.loads(raw[8 : 8 + length].tobytes())
         arrays = {}

@@ -92,40 +92,55 @@ class Searcher:
         """
         queries = packed_and_back(levs)
         near = self.nearest(queries, k + max(_MARGIN, round(_MARGIN_SHARE * k)), left_out)
-        return [self.scored(queries[at : at + 1], numbers, k) for at, numbers in enumerate(near)]
+        return self.scored(queries, near, k)
 
     def nearest(
         self, queries: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
     ) -> list[IntArray]:
         """For each of some LEVs, as the index has them, about the k texts with most evidence."""
         outside = left_out or [frozenset()] * len(queries)
+        points = None if self.view is None else self.view.points(queries)
         results = []
-        for at, numbers in enumerate(self._candidates(queries, k, max(map(len, outside)))):
+        chosen = self._candidates(queries, points, k, max(map(len, outside), default=0))
+        for at, numbers in enumerate(chosen):
             if outside[at]:
                 numbers = numbers[~np.isin(numbers, list(outside[at]))]
-            if self.view is not None and len(numbers) > k:
-                near = self.near(queries[at : at + 1], numbers)
+            if points is not None and len(numbers) > k:
+                near = self.near(queries[at : at + 1], numbers, points[at : at + 1])
                 numbers = numbers[np.argsort(-near, kind="stable")[:k]]
             results.append(numbers)
         return results
 
-    def scored(self, query: Levs, numbers: IntArray, k: int | None = None) -> Scored:
-        """What the model says of a text (1, lev_size) and texts of the index, the best first."""
-        if not len(numbers):
-            return Scored(numbers, self.verifier.scorer([], []))
-        same = np.zeros(len(numbers), np.int64)
-        factors = self.verifier.scorer(
-            query[same], self.store.levs(numbers), self.population, even_if_strange=True
-        )
-        order = np.argsort(-factors.unbounded, kind="stable")[:k]
-        return Scored(numbers[order], _chosen(factors, order))
+    def scored(
+        self, queries: Levs, numbers: Sequence[IntArray], k: int | None = None
+    ) -> list[Scored]:
+        """What the model says of some texts (texts, lev_size), each with texts of the index.
 
-    def _candidates(self, queries: Levs, k: int, more: int) -> list[IntArray]:
+        Of the numbers of each, the k with most evidence are told, the best first.
+        """
+        counts = [len(texts) for texts in numbers]
+        if not sum(counts):
+            return [Scored(texts, self.verifier.scorer([], [])) for texts in numbers]
+        factors = self.verifier.scorer(
+            queries[np.repeat(np.arange(len(queries)), counts)],
+            self.store.levs(np.concatenate(numbers)),
+            self.population,
+            even_if_strange=True,
+        )
+        results = []
+        for texts, end in zip(numbers, np.cumsum(counts), strict=True):
+            rows = np.arange(end - len(texts), end)
+            order = np.argsort(-factors.unbounded[rows], kind="stable")[:k]
+            results.append(Scored(texts[order], _chosen(factors, rows[order])))
+        return results
+
+    def _candidates(
+        self, queries: Levs, points: Points | None, k: int, more: int
+    ) -> list[IntArray]:
         """For each query the numbers of texts that may be among the k best."""
         refined = max(_REFINED, _REFINED_A_HIT * k) + more
-        if self.view is None or len(self.store) <= refined:
+        if self.view is None or points is None or len(self.store) <= refined:
             return [self.store.live] * len(queries)
-        points = self.view.points(queries)
         codes = self.view.query(queries, points)  # (queries, numbers)
         head = min(HEAD, codes.shape[1])
         count = min(max(_CANDIDATES, _CANDIDATES_A_HIT * k) + more, len(self.store))
@@ -139,9 +154,13 @@ class Searcher:
             result.append(np.sort(kept))
         return result
 
-    def near(self, query: Levs, numbers: IntArray) -> FloatArray:
-        """(numbers,): nearly the log Bayes factors of a text (1, lev_size), but for a constant."""
+    def near(self, query: Levs, numbers: IntArray, point: Points | None = None) -> FloatArray:
+        """(numbers,): nearly the log Bayes factors of a text (1, lev_size), but for a constant.
+
+        Its `point` is computed unless it is given.
+        """
         assert self.view is not None
+        point = self.view.points(query) if point is None else point
         there = Points(
             self._gathered("factors", numbers),
             self._gathered("to_mean", numbers),
@@ -151,7 +170,7 @@ class Searcher:
         columns = self.verifier.scorer.columns(query)
         plain = [np.asarray(part, np.float32)[0] for part in columns]
         products = self.store.products(numbers, plain)
-        return self.view.near(self.view.points(query), products, there)
+        return self.view.near(point, products, there)
 
     def _gathered(self, name: str, numbers: IntArray) -> Array32:
         """(numbers, ...): rows of the arrays of all shards, by rising numbers."""

@@ -18,17 +18,18 @@ itself, then the point along the directions in which a sample of the index diffe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, FloatArray, Levs, Rows
+from adhominem.arrays import Array32, FloatArray, Levs, Rows, SparseRows
 from adhominem.index.packing import Arrays
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import StyleScorer
 from adhominem.scoring.population import Population
-from adhominem.scoring.rows import products, squares
+from adhominem.scoring.rows import squares
 from adhominem.scoring.scale import Conditions, Fusion, Scores
 from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
@@ -41,6 +42,7 @@ _RANGE = 5.0  # deviations that a byte reaches to
 _USUAL_TEXTS = 10  # as in `scoring.measures`
 _FLAT = 1e-6  # of the largest spread: directions with less of it are none
 _LEAST = 1e-9
+_FEW = 8  # sparse rows: more of them are made plain for a product
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,9 @@ class Points:
     kin: Array32  # (texts, kin): the part of the point that tells of genres
     bias: Array32  # (texts,): what a text adds by itself
 
+    def __getitem__(self, rows: slice) -> Points:
+        return Points(self.factors[rows], self.to_mean[rows], self.kin[rows], self.bias[rows])
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         return {
@@ -60,6 +65,17 @@ class Points:
             "kin": self.kin.astype(np.float16),
             "bias": self.bias,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class _Lens:
+    """What a member's LEVs are multiplied with, to see where they are."""
+
+    table: Array32  # (size, 1 + cohort + genres): the centre, the cohort, the genres' centres
+    cohort: slice
+    genres: slice
+    to_mean: FloatArray  # (cohort,): its products with the centre
+    distances: FloatArray  # (cohort,): from the centre
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +108,16 @@ class View:
         for at, (member, rows) in enumerate(
             zip(self.scorer.members, self.scorer.columns(levs), strict=True)
         ):
-            part = parts[at]
+            part, lens = parts[at], self._lenses[at]
             assert part is not None
             usual, deviation, genres = _usual(member)
-            to_mean = products(rows, part.mean[None])[:, 0]
+            seen = _times(rows, lens.table).astype(np.float64)  # (texts, columns of the table)
+            to_mean = seen[:, 0]
             square = part.mean @ part.mean
             distances = np.maximum(squares(rows) - 2 * to_mean + square, _LEAST)
-            there = products(part.levs, part.mean[None])[:, 0]
-            others = np.maximum(squares(part.levs) - 2 * there + square, _LEAST)
-            alike = products(rows, part.levs) - to_mean[:, None] - there + square
+            alike = seen[:, lens.cohort] - to_mean[:, None] - lens.to_mean + square
             cosines = alike / np.sqrt(distances)[:, None]
-            cosines /= np.maximum(np.sqrt(others), usual)  # (texts, cohort)
+            cosines /= np.maximum(lens.distances, usual)  # (texts, cohort)
             n = self.population.texts
             spread = (n * cosines.var(axis=1) + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
             sharpness = 1 / np.sqrt(np.maximum(spread, _LEAST))  # deviations a unit
@@ -112,7 +127,7 @@ class View:
             standing.append(-0.5 * cosines.mean(axis=1) * sharpness)
             remoteness.append(np.log(distances) + np.log(part.mean_square + _LEAST))
             if genres is not None:
-                apart = products(rows, genres.centres) - genres.centres @ part.mean
+                apart = seen[:, lens.genres] - genres.centres @ part.mean
                 kins.append(apart @ _root(genres.among_genres) * np.sqrt(abs(self._kinship(at))))
         zeros = np.zeros(len(levs))
         members = tuple(
@@ -126,6 +141,31 @@ class View:
             np.concatenate([np.zeros((len(levs), 0)), *kins], axis=1).astype(np.float32),
             bias.astype(np.float32),
         )
+
+    @cached_property
+    def _lenses(self) -> list[_Lens]:
+        """For each member, what all texts are multiplied with."""
+        lenses = []
+        for member, part in zip(
+            self.scorer.members, self.scorer.parts(self.population), strict=True
+        ):
+            assert part is not None
+            genres = _usual(member)[2]
+            cohort = np.asarray(part.levs, np.float32)
+            rows = [part.mean[None].astype(np.float32), cohort]
+            rows += [] if genres is None else [genres.centres.astype(np.float32)]
+            to_mean = (cohort @ part.mean).astype(np.float64)
+            distances = squares(part.levs) - 2 * to_mean + part.mean @ part.mean
+            lenses.append(
+                _Lens(
+                    np.ascontiguousarray(np.concatenate(rows).T),
+                    slice(1, 1 + len(cohort)),
+                    slice(1 + len(cohort), None),
+                    to_mean,
+                    np.sqrt(np.maximum(distances, _LEAST)),
+                )
+            )
+        return lenses
 
     def near(self, point: Points, products: Array32, points: Points) -> FloatArray:
         """(texts,): nearly the log Bayes factors of one text, at a point, with others.
@@ -209,7 +249,12 @@ class View:
         """(texts, directions): points along the directions."""
         total = points.kin @ self.directions[-1]
         for at, rows in enumerate(self.scorer.columns(levs)):
-            total = total + self._moved(rows, points, at) @ self.directions[at]
+            if rows.shape[1] > _FOLDED:
+                total = total + self._moved(rows, points, at) @ self.directions[at]
+                continue
+            centre = self.means[at].astype(np.float32) @ self.directions[at]
+            seen = _times(rows, self.directions[at]) - centre
+            total = total + seen * points.factors[:, at, None]
         return np.asarray(total, np.float32)
 
     def codes(self, levs: Levs, points: Points) -> npt.NDArray[np.int8]:
@@ -249,6 +294,19 @@ def _usual(member: Any) -> tuple[float, float, Any]:
     if not isinstance(model, IsotropicTwoCovariance):
         return member.styles.usual, 0.1, None
     return member.styles.usual, float(model.independent) ** -0.5, member.styles
+
+
+def _times(rows: Rows, table: Array32) -> Array32:
+    """(rows, columns): rows (rows, size) times a table (size, columns)."""
+    if not isinstance(rows, SparseRows):
+        return np.asarray(rows.astype(np.float32, copy=False) @ table)
+    if len(rows) > _FEW:
+        return np.asarray(np.asarray(rows, np.float32) @ table)
+    result = np.empty((len(rows), table.shape[1]), np.float32)
+    for at in range(len(rows)):
+        places, values = rows.row(at)
+        result[at] = values.astype(np.float32) @ table[places]
+    return result
 
 
 def _root(matrix: FloatArray) -> FloatArray:

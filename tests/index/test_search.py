@@ -38,7 +38,7 @@ def test_what_is_near_is_nearly_what_the_model_says(made_index: Path, mixed: Ver
     levs = mixed.encode([NEW["text"]])
     numbers = searcher.store.live
     near = searcher.near(levs, numbers)
-    scored = searcher.scored(levs, numbers)
+    scored = searcher.scored(levs, [numbers])[0]
     raw = np.empty(len(numbers))
     raw[scored.numbers] = scored.factors.raw
     assert np.corrcoef(near, raw)[0, 1] > 0.75
@@ -49,7 +49,7 @@ def test_two_stages_find_what_a_full_scan_finds(
 ) -> None:
     searcher = Searcher(made_index, mixed, engine="scan")
     levs = mixed.encode([row["text"] for row in rich_rows("letters", 4, 6, "-index-")[4::6]])
-    full = [searcher.scored(levs[at : at + 1], searcher.store.live, 5) for at in range(len(levs))]
+    full = searcher.scored(levs, [searcher.store.live] * len(levs), 5)
     for name, value in (("_CANDIDATES", 100), ("_REFINED", 60), ("_MARGIN", 25)):
         monkeypatch.setattr(searching, name, value)
     monkeypatch.setattr(searching, "_CANDIDATES_A_HIT", 1)
