@@ -127,8 +127,10 @@ class FaissEngine:
             import faiss
         except ImportError:
             raise MissingExtraError("faiss-cpu", "search", "the engine 'faiss'") from None
-        kind = faiss.ScalarQuantizer.QT_8bit_direct_signed
+        # Not `QT_8bit_direct_signed`: that rounds queries to whole numbers, too.
+        kind = faiss.ScalarQuantizer.QT_8bit
         self._index = faiss.IndexScalarQuantizer(size, kind, faiss.METRIC_INNER_PRODUCT)
+        self._index.train(np.repeat(np.float32([[-127], [127]]), size, axis=1))  # their range
         self._numbers: list[IntArray] = []
         self._gone: set[int] = set()
 

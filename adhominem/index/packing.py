@@ -22,8 +22,6 @@ from adhominem.errors import OptionError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _LARGEST = 127  # of a number in a byte
-_SIGNED = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float32)
-_SQUARES = _SIGNED * np.abs(_SIGNED)  # (256,): of each byte, with its sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +121,14 @@ class PackedSparse:
         filled = np.flatnonzero(counts)
         if not len(filled):
             return np.zeros(len(counts), np.float32)
-        walked = np.cumsum(self.steps, dtype=np.int32)
-        before = np.where(begins[filled] > 0, walked[begins[filled] - 1], 0).astype(np.int32)
+        walked = np.cumsum(self.steps, dtype=np.intp)
+        before = np.where(begins[filled] > 0, walked[begins[filled] - 1], 0)
         walked -= np.repeat(before + 1, counts[filled])
         if int(walked.max()) >= self.size:
             raise OptionError(f"a number in place {walked.max()} of {self.size}")
-        terms = plain[walked]
-        terms *= _SQUARES[self.values.view(np.uint8)]
+        terms, values = plain.take(walked), self.values.astype(np.float32)
+        terms *= values
+        terms *= np.abs(values, out=values)
         total = np.zeros(len(counts), np.float32)
         total[filled] = np.add.reduceat(terms, begins[filled])
         return total * np.square(self.scales)
