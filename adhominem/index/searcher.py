@@ -30,10 +30,10 @@ from adhominem.verify.verifier import Verifier
 
 _CANDIDATES = 8_192  # of an engine, at least, and for each hit that is asked for:
 _CANDIDATES_A_HIT = 256
-_REFINED = 2_048  # that codes leave over, at least, and for each hit:
-_REFINED_A_HIT = 64
+_REFINED = 1_024  # that codes leave over, at least, and for each hit:
+_REFINED_A_HIT = 32
 _MARGIN = 12  # more than are asked for, that the model scores; and of these a share of:
-_MARGIN_SHARE = 0.5
+_MARGIN_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,7 @@ _RANGE = 5.0  # deviations that a byte reaches to
 _USUAL_TEXTS = 10  # as in `scoring.measures`
 _FLAT = 1e-6  # of the largest spread: directions with less of it are none
 _LEAST = 1e-9
+_COPY = 0.97  # cosine from which on two texts are one
 _FEW = 8  # sparse rows: more of them are made plain for a product
 
 
@@ -118,13 +119,16 @@ class View:
             alike = seen[:, lens.cohort] - to_mean[:, None] - lens.to_mean + square
             cosines = alike / np.sqrt(distances)[:, None]
             cosines /= np.maximum(lens.distances, usual)  # (texts, cohort)
-            n = self.population.texts
-            spread = (n * cosines.var(axis=1) + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
+            others = cosines < _COPY  # a text of the cohort is not compared with itself
+            others |= others.sum(axis=1, keepdims=True) < 2
+            middle = cosines.mean(axis=1, where=others)
+            n, varied = self.population.texts, cosines.var(axis=1, where=others)
+            spread = (n * varied + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
             sharpness = 1 / np.sqrt(np.maximum(spread, _LEAST))  # deviations a unit
             weights = np.sqrt(np.maximum(counts_for[at], 0) * sharpness)  # (texts,)
             factors.append(weights / np.sqrt(distances))
             to_means.append(to_mean)
-            standing.append(-0.5 * cosines.mean(axis=1) * sharpness)
+            standing.append(-0.5 * middle * sharpness)
             remoteness.append(np.log(distances) + np.log(part.mean_square + _LEAST))
             if genres is not None:
                 apart = seen[:, lens.genres] - genres.centres @ part.mean

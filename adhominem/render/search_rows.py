@@ -8,7 +8,15 @@ from adhominem.index.search import NOT_A_VERDICT, Searched, SearchResult
 from adhominem.render.summary import signed
 from adhominem.scoring.decision import show_probability
 
-HIT_COLUMNS = ["hit", "author", "words", "log10 Bayes factor", "support", "probability", "false"]
+HIT_COLUMNS = [
+    "hit",
+    "author",
+    "words",
+    "log10 Bayes factor",
+    "support",
+    "probability",
+    "false hits",
+]
 FALSE_HIT_COLUMNS = ["log10 Bayes factor, or more", "support", "expected", "measured by"]
 LINK_COLUMNS = ["first", "second", "texts", "log10 Bayes factor", "support", "false so far"]
 _MOST_GROUPS = 20
