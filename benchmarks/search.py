@@ -141,8 +141,8 @@ def times(searcher: Searcher, k: int = 20) -> None:
     assert searcher.view is not None
     queries = searcher.view.query(levs, searcher.view.points(levs))[:, :HEAD]
     engine_only = searcher.engine.candidates
-    show("  candidates, one", timed(lambda: engine_only(queries[:1], 8_192)), 1)
-    show("  candidates, 32", timed(lambda: engine_only(queries, 8_192), 2), 32)
+    show("  candidates, one", timed(lambda: engine_only(queries[:1], 16_384)), 1)
+    show("  candidates, 32", timed(lambda: engine_only(queries, 16_384), 2), 32)
     codes = np.concatenate([part["codes"][:, :HEAD] for part in searcher._codes])
     plain = codes.astype(np.float32)
     show("NumPy product, one", timed(lambda: plain @ queries[0]), 1)

@@ -28,12 +28,12 @@ from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
 
-_CANDIDATES = 8_192  # of an engine, at least, and for each hit that is asked for:
-_CANDIDATES_A_HIT = 256
-_REFINED = 1_024  # that codes leave over, at least, and for each hit:
-_REFINED_A_HIT = 32
+_CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for:
+_CANDIDATES_A_HIT = 164
+_REFINED = 4_096  # that codes leave over, at least, and for each hit:
+_REFINED_A_HIT = 41
 _MARGIN = 12  # more than are asked for, that the model scores; and of these a share of:
-_MARGIN_SHARE = 0.25
+_MARGIN_SHARE = 0.75
 
 
 @dataclass(frozen=True, eq=False)
