@@ -24,6 +24,10 @@ from adhominem.evaluation.study import ValidationStudy as ValidationStudy
 from adhominem.evaluation.study import read_study as read_study
 from adhominem.explain.explanation import Explanation as Explanation
 from adhominem.explain.explanation import explain_texts as explain_texts
+from adhominem.index.link import Links as Links
+from adhominem.index.search import SearchResult as SearchResult
+from adhominem.index.search import search_texts as search_texts
+from adhominem.index.searcher import Searcher as Searcher
 from adhominem.jobs.attention import attention_of as attention_of
 from adhominem.jobs.attribute import attribute_problems as attribute_problems
 from adhominem.jobs.calibrate import calibrate_model as calibrate_model
@@ -39,7 +43,9 @@ from adhominem.jobs.evaluate import baseline_files as baseline_files
 from adhominem.jobs.evaluate import evaluate_files as evaluate_files
 from adhominem.jobs.evaluate import table as table
 from adhominem.jobs.genres import learn_genres as learn_genres
+from adhominem.jobs.index import index_files as index_files
 from adhominem.jobs.lev_files import read_levs as read_levs
+from adhominem.jobs.link import link_index as link_index
 from adhominem.jobs.machine import learn_machine_look as learn_machine_look
 from adhominem.jobs.map import map_corpus as map_corpus
 from adhominem.jobs.predict import predict as predict
@@ -50,6 +56,7 @@ from adhominem.jobs.report import report_files as report_files
 from adhominem.jobs.report_candidates import check_candidates_files as check_candidates_files
 from adhominem.jobs.report_candidates import report_candidates as report_candidates
 from adhominem.jobs.roll import roll_files as roll_files
+from adhominem.jobs.search import search_files as search_files
 from adhominem.jobs.train import make_ensemble as make_ensemble
 from adhominem.jobs.train import train as train
 from adhominem.jobs.train import train_files as train_files

@@ -40,6 +40,10 @@ class CorpusError(AdHominemError):
     """A prepared corpus is missing, damaged, or from a newer version."""
 
 
+class IndexFolderError(AdHominemError):
+    """An index of texts is missing, damaged, or was made with another model or another version."""
+
+
 class ModelError(AdHominemError):
     """A model folder is missing, damaged, or from a newer version."""
 

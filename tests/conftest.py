@@ -323,3 +323,20 @@ def mixed_folder(
     write_pair_set(find_sources(rows), folder / "letters")
     calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
     return made
+
+
+@pytest.fixture(scope="session")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """120 letters by 30 people."""
+    folder = tmp_path_factory.mktemp("letters")
+    return write_rows(folder / "letters.jsonl", rich_rows("letters", 30, 4, "-index-"))
+
+
+@pytest.fixture(scope="session")
+def made_index(letters: Path, mixed_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of the letters; tests that change one make a copy."""
+    from adhominem import index_files
+
+    folder = tmp_path_factory.mktemp("made") / "index"
+    index_files([letters], folder, model=mixed_folder, trials=5, jobs=1)
+    return folder

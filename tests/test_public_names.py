@@ -33,6 +33,7 @@ ROOMS = (
     "verify",
     "explain",
     "attribute",
+    "index",
     "render",
     "report",
     "map",

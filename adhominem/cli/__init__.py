@@ -29,6 +29,7 @@ from adhominem.cli import (
     compare,
     contrast,
     corpora,
+    index,
     models,
     rank,
     report,
@@ -171,6 +172,9 @@ for _command in (
     cluster.cluster,
     roll.roll,
     contrast.contrast,
+    index.index,
+    index.search,
+    index.link,
     answers.evaluate,
     answers.table,
     answers.baseline,
@@ -185,6 +189,6 @@ for _command in (
     models.prose,
     models.serve,
 ):
-    if _command not in (models.ensemble, models.serve):  # all others read texts
+    if _command not in (models.ensemble, models.serve, index.link):  # all others read texts
         _command.params.append(_MAX_BYTES)
     main.add_command(_command)

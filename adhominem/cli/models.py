@@ -274,6 +274,7 @@ def machine(
 @opt.number("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
 @opt.model
 @opt.population()
+@opt.path("--index", "An index to search, by /api/search.")
 @click.option(
     "--token",
     envvar="ADHOMINEM_TOKEN",
@@ -302,6 +303,7 @@ def machine(
 def serve(
     model: str,
     population: str | None,
+    index: Path | None,
     max_bytes: int,
     timeout: float,
     per_client: int,
@@ -329,5 +331,5 @@ def serve(
     from adhominem.web.service import Service
 
     limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
-    service = Service.open(model, population, limits)
+    service = Service.open(model, population, limits, index)
     serve_all(service, names=allow_host, say=complain, **options)

@@ -80,15 +80,24 @@ class Scorer:
         return sum(member.lev_size for member in self.members) + 1
 
     def __call__(
-        self, first: Sides, second: Sides, population: Population | None = None
+        self,
+        first: Sides,
+        second: Sides,
+        population: Population | None = None,
+        *,
+        even_if_strange: bool = False,
     ) -> LogBayesFactors:
         """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
 
-        A population that seems to be of another genre than a pair is not used for it.
+        A population that seems to be of another genre than a pair is not used for it, unless
+        `even_if_strange`: see `among`.
         """
         scores = self.scores(first, second, population)
         if population is None or population.companions is not None:
             return self._weighed(scores, self.scales.of(population))
+        if even_if_strange:
+            factors = self._weighed(scores, self.scales.with_population)
+            return replace(factors, strange=self.scales.strange(scores))
 
         def alone(chosen: IntArray) -> Scores:
             return self.scores(_chosen(first, chosen), _chosen(second, chosen))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from adhominem.arrays import Levs
 from adhominem.explain.explanation import Explanation, explain_texts
+from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.report.report import Report, make_report
@@ -66,8 +67,13 @@ class Service:
         population: Population | None = None,
         limits: Limits | None = None,
         model: str | Path | None = None,
+        searcher: Searcher | None = None,
     ) -> None:
-        """`verifier` and `explainer` are the same model twice: each thread has its own."""
+        """`verifier` and `explainer` are the same model twice: each thread has its own.
+
+        An index is searched in the thread of the second.
+        """
+        self.searcher = searcher
         self._model = model  # where it lies: a report reads there how it was calibrated
         self.limits = limits or Limits()
         self.verifier, self.population = verifier, population
@@ -76,15 +82,27 @@ class Service:
 
     @classmethod
     def open(
-        cls, model: str | Path, population: str | Path | None = None, limits: Limits | None = None
+        cls,
+        model: str | Path,
+        population: str | Path | None = None,
+        limits: Limits | None = None,
+        index: str | Path | None = None,
     ) -> Service:
-        """A model by its name or folder, and the population of the texts at a path."""
+        """A model by its name or folder, the population of the texts at a path, and an index."""
         verifier, explainer = load(model), load(model)
         relevant = None
         if population is not None:
             with encoder(model, verifier, jobs=1) as encode:
                 relevant = read_population(population, encode, verifier=verifier)
-        return cls(verifier, explainer, population=relevant, limits=limits, model=model)
+        searcher = None if index is None else Searcher(index, explainer)
+        return cls(
+            verifier,
+            explainer,
+            population=relevant,
+            limits=limits,
+            model=model,
+            searcher=searcher,
+        )
 
     @property
     def alive(self) -> bool:

@@ -1,0 +1,136 @@
+"""What chance brings up: Bayes factors of texts by different people, measured on the index itself.
+
+Two measurements. Pairs of texts by different people, drawn at random, show how often a Bayes factor
+is as large as that; but of a million texts, what one pair in a hundred thousand does matters. So
+some texts are searched for: all that comes up by other people are false hits. Beyond what was seen,
+the number of false links is extrapolated: the tail is taken to fall like that of the largest
+twentieth of the pairs.
+
+Where no author is known, texts are taken to be by different people: of many authors, two texts
+drawn at random nearly always are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import FloatArray, IntArray
+from adhominem.index.searcher import Searcher
+
+PAIRS = 3_000
+TRIALS = 50
+HITS = 50  # of a trial
+_TAIL = 0.05  # share of the pairs that the tail is judged by
+_FEWEST = 20  # pairs: fewer say nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class FalseHits:
+    """How many false hits a search is to expect at a strength or above it."""
+
+    log10_bayes_factor: float
+    words: str  # of the verbal scale
+    expected: float
+    measured_by: str  # "searches" or "pairs"
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """Log Bayes factors of texts by different people, in nats; bounded unless it says otherwise."""
+
+    texts: int  # of the index then
+    known_authors: bool
+    pairs: FloatArray  # (pairs,)
+    unbounded: FloatArray  # (pairs,)
+    trials: FloatArray  # (trials, hits): of hits by others; -inf where there were no more
+    ranks: IntArray  # (trials,): of the first hit by the author; 0 if none came up
+    others: IntArray  # (trials,): how many other texts of the author there are
+
+    def expected(self, log_bayes_factor: float, texts: int) -> tuple[float, str]:
+        """False hits at least as strong in a search among so many texts, and how it is known."""
+        grown = texts / self.texts
+        if len(self.trials):
+            complete = self.trials[:, -1] < log_bayes_factor  # (trials,): no more would come
+            if complete.all():
+                return float(
+                    (self.trials >= log_bayes_factor).sum(axis=1).mean()
+                ) * grown, "searches"
+        share = float((self.pairs >= log_bayes_factor).mean()) if len(self.pairs) else 0.0
+        return share * texts, "pairs"
+
+    def tail(self, unbounded: FloatArray) -> FloatArray:
+        """(pairs,): the share of pairs by different people with so much evidence or more."""
+        rising = np.sort(self.unbounded)
+        begin = float(np.quantile(rising, 1 - _TAIL))
+        beyond = rising[rising > begin] - begin
+        fall = float(beyond.mean()) if len(beyond) else 1.0  # of an exponential tail
+        seen = 1 - np.searchsorted(rising, unbounded, side="left") / len(rising)
+        excess = np.maximum(unbounded - begin, 0)
+        return np.where(unbounded > begin, _TAIL * np.exp(-excess / max(fall, 1e-6)), seen)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As they are written."""
+        return {
+            "texts": np.array([self.texts]),
+            "known_authors": np.array([int(self.known_authors)]),
+            "pairs": self.pairs,
+            "unbounded": self.unbounded,
+            "trials": self.trials,
+            "ranks": self.ranks,
+            "others": self.others,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Chance:
+        """What `arrays` gave."""
+        texts, known = int(arrays["texts"][0]), bool(arrays["known_authors"][0])
+        names = ("pairs", "unbounded", "trials", "ranks", "others")
+        return cls(texts, known, **{name: arrays[name] for name in names})
+
+
+def measure_chance(
+    searcher: Searcher,
+    *,
+    pairs: int = PAIRS,
+    trials: int = TRIALS,
+    seed: int = 0,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Chance | None:
+    """The Bayes factors that texts of an index by different people have; None of too few texts."""
+    store, rng = searcher.store, np.random.default_rng(seed)
+    live, accounts = store.live, store.accounts
+    if len(live) < 2 or len(np.unique(accounts[live])) < 2:
+        return None
+    first, second = (live[rng.integers(0, len(live), pairs)] for _ in range(2))
+    apart = np.flatnonzero(accounts[first] != accounts[second])
+    first, second = first[apart], second[apart]
+    if len(first) < _FEWEST:
+        return None
+    parts = []
+    for at in range(0, len(first), 256):
+        rows = slice(at, at + 256)
+        one, other = (store.levs(side[rows]) for side in (first, second))
+        scorer = searcher.verifier.scorer
+        parts.append(scorer(one, other, searcher.population, even_if_strange=True))
+        on_progress(0.5 * min(1.0, (at + 256) / len(first)))
+    bounded = np.concatenate([part.log_bayes_factor for part in parts])
+    unbounded = np.concatenate([part.unbounded for part in parts])
+    counts = dict(zip(*np.unique(accounts[live], return_counts=True), strict=True))
+    tried = live[rng.permutation(len(live))[:trials]] if store.has_authors else live[:0]
+    table = np.full((len(tried), min(HITS, len(live))), -np.inf)
+    ranks = np.zeros(len(tried), np.int64)
+    for at, number in enumerate(tried.tolist()):
+        scored = searcher.search(store.levs([number]), table.shape[1], [frozenset([number])])[0]
+        same = accounts[scored.numbers] == accounts[number]
+        factors = scored.factors.log_bayes_factor[~same]
+        table[at, : len(factors)] = factors
+        if same.any():
+            ranks[at] = int(np.flatnonzero(same)[0]) + 1
+        on_progress(0.5 + 0.5 * (at + 1) / len(tried))
+    others = np.array([counts[accounts[number]] - 1 for number in tried], np.int64)
+    return Chance(len(live), store.has_authors, bounded, unbounded, table, ranks, others)

@@ -1,0 +1,170 @@
+"""Engines that find candidates: the codes with the largest products with a query's.
+
+An engine is given codes, whole numbers from -127 to 127, each with the number of its text, and
+answers with the numbers of those that are nearest to a query. It may be approximate: whatever it
+brings up is ranked again. `scan` needs NumPy alone; `faiss` is faster for a query alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import Array32, IntArray
+from adhominem.errors import MissingExtraError, OptionError
+from adhominem.index.names import ENGINES
+
+Codes = npt.NDArray[np.int8]  # (texts, numbers)
+_BLOCK = 16_384  # codes that are multiplied at once
+_MOST_PLAIN = 1 << 28  # numbers of codes that are held as floats: 1 GB
+
+
+class Engine(Protocol):
+    """What finds candidates."""
+
+    def add(self, numbers: IntArray, codes: Codes) -> None:
+        """More texts: their numbers (texts,) and their codes (texts, HEAD)."""
+
+    def remove(self, numbers: IntArray) -> None:
+        """Never again answer with these texts."""
+
+    def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
+        """(queries, k) twice: the texts whose codes have the largest products, and these products.
+
+        The largest is the first. Where there are fewer than k texts, the rest is -1.
+        """
+
+
+def make_engine(name: str, size: int) -> Engine:
+    """The engine of a name, for codes of so many numbers; `auto` is FAISS where there is one."""
+    if name not in ENGINES:
+        raise OptionError(f"the engine is {name!r}; expected {', '.join(ENGINES)}")
+    if name != "scan":
+        try:
+            return FaissEngine(size)
+        except MissingExtraError:
+            if name == "faiss":
+                raise
+    return ScanEngine(size)
+
+
+class ScanEngine:
+    """Looks through all codes, a block at a time."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._blocks: list[npt.NDArray[Any]] = []  # (texts, numbers) each
+        self._numbers: list[IntArray] = []
+        self._held = 0  # numbers of codes as floats
+        self._gone: set[int] = set()
+
+    def add(self, numbers: IntArray, codes: Codes) -> None:
+        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
+        self._held += codes.size
+        # As floats if there is room: then nothing is converted in a search.
+        kind = np.float32 if self._held <= _MOST_PLAIN else np.int8
+        self._blocks.append(np.ascontiguousarray(codes, kind))
+        self._numbers.append(np.asarray(numbers, np.int64))
+
+    def remove(self, numbers: IntArray) -> None:
+        """Never again answer with these texts."""
+        self._gone |= set(numbers.tolist())
+
+    def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
+        """(queries, k) twice: the numbers of texts, and their products."""
+        spare = k + len(self._gone)
+        best = [_Best(spare) for _ in queries]
+        by_number = np.ascontiguousarray(queries.T)  # (numbers, queries)
+        for texts, codes in zip(self._numbers, self._blocks, strict=True):
+            for at in range(0, len(codes), _BLOCK):
+                block = codes[at : at + _BLOCK].astype(np.float32, copy=False)
+                table = (block @ by_number).T  # (queries, texts)
+                for row, kept in zip(table, best, strict=True):
+                    kept.add(row, texts[at : at + _BLOCK])
+        return _table([kept.result() for kept in best], k, self._gone)
+
+
+class _Best:
+    """The largest of many products."""
+
+    def __init__(self, k: int) -> None:
+        self._k, self._least = k, -np.inf
+        self._products: list[Array32] = []
+        self._numbers: list[IntArray] = []
+        self._count = 0
+
+    def add(self, products: Array32, numbers: IntArray) -> None:
+        kept = np.flatnonzero(products > self._least)
+        self._products.append(products[kept])
+        self._numbers.append(numbers[kept])
+        self._count += len(kept)
+        if self._count > 4 * self._k + _BLOCK:
+            self._cut()
+
+    def _cut(self) -> None:
+        products, numbers = np.concatenate(self._products), np.concatenate(self._numbers)
+        if len(products) > self._k:
+            chosen = np.argpartition(products, len(products) - self._k)[-self._k :]
+            products, numbers = products[chosen], numbers[chosen]
+            self._least = float(products.min())
+        self._products, self._numbers, self._count = [products], [numbers], len(products)
+
+    def result(self) -> tuple[IntArray, Array32]:
+        if not self._products:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        self._cut()
+        order = np.argsort(-self._products[0], kind="stable")
+        return self._numbers[0][order], self._products[0][order]
+
+
+class FaissEngine:
+    """FAISS, on the codes as they are: a byte a number, looked through from end to end."""
+
+    def __init__(self, size: int) -> None:
+        try:
+            import faiss
+        except ImportError:
+            raise MissingExtraError("faiss-cpu", "search", "the engine 'faiss'") from None
+        # Not `QT_8bit_direct_signed`: that rounds queries to whole numbers, too.
+        kind = faiss.ScalarQuantizer.QT_8bit
+        self._index = faiss.IndexScalarQuantizer(size, kind, faiss.METRIC_INNER_PRODUCT)
+        self._index.train(
+            np.repeat(np.array([[-127], [127]], np.float32), size, axis=1)
+        )  # their range
+        self._numbers: list[IntArray] = []
+        self._gone: set[int] = set()
+
+    def add(self, numbers: IntArray, codes: Codes) -> None:
+        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
+        for at in range(0, len(codes), _BLOCK):
+            self._index.add(np.ascontiguousarray(codes[at : at + _BLOCK], np.float32))
+        self._numbers.append(np.asarray(numbers, np.int64))
+
+    def remove(self, numbers: IntArray) -> None:
+        """Never again answer with these texts."""
+        self._gone |= set(numbers.tolist())
+
+    def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
+        """(queries, k) twice: the numbers of texts, and their products."""
+        numbers = np.concatenate([np.zeros(0, np.int64), *self._numbers])
+        asked = min(k + len(self._gone), len(numbers))
+        if not asked:
+            return _table([(numbers, np.zeros(0, np.float32))] * len(queries), k, self._gone)
+        products, places = self._index.search(np.ascontiguousarray(queries, np.float32), asked)
+        rows = [(numbers[row[row >= 0]], products[at][row >= 0]) for at, row in enumerate(places)]
+        return _table(rows, k, self._gone)
+
+
+def _table(
+    rows: list[tuple[IntArray, Array32]], k: int, gone: set[int]
+) -> tuple[IntArray, Array32]:
+    """(queries, k) twice, without those that are gone; -1 where there are no more."""
+    numbers = np.full((len(rows), k), -1, np.int64)
+    products = np.full((len(rows), k), -np.inf, np.float32)
+    left = np.array(sorted(gone), np.int64)
+    for at, (texts, values) in enumerate(rows):
+        kept = np.flatnonzero(~np.isin(texts, left))[:k] if len(left) else np.arange(len(texts))[:k]
+        numbers[at, : len(kept)], products[at, : len(kept)] = texts[kept], values[kept]
+    return numbers, products

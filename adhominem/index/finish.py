@@ -1,0 +1,98 @@
+"""What searches need beside the texts: population, view and codes, made once all is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.index.files import Manifest, Shard, read_arrays, write_arrays, write_manifest
+from adhominem.index.store import COHORT, Store
+from adhominem.index.view import SAMPLE, View
+from adhominem.scoring.population import Population
+from adhominem.verify.verifier import Verifier
+
+_GROWN = 2.0  # times as many texts as when the view was made: then it is made again
+_AT_ONCE = 256
+
+
+def finished(
+    folder: Path,
+    manifest: Manifest,
+    verifier: Verifier,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> Manifest:
+    """An index that can be searched; what is made already is not made again."""
+    store = Store(folder, manifest)
+    population = store.make_population(verifier)
+    if population is None:  # too few texts for one: each is compared by itself
+        return manifest
+    view = read_view(store, verifier, population)
+    made_for = 0 if manifest.view is None else int(_texts_of(store))
+    if view is None or len(store) > _GROWN * made_for:
+        view = View(verifier.scorer, population).with_directions(store.levs(store.spread(SAMPLE)))
+        name = f"view-{manifest.next_number:06}.safetensors"
+        told = {
+            **view.arrays(),
+            "texts": np.array([len(store)]),
+            "lev_mean": population.lev_mean,
+            "lev_mean_square": population.lev_mean_square,
+            "cohort": store.spread(COHORT),
+        }
+        file = write_arrays(folder, name, told)
+        shards = tuple(replace(shard, codes=None) for shard in manifest.shards)
+        manifest = replace(manifest, view=file, shards=shards, next_number=manifest.next_number + 1)
+        write_manifest(folder, manifest)
+    assert manifest.view is not None
+    for at, shard in enumerate(manifest.shards):
+        if shard.codes is None:
+            made = _with_codes(store, at, shard, view, manifest.view.sha256)
+            shards = (*manifest.shards[:at], made, *manifest.shards[at + 1 :])
+            manifest = replace(manifest, shards=shards)
+            write_manifest(folder, manifest)
+        on_texts(shard.texts)
+    return manifest
+
+
+def _with_codes(store: Store, at: int, shard: Shard, view: View, of_view: str) -> Shard:
+    parts: dict[str, list[npt.NDArray[Any]]] = {}
+    for begin in range(0, shard.texts, _AT_ONCE):
+        rows = np.arange(begin, min(begin + _AT_ONCE, shard.texts))
+        levs = store.levs(rows + store.begins[at])
+        points = view.points(levs)
+        for name, array in {"codes": view.codes(levs, points), **points.arrays()}.items():
+            parts.setdefault(name, []).append(array)
+    arrays = {name: np.concatenate(several) for name, several in parts.items()}
+    stem = shard.levs.name.removesuffix(".safetensors").replace("texts", "codes")
+    name = f"{stem}-{sha256(of_view.encode()).hexdigest()[:4]}.safetensors"
+    return replace(shard, codes=write_arrays(store.folder, name, arrays))
+
+
+def _texts_of(store: Store) -> int:
+    assert store.manifest.view is not None
+    return int(read_arrays(store.folder, store.manifest.view)["texts"][0])
+
+
+def read_view(store: Store, verifier: Verifier, population: Population) -> View | None:
+    """The view that the codes of an index were made by; None if there is none yet.
+
+    It has the centre that the index had then; `population` is what it is now.
+    """
+    file = store.manifest.view
+    if file is None:
+        return None
+    arrays = read_arrays(store.folder, file)
+    then = replace(
+        population,
+        texts=int(arrays["texts"][0]),
+        lev_mean=np.array(arrays["lev_mean"]),
+        lev_mean_square=np.array(arrays["lev_mean_square"]),
+        cohort=store.levs(arrays["cohort"]),
+        memory={},
+    )
+    return View.from_arrays(verifier.scorer, then, arrays)

@@ -1,0 +1,257 @@
+"""LEVs in little space: a byte a number, and of sparse rows only what is not zero.
+
+dense   (documents, size) whole numbers from -127 to 127, and a scale for each row
+sparse  for each number that is not zero how far it is from the one before it, a byte as a rule,
+        and the root of the number, a byte: so small numbers, which are many, lose no more than
+        large ones; a step that is too far for a byte is made in several, with zeros
+
+A text that is searched for is packed, too: so it is seen exactly as if it stood in the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import AnyFloats, Array32, IntArray, Levs, Rows, SparseRows
+from adhominem.errors import OptionError
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+_LARGEST = 127  # of a number in a byte
+
+
+@dataclass(frozen=True, eq=False)
+class PackedDense:
+    """Rows (documents, size) of whole numbers, each with a scale."""
+
+    values: npt.NDArray[np.int8]  # (documents, size)
+    scales: Array32  # (documents,)
+
+    @classmethod
+    def of(cls, rows: AnyFloats) -> PackedDense:
+        """From plain rows (documents, size)."""
+        scales = _scales(np.abs(rows).max(axis=1, initial=0))
+        return cls(np.rint(rows / scales[:, None]).astype(np.int8), scales)
+
+    def rows(self, numbers: IntArray) -> Array32:
+        """(numbers, size): these rows, plain."""
+        values: Array32 = self.values[numbers].astype(np.float32)
+        return values * self.scales[numbers, None]
+
+    def products(self, plain: Array32) -> Array32:
+        """(documents,): the product of each row with one other, (size,)."""
+        return np.asarray((self.values.astype(np.float32) @ plain) * self.scales)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As they are written."""
+        return {"values": self.values, "scales": self.scales}
+
+
+@dataclass(frozen=True, eq=False)
+class PackedSparse:
+    """Rows (documents, size) of steps to the next number, and these numbers."""
+
+    ends: npt.NDArray[np.int64]  # (documents,): where the steps of each row end
+    steps: npt.NDArray[np.unsignedinteger]  # (entries,)
+    values: npt.NDArray[np.int8]  # (entries,): zero where a step is not the last one
+    scales: Array32  # (documents,)
+    size: int
+
+    @classmethod
+    def of(cls, rows: SparseRows) -> PackedSparse:
+        """From sparse rows (documents, size)."""
+        rows = rows.packed
+        owners = rows.owners  # (numbers,)
+        sizes = np.sqrt(np.abs(rows.values, dtype=np.float32))  # see above: of small ones more
+        largest = np.zeros(len(rows), np.float32)
+        filled = np.flatnonzero(rows.counts)
+        if len(filled):
+            largest[filled] = np.maximum.reduceat(sizes, rows.begins[filled])
+        scales = _scales(largest)
+        values = (np.rint(sizes / scales[owners]) * np.sign(rows.values)).astype(np.int8)
+        kept = values != 0  # the rest is nearer to zero than to the least number there is
+        owners, places, values = owners[kept], rows.places[kept].astype(np.int64), values[kept]
+        steps = np.diff(places, prepend=-1)
+        first = np.flatnonzero(np.diff(owners, prepend=-1))  # of each row that has any
+        steps[first] = places[first] + 1
+        kind, farthest = _step_kind(steps)
+        extra = (steps - 1) // farthest  # (numbers,): steps before the last one
+        at = np.cumsum(extra + 1) - 1
+        count = int(at[-1]) + 1 if len(at) else 0
+        all_steps, all_values = np.full(count, farthest, kind), np.zeros(count, np.int8)
+        all_steps[at] = steps - extra * farthest
+        all_values[at] = values
+        counts = np.bincount(owners, extra + 1, len(rows)).astype(np.int64)
+        return cls(np.cumsum(counts), all_steps, all_values, scales, rows.size)
+
+    def rows(self, numbers: IntArray) -> SparseRows:
+        """(numbers, size): these rows."""
+        ends = self.ends[numbers]
+        begins = np.where(numbers > 0, self.ends[numbers - 1], 0)
+        counts = ends - begins
+        starts = np.cumsum(counts) - counts  # (numbers,): of each in the entries that are taken
+        if len(numbers) and np.array_equal(begins[1:], ends[:-1]):  # neighbours
+            entries: slice | IntArray = slice(begins[0], ends[-1])
+        else:
+            entries = np.arange(counts.sum()) + np.repeat(begins - starts, counts)
+        steps, values = self.steps[entries].astype(np.int64), self.values[entries]
+        walked = np.cumsum(steps)
+        before = np.where(starts > 0, walked[starts - 1], 0) if len(walked) else starts
+        owners = np.repeat(np.arange(len(numbers)), counts)
+        kept = np.flatnonzero(values)
+        owners = owners[kept]
+        places = walked[kept] - before[owners] - 1
+        if len(places) and places.max() >= self.size:
+            raise OptionError(f"a number in place {places.max()} of {self.size}")
+        return SparseRows.of_counts(
+            np.bincount(owners, minlength=len(numbers)),
+            places,
+            _squared(values[kept], self.scales[numbers][owners]),
+            self.size,
+        )
+
+    def products(self, plain: Array32) -> Array32:
+        """(documents,): the product of each row with one other, (size,); rows are not unpacked."""
+        begins = np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])
+        counts = self.ends - begins
+        filled = np.flatnonzero(counts)
+        if not len(filled):
+            return np.zeros(len(counts), np.float32)
+        walked = np.cumsum(self.steps, dtype=np.intp)
+        before = np.where(begins[filled] > 0, walked[begins[filled] - 1], 0)
+        walked -= np.repeat(before + 1, counts[filled])
+        if int(walked.max()) >= self.size:
+            raise OptionError(f"a number in place {walked.max()} of {self.size}")
+        terms, values = plain.take(walked), self.values.astype(np.float32)
+        terms *= values
+        terms *= np.abs(values, out=values)
+        total = np.zeros(len(counts), np.float32)
+        total[filled] = np.add.reduceat(terms, begins[filled])
+        return total * np.square(self.scales)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As they are written."""
+        return {
+            "ends": self.ends,
+            "steps": self.steps,
+            "values": self.values,
+            "scales": self.scales,
+            "size": np.array([self.size]),
+        }
+
+
+Packed = PackedDense | PackedSparse
+
+
+@dataclass(frozen=True, eq=False)
+class PackedLevs:
+    """LEVs (documents, lev_size): the part of each member, and the logarithms of lengths."""
+
+    parts: tuple[Packed, ...]
+    log_tokens: Array32  # (documents,)
+
+    @classmethod
+    def of(cls, levs: Levs) -> PackedLevs:
+        """From LEVs as they were encoded."""
+        parts = [
+            PackedSparse.of(part) if isinstance(part, SparseRows) else PackedDense.of(part)
+            for part in levs.parts[:-1]
+        ]
+        return cls(tuple(parts), np.asarray(levs.log_tokens, np.float32))
+
+    def __len__(self) -> int:
+        return len(self.log_tokens)
+
+    def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
+        """(numbers, lev_size): the LEVs of these documents, with what packing has left of them."""
+        rows = np.asarray(numbers, np.int64)
+        parts: list[Rows] = [part.rows(rows) for part in self.parts]
+        return Levs((*parts, self.log_tokens[rows, None]))
+
+    def products(self, plain: Sequence[Array32]) -> Array32:
+        """(documents, members): with one other text, given by each member's part of it, (size,)."""
+        parts = zip(self.parts, plain, strict=True)
+        return np.stack([part.products(row) for part, row in parts], axis=1)
+
+    @classmethod
+    def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:
+        """Some documents of several, packed as they are."""
+        parts: list[Packed] = []
+        for at, first in enumerate(places[0][0].parts):
+            rows = [(levs.parts[at], row) for levs, row in places]
+            scales = np.array([part.scales[row] for part, row in rows], np.float32)
+            if isinstance(first, PackedSparse):
+                parts.append(_gathered_sparse(rows, scales, first.size))
+            else:
+                parts.append(PackedDense(np.stack([p.values[row] for p, row in rows]), scales))
+        tokens = [levs.log_tokens[row] for levs, row in places]
+        return cls(tuple(parts), np.array(tokens, np.float32))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As they are written."""
+        named = {"log_tokens": self.log_tokens}
+        for at, part in enumerate(self.parts):
+            named |= {f"part{at}.{name}": array for name, array in part.arrays().items()}
+        return named
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> PackedLevs:
+        """What `arrays` gave; a KeyError or ValueError if anything is missing or does not fit."""
+        parts: list[Packed] = []
+        count = len(arrays["log_tokens"])
+        while f"part{len(parts)}.values" in arrays:
+            begin = f"part{len(parts)}."
+            part = {name: arrays[begin + name] for name in ("values", "scales")}
+            if f"{begin}steps" in arrays:
+                ends, steps = arrays[f"{begin}ends"], arrays[f"{begin}steps"]
+                fits = len(ends) == count and len(steps) == len(part["values"])
+                fits = fits and (not count or ends[-1] == len(steps))
+                size = int(arrays[f"{begin}size"][0])
+                parts.append(PackedSparse(ends=ends, steps=steps, size=size, **part))
+            else:
+                fits = len(part["values"]) == count
+                parts.append(PackedDense(**part))
+            if not fits or len(part["scales"]) != count:
+                raise ValueError("its parts are of different lengths")
+        return cls(tuple(parts), arrays["log_tokens"])
+
+
+def _gathered_sparse(
+    rows: Sequence[tuple[Packed, int]], scales: Array32, size: int
+) -> PackedSparse:
+    steps, values, counts = [], [], []
+    for part, row in rows:
+        assert isinstance(part, PackedSparse)
+        entries = slice(part.ends[row - 1] if row else 0, part.ends[row])
+        steps.append(part.steps[entries])
+        values.append(part.values[entries])
+        counts.append(len(steps[-1]))
+    ends = np.cumsum(counts, dtype=np.int64)
+    return PackedSparse(ends, np.concatenate(steps), np.concatenate(values), scales, size)
+
+
+def packed_and_back(levs: Levs) -> Levs:
+    """LEVs as they would come out of an index."""
+    return PackedLevs.of(levs).levs(np.arange(len(levs)))
+
+
+def _scales(largest: AnyFloats) -> Array32:
+    """(documents,): what a whole number stands for, so that the largest of a row is 127."""
+    return np.maximum(largest / _LARGEST, np.finfo(np.float32).tiny).astype(np.float32)
+
+
+def _squared(roots: npt.NDArray[np.int8], scales: Array32) -> Array32:
+    """(numbers,): the numbers of which a byte and a scale give the root, with its sign."""
+    sizes: Array32 = roots * scales
+    return sizes * np.abs(sizes)
+
+
+def _step_kind(steps: IntArray) -> tuple[type[np.unsignedinteger[Any]], int]:
+    """Whether steps are bytes or twice that, whichever takes less; and the farthest step."""
+    as_bytes = 2 * int(((steps - 1) // 255 + 1).sum())
+    as_pairs = 3 * int(((steps - 1) // 65535 + 1).sum())
+    return (np.uint8, 255) if as_bytes <= as_pairs else (np.uint16, 65535)

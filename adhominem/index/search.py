@@ -1,0 +1,240 @@
+"""Texts searched for in an index: hits with Bayes factors, and what these are worth among many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log, log10
+from typing import Any
+
+import numpy as np
+
+import adhominem
+from adhominem.errors import NotFoundError, OptionError
+from adhominem.index.build import digest_of
+from adhominem.index.chance import Chance, FalseHits
+from adhominem.index.files import read_arrays
+from adhominem.index.searcher import Scored, Searcher
+from adhominem.index.store import Store
+from adhominem.records import to_json
+from adhominem.scoring.decision import VerbalScale, probability_same_author
+from adhominem.text.exhibits import Exhibit
+from adhominem.verify.cautions import Caution, cautions_of
+from adhominem.verify.verifier import Verifier
+
+HITS = 20
+NOT_A_VERDICT = (
+    "A hit is a text to look at, not an answer: among many texts, some by other people come up "
+    "with strong evidence by chance"
+)
+_LOG_10 = log(10)
+_MANY_STRANGE = 0.5  # share of hits that the collection is of another genre for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A text of the index that may be by the author of the text that was searched for."""
+
+    id: str
+    author: str  # as the index has it; empty if unknown
+    topic: str
+    words: int  # and marks: tokens
+    log10_bayes_factor: float
+    verbal: str  # the words of the scale
+    probability_same_author: float  # under the prior
+    at_bound: bool  # whether nothing stronger can be said under these conditions
+    other_genre: bool  # whether both seem to be of another genre than the index
+    expected_false_hits: float | None  # so strong or stronger; None if it was not measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """What came up for one text."""
+
+    name: str
+    sha256: str
+    words: int
+    hits: tuple[Hit, ...]
+    copies: tuple[str, ...]  # ids of texts that are the same, which were left out
+    warnings: tuple[Caution, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchResult:
+    """What came up, and what it is worth among so many texts."""
+
+    index: str
+    texts: int  # of the index
+    prior_same_author: float
+    log10_needed: float  # Bayes factor at which a hit is as probable as not
+    false_hits: tuple[FalseHits, ...]
+    measured: str  # on what
+    trials: int  # searches for texts of the index, by authors with other texts in it
+    first: int  # of these, how often the first hit was by the author
+    among_ten: int
+    searched: tuple[Searched, ...]
+    model: str
+    model_sha256: str
+    version: str
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        told: dict[str, Any] = to_json(self)
+        return {**told, "note": NOT_A_VERDICT}
+
+
+def read_chance(store: Store) -> Chance | None:
+    """What was measured on an index, if anything was."""
+    file = store.manifest.chance
+    return None if file is None else Chance.from_arrays(read_arrays(store.folder, file))
+
+
+def search_texts(
+    searcher: Searcher,
+    exhibits: Sequence[Exhibit],
+    *,
+    k: int = HITS,
+    prior_same_author: float | None = None,
+    scale: VerbalScale | None = None,
+) -> SearchResult:
+    """Search an index for texts by the authors of some texts, each by itself.
+
+    Without a prior it is 1 in as many as there are texts. A text that stands in the index is not
+    its own hit, nor is a copy of it.
+    """
+    store, verifier, scale = searcher.store, searcher.verifier, scale or VerbalScale()
+    texts = len(store)
+    if not texts:
+        raise NotFoundError("the index has no texts; add some with `adhominem index`", store.folder)
+    if k < 1:
+        raise OptionError(f"k is {k}; expected 1 or more")
+    prior = 1 / max(texts, 2) if prior_same_author is None else prior_same_author
+    probability_same_author(0.0, prior)  # refuses what is no prior, before the work
+    chance = read_chance(store)
+    copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
+    levs = verifier.encode([one.document for one in exhibits])
+    scored = searcher.search(levs, k, [frozenset(numbers) for numbers in copies])
+    searched = []
+    for at, exhibit in enumerate(exhibits):
+        tokens = verifier.lead.tokenizer.tokens(exhibit.document.text)
+        hits = tuple(_hits(searcher, scored[at], chance, prior, scale))
+        atypicality = verifier.atypicality(levs[at : at + 1])
+        warnings = _cautions(searcher, exhibit, tokens, atypicality, scored[at], hits)
+        searched.append(
+            Searched(
+                name=exhibit.document.id,
+                sha256=exhibit.sha256,
+                words=len(tokens),
+                hits=hits,
+                copies=tuple(store.id(number) for number in copies[at]),
+                warnings=tuple(warnings),
+            )
+        )
+    told = chance.others > 0 if chance is not None else np.zeros(0, bool)
+    ranks = chance.ranks[told] if chance is not None else np.zeros(0, int)
+    return SearchResult(
+        index=str(store.folder),
+        texts=texts,
+        prior_same_author=prior,
+        log10_needed=log10(1 - prior) - log10(prior),
+        false_hits=_false_hits(chance, texts, scale, verifier),
+        measured=_measured(chance),
+        trials=len(ranks),
+        first=int((ranks == 1).sum()),
+        among_ten=int(((ranks > 0) & (ranks <= 10)).sum()),
+        searched=tuple(searched),
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+    )
+
+
+def _hits(
+    searcher: Searcher, scored: Scored, chance: Chance | None, prior: float, scale: VerbalScale
+) -> Iterator[Hit]:
+    store, factors = searcher.store, scored.factors
+    for at, number in enumerate(scored.numbers.tolist()):
+        factor = float(factors.log_bayes_factor[at])
+        shard, row = store.place(number)
+        false = None if chance is None else chance.expected(factor, len(store))[0]
+        yield Hit(
+            id=store.id(number),
+            author=store.author(number),
+            topic=store.topic(number),
+            words=round(float(np.exp(shard.levs.log_tokens[row]))),
+            log10_bayes_factor=factor / _LOG_10,
+            verbal=scale.words(factor / _LOG_10),
+            probability_same_author=float(probability_same_author(factor, prior)),
+            at_bound=bool(factors.at_bound[at]),
+            other_genre=bool(factors.strange[at]),
+            expected_false_hits=false,
+        )
+
+
+def _cautions(
+    searcher: Searcher,
+    exhibit: Exhibit,
+    tokens: Sequence[str],
+    atypicality: Any,
+    scored: Scored,
+    hits: Sequence[Hit],
+) -> Iterator[Caution]:
+    """What to beware of with one text, and with this index."""
+    verifier, lead = searcher.verifier, searcher.verifier.lead
+    departures = None
+    if verifier.prose is not None:
+        departures = [[verifier.prose.departure(exhibit.document.text, tokens)]]
+    yield from cautions_of(
+        [[exhibit]],
+        [[tokens]],
+        common_words=lead.vocabulary.words,
+        known_types=lead.vocabulary.known,
+        atypicality=[atypicality],
+        typicality=lead.typicality,
+        calibrated=scored.factors.calibrated,
+        at_bound=False,
+        knows_topics=lead.knows_topics,
+        guessed_genre=lead.styles is not None and searcher.population is None,
+        population=searcher.population,
+        genre_names=verifier.genre_names,
+        departures=departures,
+    )
+    if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
+        yield Caution(
+            "other_genre_than_index",
+            f"{exhibit.document.id} does not lie among the texts of the index, which seem to be of "
+            "another genre: texts that share its genre look as if they shared its author, and the "
+            "Bayes factors are too large",
+        )
+
+
+def _false_hits(
+    chance: Chance | None, texts: int, scale: VerbalScale, verifier: Verifier
+) -> tuple[FalseHits, ...]:
+    """At each rung of the scale that can be reached."""
+    if chance is None:
+        return ()
+    calibration = verifier.scales.with_population.calibration
+    most = np.inf if calibration is None else calibration.widest[1] / _LOG_10
+    rows = []
+    for start, words in scale.rungs:
+        if 0 < start <= most:
+            expected, how = chance.expected(start * _LOG_10, texts)
+            rows.append(
+                FalseHits(log10_bayes_factor=start, words=words, expected=expected, measured_by=how)
+            )
+    return tuple(rows)
+
+
+def _measured(chance: Chance | None) -> str:
+    if chance is None:
+        return "nothing: the index has too few texts by different people"
+    whose = (
+        "texts of the index by different authors"
+        if chance.known_authors
+        else "texts of the index, whose authors are not known: each is taken to be by another"
+    )
+    told = f"{len(chance.pairs):,} pairs of {whose}"
+    if len(chance.trials):
+        told += f", and {len(chance.trials):,} searches for texts of the index"
+    return told

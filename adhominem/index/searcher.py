@@ -1,0 +1,195 @@
+"""Searching an index: candidates by their codes, ranked by their LEVs, told by the model.
+
+engine      all texts      the first numbers of codes       some thousand candidates
+codes       candidates     all numbers of codes             some hundred
+LEVs        these          nearly the log Bayes factor      somewhat more than are asked for
+the model   these          the calibrated log Bayes factor  those asked for
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import Array32, FloatArray, IntArray, Levs
+from adhominem.errors import IndexFolderError
+from adhominem.index.engine import Engine, make_engine
+from adhominem.index.files import read_arrays
+from adhominem.index.finish import read_view
+from adhominem.index.packing import packed_and_back
+from adhominem.index.store import Store
+from adhominem.index.view import HEAD, Points, View
+from adhominem.scoring.population import Population
+from adhominem.scoring.scorer import LogBayesFactors
+from adhominem.verify.verifier import Verifier
+
+_CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for:
+_CANDIDATES_A_HIT = 164
+_REFINED = 4_096  # that codes leave over, at least, and for each hit:
+_REFINED_A_HIT = 41
+_MARGIN = 12  # more than are asked for, that the model scores; and of these a share of:
+_MARGIN_SHARE = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The texts of an index that are nearest to one text, by what the model says of them."""
+
+    numbers: IntArray  # (hits,): of texts; those with most evidence first
+    factors: LogBayesFactors  # (hits,) each
+
+
+class Searcher:
+    """An index ready to be searched."""
+
+    def __init__(
+        self, folder: str | Path, verifier: Verifier, *, engine: str | Engine = "auto"
+    ) -> None:
+        self.store = Store(folder)
+        self.verifier = verifier
+        self.store.check_model(verifier)
+        self.population: Population | None = self.store.make_population(verifier)
+        self.view: View | None = None
+        if self.population is not None:
+            self.view = read_view(self.store, verifier, self.population)
+        if self.view is not None:
+            self._open_codes(engine)
+        elif self.population is not None:
+            raise IndexFolderError(
+                f"the index in {folder} is not finished; run `adhominem index` again with the same "
+                "options"
+            )
+
+    def _open_codes(self, engine: str | Engine) -> None:
+        store, manifest = self.store, self.store.manifest
+        self._codes: list[dict[str, npt.NDArray[Any]]] = []
+        for shard in manifest.shards:
+            if shard.codes is None:
+                raise IndexFolderError(
+                    f"the index in {store.folder} is not finished; run `adhominem index` again "
+                    "with the same options"
+                )
+            self._codes.append(read_arrays(store.folder, shard.codes))
+        head = min(HEAD, self._codes[0]["codes"].shape[1])
+        self.engine = make_engine(engine, head) if isinstance(engine, str) else engine
+        if isinstance(engine, str):  # one that was given knows the codes already
+            for begin, arrays in zip(store.begins, self._codes, strict=False):
+                codes = arrays["codes"][:, :head]
+                self.engine.add(begin + np.arange(len(codes)), codes)
+        self.engine.remove(np.flatnonzero(~store.alive))
+
+    def search(
+        self, levs: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
+    ) -> list[Scored]:
+        """For each of some LEVs (texts, lev_size) the k texts with most evidence for one author.
+
+        The texts `left_out` of each are passed over.
+        """
+        queries = packed_and_back(levs)
+        near = self.nearest(queries, k + max(_MARGIN, round(_MARGIN_SHARE * k)), left_out)
+        return self.scored(queries, near, k)
+
+    def nearest(
+        self, queries: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
+    ) -> list[IntArray]:
+        """For each of some LEVs, as the index has them, about the k texts with most evidence."""
+        outside = left_out or [frozenset()] * len(queries)
+        points = None if self.view is None else self.view.points(queries)
+        results = []
+        chosen = self._candidates(queries, points, k, max(map(len, outside), default=0))
+        for at, numbers in enumerate(chosen):
+            if outside[at]:
+                numbers = numbers[~np.isin(numbers, list(outside[at]))]
+            if points is not None and len(numbers) > k:
+                near = self.near(queries[at : at + 1], numbers, points[at : at + 1])
+                numbers = numbers[np.argsort(-near, kind="stable")[:k]]
+            results.append(numbers)
+        return results
+
+    def scored(
+        self, queries: Levs, numbers: Sequence[IntArray], k: int | None = None
+    ) -> list[Scored]:
+        """What the model says of some texts (texts, lev_size), each with texts of the index.
+
+        Of the numbers of each, the k with most evidence are told, the best first.
+        """
+        counts = [len(texts) for texts in numbers]
+        if not sum(counts):
+            return [Scored(texts, self.verifier.scorer([], [])) for texts in numbers]
+        factors = self.verifier.scorer(
+            queries[np.repeat(np.arange(len(queries)), counts)],
+            self.store.levs(np.concatenate(numbers)),
+            self.population,
+            even_if_strange=True,
+        )
+        results = []
+        for texts, end in zip(numbers, np.cumsum(counts), strict=True):
+            rows = np.arange(end - len(texts), end)
+            order = np.argsort(-factors.unbounded[rows], kind="stable")[:k]
+            results.append(Scored(texts[order], _chosen(factors, rows[order])))
+        return results
+
+    def _candidates(
+        self, queries: Levs, points: Points | None, k: int, more: int
+    ) -> list[IntArray]:
+        """For each query the numbers of texts that may be among the k best."""
+        refined = max(_REFINED, _REFINED_A_HIT * k) + more
+        if self.view is None or points is None or len(self.store) <= refined:
+            return [self.store.live] * len(queries)
+        codes = self.view.query(queries, points)  # (queries, numbers)
+        head = min(HEAD, codes.shape[1])
+        count = min(max(_CANDIDATES, _CANDIDATES_A_HIT * k) + more, len(self.store))
+        numbers, _ = self.engine.candidates(np.ascontiguousarray(codes[:, :head]), count)
+        result = []
+        for row, code in zip(numbers, codes, strict=True):
+            kept = np.sort(row[row >= 0])
+            products = self._gathered("codes", kept).astype(np.float32) @ code
+            if len(kept) > refined:
+                kept = kept[np.argpartition(products, len(kept) - refined)[-refined:]]
+            result.append(np.sort(kept))
+        return result
+
+    def near(self, query: Levs, numbers: IntArray, point: Points | None = None) -> FloatArray:
+        """(numbers,): nearly the log Bayes factors of a text (1, lev_size), but for a constant.
+
+        Its `point` is computed unless it is given.
+        """
+        assert self.view is not None
+        point = self.view.points(query) if point is None else point
+        there = Points(
+            self._gathered("factors", numbers),
+            self._gathered("to_mean", numbers),
+            self._gathered("kin", numbers).astype(np.float32),
+            self._gathered("bias", numbers),
+        )
+        columns = self.verifier.scorer.columns(query)
+        plain = [np.asarray(part, np.float32)[0] for part in columns]
+        products = self.store.products(numbers, plain)
+        return self.view.near(point, products, there)
+
+    def _gathered(self, name: str, numbers: IntArray) -> Array32:
+        """(numbers, ...): rows of the arrays of all shards, by rising numbers."""
+        cuts = np.searchsorted(numbers, self.store.begins)
+        parts = [
+            self._codes[at][name][numbers[cuts[at] : cuts[at + 1]] - self.store.begins[at]]
+            for at in range(len(self._codes))
+            if cuts[at + 1] > cuts[at]
+        ]
+        return np.concatenate(parts) if parts else self._codes[0][name][:0]
+
+
+def _chosen(factors: LogBayesFactors, order: IntArray) -> LogBayesFactors:
+    return LogBayesFactors(
+        factors.raw[order],
+        factors.unbounded[order],
+        factors.log_bayes_factor[order],
+        factors.lower_bound[order],
+        factors.upper_bound[order],
+        factors.strange[order],
+        factors.calibrated,
+    )

@@ -1,0 +1,272 @@
+"""An index that lies on the disk: its texts by number, their LEVs, its population."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
+from adhominem.errors import IndexFolderError, OptionError
+from adhominem.index.files import (
+    Manifest,
+    Shard,
+    Strings,
+    check_file,
+    damaged,
+    read_arrays,
+    read_manifest,
+)
+from adhominem.index.packing import PackedLevs
+from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.scoring.population import FEWEST, Population
+from adhominem.scoring.rows import column_means
+from adhominem.verify.verifier import Verifier
+
+COHORT = 200  # texts of the population that are kept, as of any other
+_AT_ONCE = 512  # texts whose LEVs are unpacked together
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The texts of a shard: what is known of each, and their LEVs."""
+
+    ids: Strings
+    authors: Strings
+    topics: Strings
+    digests: npt.NDArray[np.uint8]  # (texts, 16): of their words
+    levs: PackedLevs
+    sums: FloatArray  # (lev_size,): of all LEVs
+    square_sums: FloatArray  # (lev_size,)
+    packed: Strings | None = None  # the texts themselves, if they are kept
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As they are written."""
+        kept = {} if self.packed is None else self.packed.arrays("texts")
+        return {
+            **self.levs.arrays(),
+            **self.ids.arrays("ids"),
+            **self.authors.arrays("authors"),
+            **self.topics.arrays("topics"),
+            "digests": self.digests,
+            "sums": self.sums.astype(np.float32),
+            "square_sums": self.square_sums.astype(np.float32),
+            **kept,
+        }
+
+    @classmethod
+    def read(cls, folder: Path, shard: Shard) -> Texts:
+        """Those of a shard; an IndexFolderError names one that is damaged."""
+        arrays = read_arrays(folder, shard.levs)
+        try:
+            texts = cls(
+                Strings.from_arrays("ids", arrays),
+                Strings.from_arrays("authors", arrays),
+                Strings.from_arrays("topics", arrays),
+                arrays["digests"],
+                PackedLevs.from_arrays(arrays),
+                arrays["sums"],
+                arrays["square_sums"],
+                Strings.from_arrays("texts", arrays) if "texts.ends" in arrays else None,
+            )
+            counts = {len(texts.ids), len(texts.authors), len(texts.levs), len(texts.digests)}
+            if counts != {shard.texts}:
+                raise ValueError(f"it holds {counts} texts; expected {shard.texts}")
+            return texts
+        except (KeyError, ValueError, IndexError) as error:
+            raise damaged(folder / shard.levs.name, error) from None
+
+
+class Store:
+    """An index on the disk. Texts go by numbers; those that were removed keep theirs."""
+
+    def __init__(self, folder: str | Path, manifest: Manifest | None = None) -> None:
+        self.folder = Path(folder)
+        self.manifest = manifest or read_manifest(self.folder)
+        self.shards = [Texts.read(self.folder, shard) for shard in self.manifest.shards]
+        counts = [shard.texts for shard in self.manifest.shards]
+        self.begins = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+
+    def __len__(self) -> int:
+        return self.manifest.texts
+
+    @property
+    def numbers(self) -> int:
+        """How many texts have numbers, removed ones among them."""
+        return int(self.begins[-1])
+
+    @cached_property
+    def alive(self) -> BoolArray:
+        """(numbers,): whether a text still counts."""
+        alive = np.ones(self.numbers, dtype=bool)
+        alive[list(self.manifest.removed)] = False
+        return alive
+
+    @cached_property
+    def live(self) -> IntArray:
+        """(texts,): the numbers of those that count."""
+        return np.flatnonzero(self.alive)
+
+    def copies(self, digest: bytes) -> list[int]:
+        """The numbers of the texts that count and have the same words, by their digest."""
+        wanted = np.frombuffer(digest, np.uint8)
+        numbers: list[int] = []
+        for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
+            rows = begin + np.flatnonzero((shard.digests == wanted).all(axis=1))
+            numbers += rows[self.alive[rows]].tolist()
+        return numbers
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The numbers of the texts that count, by their ids."""
+        numbers: dict[str, int] = {}
+        for begin, shard in zip(self.begins, self.shards, strict=False):
+            for at, id in enumerate(shard.ids.all()):
+                if self.alive[begin + at]:
+                    numbers[id] = int(begin) + at
+        return numbers
+
+    @cached_property
+    def accounts(self) -> npt.NDArray[np.int64]:
+        """(numbers,): whose each text is, as a number; where no author is known, it is alone."""
+        known: dict[str, int] = {}
+        accounts = np.arange(self.numbers, dtype=np.int64)
+        for begin, shard in zip(self.begins, self.shards, strict=False):
+            for at, author in enumerate(shard.authors.all()):
+                if author:
+                    accounts[begin + at] = known.setdefault(author, int(begin) + at)
+        return accounts
+
+    @property
+    def has_authors(self) -> bool:
+        """Whether the author of any text is known."""
+        return any(len(shard.authors.data) for shard in self.shards)
+
+    def place(self, number: int) -> tuple[Texts, int]:
+        """The shard of a text, and its row there."""
+        at = int(np.searchsorted(self.begins, number, side="right")) - 1
+        return self.shards[at], int(number - self.begins[at])
+
+    def id(self, number: int) -> str:
+        """The id of a text."""
+        shard, at = self.place(number)
+        return shard.ids[at]
+
+    def author(self, number: int) -> str:
+        """The author of a text; empty if unknown."""
+        shard, at = self.place(number)
+        return shard.authors[at]
+
+    def account(self, number: int) -> str:
+        """The author of a text, or its id where that is unknown."""
+        return self.author(number) or self.id(number)
+
+    def topic(self, number: int) -> str:
+        """The topic of a text; empty if unknown."""
+        shard, at = self.place(number)
+        return shard.topics[at]
+
+    def text(self, number: int) -> str | None:
+        """A text itself, if the index keeps them."""
+        import zstandard
+
+        shard, at = self.place(number)
+        if shard.packed is None:
+            return None
+        return zstandard.ZstdDecompressor().decompress(shard.packed.bytes_at(at)).decode("utf-8")
+
+    def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
+        """(numbers, lev_size): the LEVs of some texts, in their order."""
+        with self._naming_damage(numbers):
+            packed = self._packed(numbers)
+            if packed is not None:
+                return packed.levs(np.arange(len(packed)))
+        return Levs(())
+
+    def products(self, numbers: IntArray, plain: Sequence[Array32]) -> Array32:
+        """(numbers, members): products with one text, given by each member's part, (size,)."""
+        with self._naming_damage(numbers):
+            packed = self._packed(numbers)
+            if packed is not None:
+                return packed.products(plain)
+        return np.zeros((0, len(plain)), np.float32)
+
+    def _packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
+        wanted = np.asarray(numbers, np.int64)
+        at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
+        places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
+        rows = [(self.shards[one].levs, row) for one, row in places]
+        return PackedLevs.gathered(rows) if rows else None
+
+    @contextmanager
+    def _naming_damage(self, numbers: Sequence[int] | IntArray) -> Iterator[None]:
+        try:
+            yield
+        except (OptionError, IndexError, ValueError, AssertionError) as error:
+            at = np.searchsorted(self.begins, numbers, side="right") - 1
+            raise self._damaged(np.unique(at), error) from None
+
+    def _damaged(self, shards: IntArray, error: Exception) -> IndexFolderError:
+        """The error that names the shard that is damaged: the first whose hash is another."""
+        for at in shards.tolist():
+            check_file(self.folder, self.manifest.shards[at].levs)
+        return damaged(self.folder / self.manifest.shards[shards[0]].levs.name, error)
+
+    def all_levs(self, numbers: IntArray) -> Iterator[tuple[IntArray, Levs]]:
+        """Some texts and their LEVs, a few hundred at a time."""
+        for at in range(0, len(numbers), _AT_ONCE):
+            part = numbers[at : at + _AT_ONCE]
+            yield part, self.levs(part)
+
+    def spread(self, most: int) -> IntArray:
+        """(texts,): at most so many of the texts that count, evenly from all over the index."""
+        chosen = np.linspace(0, len(self.live) - 1, min(most, len(self.live)))
+        return np.asarray(self.live[chosen.round().astype(np.int64)])
+
+    def check(self) -> None:
+        """An IndexFolderError that names the first file that is not as it was written."""
+        for file in self.manifest.files():
+            check_file(self.folder, file)
+
+    def check_model(self, verifier: Verifier) -> None:
+        """Refuse a model other than the one that the texts were encoded with."""
+        theirs = self.manifest.model_sha256
+        if verifier.sha256 != theirs:
+            raise IndexFolderError(
+                f"the index was made with the model {self.manifest.model} (SHA-256 {theirs[:12]}…),"
+                f" not with this one ({verifier.name or DEFAULT_MODEL}, {verifier.sha256[:12]}…); "
+                "give that model, or build the index again"
+            )
+
+    def make_population(self, verifier: Verifier) -> Population | None:
+        """The texts of the index as the relevant population; None if they are too few."""
+        count = len(self.live)
+        if count < FEWEST:
+            return None
+        sums = np.sum([np.asarray(shard.sums, np.float64) for shard in self.shards], axis=0)
+        squares = np.sum([np.asarray(s.square_sums, np.float64) for s in self.shards], axis=0)
+        for _, levs in self.all_levs(np.flatnonzero(~self.alive)):
+            gone = sums_of(levs)
+            sums, squares = sums - gone[0], np.maximum(squares - gone[1], 0)
+        cohort = self.levs(self.spread(COHORT))
+        groups: tuple[Any, ...] = ()
+        if verifier.lead.styles is not None:
+            sample = self.levs(self.spread(1_000))
+            groups = verifier.lead.styles.groups(verifier.scorer.lead_columns(sample))
+        return Population(count, sums / count, squares / count, cohort, groups=groups)
+
+
+def sums_of(levs: Levs) -> tuple[FloatArray, FloatArray]:
+    """Twice (lev_size,): the sums of LEVs and of their squares."""
+    count = len(levs)
+    sums, squares = (
+        np.concatenate([column_means(part, power=power) for part in levs.parts]) * count
+        for power in (1, 2)
+    )
+    return sums, squares

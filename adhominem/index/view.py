@@ -1,0 +1,336 @@
+"""How texts of an index are seen when candidates are looked for: as points of an inner product.
+
+Seen from the centre of a large population, the fused log Bayes factor of two texts is nearly
+
+    the sum over members of  a_i a_q cos(i, q)  +  what text i adds  +  what text q adds
+
+where a text's weight a is the root of what a deviation of its likeness counts (the fusion, for
+texts of its length) times how many deviations a unit of likeness is (score normalisation). Two
+means of both texts are taken to be geometric ones for that, and how certain the guess of a genre is
+is left out. That is an inner product, and near enough to look for candidates by (`near`). What is
+told of them comes from the model's own path.
+
+The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
+itself, then the point along the directions in which a sample of the index differs most. The first
+`HEAD` numbers are what engines look through; all of them rank what these have brought up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import Array32, FloatArray, Levs, Rows, SparseRows
+from adhominem.index.packing import Arrays
+from adhominem.scoring.measures import Measures
+from adhominem.scoring.members import StyleScorer
+from adhominem.scoring.population import Population
+from adhominem.scoring.rows import squares
+from adhominem.scoring.scale import Conditions, Fusion, Scores
+from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.two_covariance import IsotropicTwoCovariance
+
+SIZE = 512  # numbers of a code
+HEAD = 128  # that engines look through
+SAMPLE = 2_048  # texts that show the directions
+_FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
+_RANGE = 5.0  # deviations that a byte reaches to
+_USUAL_TEXTS = 10  # as in `scoring.measures`
+_FLAT = 1e-6  # of the largest spread: directions with less of it are none
+_LEAST = 1e-9
+_COPY = 0.97  # cosine from which on two texts are one
+_FEW = 8  # sparse rows: more of them are made plain for a product
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Texts as points, (texts, members) or as said; LEVs themselves are not in it."""
+
+    factors: Array32  # what a LEV, seen from the centre, is multiplied by
+    to_mean: Array32  # the product of a LEV with the centre
+    kin: Array32  # (texts, kin): the part of the point that tells of genres
+    bias: Array32  # (texts,): what a text adds by itself
+
+    def __getitem__(self, rows: slice) -> Points:
+        return Points(self.factors[rows], self.to_mean[rows], self.kin[rows], self.bias[rows])
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As they are written."""
+        return {
+            "factors": self.factors,
+            "to_mean": self.to_mean,
+            "kin": self.kin.astype(np.float16),
+            "bias": self.bias,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Lens:
+    """What a member's LEVs are multiplied with, to see where they are."""
+
+    table: Array32  # (size, 1 + cohort + genres): the centre, the cohort, the genres' centres
+    cohort: slice
+    genres: slice
+    to_mean: FloatArray  # (cohort,): its products with the centre
+    distances: FloatArray  # (cohort,): from the centre
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """From where texts are seen, and along which directions."""
+
+    scorer: Scorer
+    population: Population
+    directions: tuple[Array32, ...] = ()  # (folded size, SIZE - 1) of each member, and of kin
+    steps: Array32 | None = None  # (SIZE,): what a whole number of a code stands for
+    middle: float = 0.0  # of what texts add by themselves
+
+    @property
+    def means(self) -> list[FloatArray]:
+        """(size,): each member's part of the centre."""
+        return self.scorer.split(self.population.lev_mean)
+
+    @property
+    def fusion(self) -> Fusion:
+        """How members' measures become one number."""
+        return self.scorer.scales.with_population.fusion
+
+    def points(self, levs: Levs) -> Points:
+        """Where texts with these LEVs (texts, lev_size) are."""
+        parts = self.scorer.parts(self.population)
+        lengths = np.asarray(levs.log_tokens, np.float64)
+        usual_length = np.full(len(levs), self.population.lev_mean[-1])
+        factors, to_means, kins, standing, remoteness = [], [], [], [], []
+        counts_for = self._worth(lengths)  # (members, texts)
+        for at, (member, rows) in enumerate(
+            zip(self.scorer.members, self.scorer.columns(levs), strict=True)
+        ):
+            part, lens = parts[at], self._lenses[at]
+            assert part is not None
+            usual, deviation, genres = _usual(member)
+            seen = _times(rows, lens.table).astype(np.float64)  # (texts, columns of the table)
+            to_mean = seen[:, 0]
+            square = part.mean @ part.mean
+            distances = np.maximum(squares(rows) - 2 * to_mean + square, _LEAST)
+            alike = seen[:, lens.cohort] - to_mean[:, None] - lens.to_mean + square
+            cosines = alike / np.sqrt(distances)[:, None]
+            cosines /= np.maximum(lens.distances, usual)  # (texts, cohort)
+            others = cosines < _COPY  # a text of the cohort is not compared with itself
+            others |= others.sum(axis=1, keepdims=True) < 2
+            middle = cosines.mean(axis=1, where=others)
+            n, varied = self.population.texts, cosines.var(axis=1, where=others)
+            spread = (n * varied + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
+            sharpness = 1 / np.sqrt(np.maximum(spread, _LEAST))  # deviations a unit
+            weights = np.sqrt(np.maximum(counts_for[at], 0) * sharpness)  # (texts,)
+            factors.append(weights / np.sqrt(distances))
+            to_means.append(to_mean)
+            standing.append(-0.5 * middle * sharpness)
+            remoteness.append(np.log(distances) + np.log(part.mean_square + _LEAST))
+            if genres is not None:
+                apart = seen[:, lens.genres] - genres.centres @ part.mean
+                kins.append(apart @ _root(genres.among_genres) * np.sqrt(abs(self._kinship(at))))
+        zeros = np.zeros(len(levs))
+        members = tuple(
+            Measures(mean, mean, zeros, far, zeros, zeros, zeros)
+            for mean, far in zip(standing, remoteness, strict=True)
+        )
+        bias = self.fusion(Scores(members, self._conditions(lengths, usual_length)))
+        return Points(
+            np.stack(factors, axis=1).astype(np.float32),
+            np.stack(to_means, axis=1).astype(np.float32),
+            np.concatenate([np.zeros((len(levs), 0)), *kins], axis=1).astype(np.float32),
+            bias.astype(np.float32),
+        )
+
+    @cached_property
+    def _lenses(self) -> list[_Lens]:
+        """For each member, what all texts are multiplied with."""
+        lenses = []
+        for member, part in zip(
+            self.scorer.members, self.scorer.parts(self.population), strict=True
+        ):
+            assert part is not None
+            genres = _usual(member)[2]
+            cohort = np.asarray(part.levs, np.float32)
+            rows = [part.mean[None].astype(np.float32), cohort]
+            rows += [] if genres is None else [genres.centres.astype(np.float32)]
+            to_mean = (cohort @ part.mean).astype(np.float64)
+            distances = squares(part.levs) - 2 * to_mean + part.mean @ part.mean
+            lenses.append(
+                _Lens(
+                    np.ascontiguousarray(np.concatenate(rows).T),
+                    slice(1, 1 + len(cohort)),
+                    slice(1 + len(cohort), None),
+                    to_mean,
+                    np.sqrt(np.maximum(distances, _LEAST)),
+                )
+            )
+        return lenses
+
+    def near(self, point: Points, products: Array32, points: Points) -> FloatArray:
+        """(texts,): nearly the log Bayes factors of one text, at a point, with others.
+
+        `products` (texts, members) are those of their LEVs. What the one text adds by itself, the
+        same for all, is left out.
+        """
+        squared = np.array([mean @ mean for mean in self.means])  # (members,)
+        alike = products - points.to_mean + (squared - point.to_mean[0])
+        total = points.bias + (alike * points.factors) @ point.factors[0]
+        return np.asarray(total + points.kin @ (point.kin[0] * self.signs), np.float64)
+
+    @property
+    def signs(self) -> Array32:
+        """(kin,): 1, or -1 where being alike in what genres differ in speaks against one author."""
+        signs = [
+            np.full(len(genres.genres), np.sign(self._kinship(at)))
+            for at, member in enumerate(self.scorer.members)
+            if (genres := _usual(member)[2]) is not None
+        ]
+        return np.concatenate([np.zeros(0), *signs]).astype(np.float32)
+
+    def _kinship(self, member: int) -> float:
+        """How many nats a unit of a member's kinship adds."""
+        one, zero = np.ones(1), np.zeros(1)
+        conditions = self._conditions(*[self.population.lev_mean[-1:]] * 2)
+        nothing = Measures.of_factors(zero)
+        kin = Measures(zero, zero, zero, zero, one, zero, zero)
+        members = [nothing] * len(self.scorer.members)
+        base = Scores(tuple(members), conditions)
+        return float((self.fusion(base.with_member(member, kin)) - self.fusion(base))[0])
+
+    def _worth(self, log_tokens: FloatArray) -> FloatArray:
+        """(members, texts): how many nats a deviation of likeness adds, by the texts' lengths."""
+        nothing = Measures.of_factors(np.zeros(len(log_tokens)))
+        one = Measures.of_factors(np.ones(len(log_tokens)))
+        conditions = self._conditions(log_tokens, log_tokens)
+        base = Scores((nothing,) * len(self.scorer.members), conditions)
+        return np.array(
+            [
+                self.fusion(base.with_member(at, one)) - self.fusion(base)
+                for at in range(len(self.scorer.members))
+            ]
+        )
+
+    def _conditions(self, first: FloatArray, second: FloatArray) -> Conditions:
+        """Those of pairs of one text a side, of such lengths."""
+        return Conditions.of(
+            np.ones((2, len(first))),
+            np.stack([first, second]),
+            self.population.texts,
+            float(self.population.lev_mean[-1]),
+        )
+
+    # Codes
+
+    def with_directions(self, levs: Levs) -> View:
+        """This view with the directions in which a sample (texts, lev_size) differs most."""
+        points = self.points(levs)
+        columns = self.scorer.columns(levs)
+        parts = [self._moved(rows, points, at) for at, rows in enumerate(columns)]
+        table = np.concatenate([*parts, points.kin], axis=1)  # (texts, sizes of all)
+        values, vectors = np.linalg.eigh((table @ table.T).astype(np.float64))
+        count = min(SIZE - 1, int((values > _FLAT * values[-1]).sum()))
+        values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
+        kept = table.T @ (vectors / np.sqrt(values)).astype(np.float32)  # (sizes, directions)
+        steps = np.concatenate([[0.0], np.sqrt(values / len(levs)) * _RANGE / 127])
+        middle = float(points.bias.mean())
+        steps[0] = max(float(np.abs(points.bias - middle).max()), _LEAST) / 127
+        ends = np.cumsum([part.shape[1] for part in parts])
+        directions = tuple(np.split(kept, ends))
+        return replace(self, directions=directions, steps=steps.astype(np.float32), middle=middle)
+
+    def _moved(self, rows: Rows, points: Points, member: int) -> Array32:
+        """(texts, folded size): a member's part of points, as plain rows."""
+        plain = _folded(np.asarray(rows, np.float32))
+        centre = _folded(self.means[member][None].astype(np.float32))
+        return np.asarray((plain - centre) * points.factors[:, member, None])
+
+    def along(self, levs: Levs, points: Points) -> Array32:
+        """(texts, directions): points along the directions."""
+        total = points.kin @ self.directions[-1]
+        for at, rows in enumerate(self.scorer.columns(levs)):
+            if rows.shape[1] > _FOLDED:
+                total = total + self._moved(rows, points, at) @ self.directions[at]
+                continue
+            centre = self.means[at].astype(np.float32) @ self.directions[at]
+            seen = _times(rows, self.directions[at]) - centre
+            total = total + seen * points.factors[:, at, None]
+        return np.asarray(total, np.float32)
+
+    def codes(self, levs: Levs, points: Points) -> npt.NDArray[np.int8]:
+        """(texts, numbers): the codes of texts, the first number for what each adds by itself."""
+        assert self.steps is not None
+        plain = np.concatenate([points.bias[:, None] - self.middle, self.along(levs, points)], 1)
+        return np.clip(np.rint(plain / self.steps), -127, 127).astype(np.int8)
+
+    def query(self, levs: Levs, points: Points) -> Array32:
+        """(texts, numbers): what codes are multiplied with, to find texts near to these."""
+        assert self.steps is not None
+        turned = Points(points.factors, points.to_mean, points.kin * self.signs, points.bias)
+        ones = np.ones((len(levs), 1), np.float32)
+        return np.asarray(np.concatenate([ones, self.along(levs, turned)], 1) * self.steps)
+
+    def arrays(self) -> Arrays:
+        """As it is written, without scorer and population."""
+        assert self.steps is not None
+        named = {f"directions{at}": part for at, part in enumerate(self.directions)}
+        halved = {name: part.astype(np.float16) for name, part in named.items()}
+        return {"steps": self.steps, "middle": np.array([self.middle], np.float32), **halved}
+
+    @classmethod
+    def from_arrays(cls, scorer: Scorer, population: Population, arrays: Arrays) -> View:
+        """What `arrays` gave."""
+        count = len(scorer.members) + 1
+        directions = [arrays[f"directions{at}"].astype(np.float32) for at in range(count)]
+        steps, middle = np.asarray(arrays["steps"]), float(arrays["middle"][0])
+        return cls(scorer, population, tuple(directions), steps, middle)
+
+
+def _usual(member: Any) -> tuple[float, float, Any]:
+    """The usual distance, the usual deviation of likenesses, and the genres if it goes by them."""
+    if not isinstance(member, StyleScorer):
+        return 0.0, 0.1, None
+    model = member.styles.two_covariance
+    if not isinstance(model, IsotropicTwoCovariance):
+        return member.styles.usual, 0.1, None
+    return member.styles.usual, float(model.independent) ** -0.5, member.styles
+
+
+def _times(rows: Rows, table: Array32) -> Array32:
+    """(rows, columns): rows (rows, size) times a table (size, columns)."""
+    if not isinstance(rows, SparseRows):
+        return np.asarray(rows.astype(np.float32, copy=False) @ table)
+    if len(rows) > _FEW:
+        return np.asarray(np.asarray(rows, np.float32) @ table)
+    result = np.empty((len(rows), table.shape[1]), np.float32)
+    for at in range(len(rows)):
+        places, values = rows.row(at)
+        result[at] = values.astype(np.float32) @ table[places]
+    return result
+
+
+def _root(matrix: FloatArray) -> FloatArray:
+    """(size, size): R with R R' = matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
+
+
+def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array32]:
+    """Where each place goes among fewer, and with which sign: so that chance products cancel."""
+    mixed = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    signs = 1 - 2 * ((mixed >> np.uint64(20)) & np.uint64(1)).astype(np.float32)
+    return (mixed >> np.uint64(49)).astype(np.int64), signs
+
+
+def _folded(rows: Array32) -> Array32:
+    """(rows, folded size): plain rows (rows, size), with many places folded to fewer."""
+    if rows.shape[1] <= _FOLDED:
+        return rows
+    where, signs = _fold(np.arange(rows.shape[1]))
+    result = np.zeros((_FOLDED, len(rows)), np.float32)
+    np.add.at(result, where, (rows * signs).T)
+    return result.T

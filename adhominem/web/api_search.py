@@ -1,0 +1,71 @@
+"""The route of the REST interface that searches an index, where the server has one."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import ConfigDict, Field
+
+from adhominem.index.search import HITS, SearchResult, search_texts
+from adhominem.index.searcher import Searcher
+from adhominem.verify.verifier import Verifier
+from adhominem.web.batching import Progress, cost
+from adhominem.web.failures import json_bytes
+from adhominem.web.json_requests import JsonRoute, awaited
+from adhominem.web.schema import Side, Strict, as_exhibits, responses
+from adhominem.web.service import Service
+
+_MOST_HITS = 100
+_PER_TEXT = 500_000  # characters that could be read while a text is searched for, about
+
+
+class Sought(Strict):
+    """Texts, each searched for by itself."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"texts": "Dear friend, your letter has come.", "k": 5}]}
+    )
+
+    texts: Side = Field(description="A text, or several; each is searched for by itself.")
+    k: int = Field(HITS, ge=1, le=_MOST_HITS, description="Most hits for each text.")
+    prior_same_author: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="How probable it is, before anything is read, that one certain text of the "
+        "index is by the same author. Left out: 1 in as many as there are texts.",
+    )
+
+
+def search_router(service: Service, searcher: Searcher) -> APIRouter:
+    """The route that programs can ask for."""
+    router = APIRouter(route_class=JsonRoute)
+
+    @router.post("/api/search", responses=responses(SearchResult), summary="Who else wrote so?")
+    async def search(request: Request, sought: Sought) -> Response:
+        """Which texts of the server's index may be by the author of a text?
+
+        The answer is what `adhominem search --json` prints. A hit is a text to look at, not an
+        answer: `false_hits` says how many to expect by chance.
+        """
+
+        async def work() -> bytes:
+            exhibits = await asyncio.to_thread(as_exhibits, sought.texts, "text")
+            documents = [exhibit.document for exhibit in exhibits]
+            service.check_number(documents, service.limits.texts, "the texts")
+            service.check(documents, service.limits.characters, "the texts")
+
+            def finish(verifier: Verifier, tell: Progress) -> SearchResult:
+                prior = sought.prior_same_author
+                return search_texts(searcher, exhibits, k=sought.k, prior_same_author=prior)
+
+            amount = sum(map(cost, documents)) + _PER_TEXT * len(documents)
+            result = await service.work(documents, finish, work=amount)
+            return await asyncio.to_thread(lambda: json_bytes(result.to_json()))
+
+        data = await awaited(service, request, work())
+        return Response(data, media_type="application/json")
+
+    return router

@@ -1,0 +1,159 @@
+"""Searching: candidates as a full scan would rank them, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import rich_rows
+
+from adhominem import Document, Verifier, load
+from adhominem.cli import main
+from adhominem.errors import IndexFolderError, InputError, NotFoundError
+from adhominem.index import searcher as searching
+from adhominem.index.search import search_texts
+from adhominem.index.searcher import Searcher
+from adhominem.jobs.index import index_files
+from adhominem.jobs.search import search_files
+from adhominem.text.exhibits import Exhibit
+
+NEW = rich_rows("letters", 30, 6, "-index-")[4]  # a fifth letter by the first of the authors
+
+
+@pytest.fixture(scope="module")
+def mixed(mixed_folder: Path) -> Verifier:
+    return load(mixed_folder)
+
+
+def exhibit(text: str, name: str = "letter.txt") -> Exhibit:
+    return Exhibit.of(Document(text=text, id=name), name)
+
+
+def test_what_is_near_is_nearly_what_the_model_says(made_index: Path, mixed: Verifier) -> None:
+    searcher = Searcher(made_index, mixed)
+    levs = mixed.encode([NEW["text"]])
+    numbers = searcher.store.live
+    near = searcher.near(levs, numbers)
+    scored = searcher.scored(levs, [numbers])[0]
+    raw = np.empty(len(numbers))
+    raw[scored.numbers] = scored.factors.raw
+    assert np.corrcoef(near, raw)[0, 1] > 0.75
+
+
+def test_two_stages_find_what_a_full_scan_finds(
+    made_index: Path, mixed: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searcher = Searcher(made_index, mixed, engine="scan")
+    levs = mixed.encode([row["text"] for row in rich_rows("letters", 4, 6, "-index-")[4::6]])
+    full = searcher.scored(levs, [searcher.store.live] * len(levs), 5)
+    for name, value in (("_CANDIDATES", 100), ("_REFINED", 60), ("_MARGIN", 25)):
+        monkeypatch.setattr(searching, name, value)
+    monkeypatch.setattr(searching, "_CANDIDATES_A_HIT", 1)
+    monkeypatch.setattr(searching, "_REFINED_A_HIT", 1)
+    shared = total = 0
+    for quick, slow in zip(searcher.search(levs, 5), full, strict=True):
+        shared += len(set(quick.numbers.tolist()) & set(slow.numbers.tolist()))
+        total += len(slow.numbers)
+    assert shared >= 0.8 * total
+
+
+def test_hits_are_the_models_own_bayes_factors(made_index: Path, mixed: Verifier) -> None:
+    searcher = Searcher(made_index, mixed)
+    result = search_texts(searcher, [exhibit(NEW["text"])], k=10)
+    store = searcher.store
+    hit = result.searched[0].hits[0]
+    number = store.ids[hit.id]
+    levs = mixed.encode([NEW["text"]])
+    factors = mixed.scorer(levs, store.levs([number]), searcher.population, even_if_strange=True)
+    assert hit.log10_bayes_factor == pytest.approx(
+        factors.log_bayes_factor[0] / np.log(10), abs=0.05
+    )
+    assert result.prior_same_author == pytest.approx(1 / 120)
+    assert result.log10_needed == pytest.approx(np.log10(119))
+    assert [one.log10_bayes_factor for one in result.searched[0].hits] == sorted(
+        (one.log10_bayes_factor for one in result.searched[0].hits), reverse=True
+    )
+
+
+def test_a_text_of_the_index_is_not_its_own_hit(made_index: Path, mixed: Verifier) -> None:
+    row = rich_rows("letters", 30, 4, "-index-")[0]
+    result = search_texts(Searcher(made_index, mixed), [exhibit("\n" + row["text"])], k=120)
+    searched = result.searched[0]
+    assert searched.copies == (row["id"],)
+    assert row["id"] not in {hit.id for hit in searched.hits}
+    assert len(searched.hits) == 119
+
+
+def test_false_hits_are_told_at_each_strength(made_index: Path, mixed: Verifier) -> None:
+    result = search_texts(Searcher(made_index, mixed), [exhibit(NEW["text"])], k=3)
+    expected = [row.expected for row in result.false_hits]
+    assert expected
+    assert expected == sorted(expected, reverse=True)
+    assert "by different authors" in result.measured
+    assert 0 < result.trials <= 5
+
+
+def test_a_short_text_and_another_language_are_warned_of(made_index: Path, mixed: Verifier) -> None:
+    searcher = Searcher(made_index, mixed)
+    result = search_texts(searcher, [exhibit("Dear Smith, the answer was received.")], k=1)
+    assert "too_short" in {caution.code for caution in result.searched[0].warnings}
+
+
+def test_removed_texts_do_not_come_up(
+    made_index: Path, mixed: Verifier, mixed_folder: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(made_index, copy)
+    author, texts = NEW["author"], 4
+    gone = index_files([], copy, model=mixed_folder, remove=[author], trials=0)
+    assert (gone.removed, gone.texts) == (texts, 120 - texts)
+    result = search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])], k=116)
+    assert author not in {hit.author for hit in result.searched[0].hits}
+    smaller = index_files([], copy, model=mixed_folder, compact=True, trials=0)
+    assert smaller.texts == 116
+    again = search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])], k=116)
+    old, new = (
+        {hit.id: hit.log10_bayes_factor for hit in one.searched[0].hits} for one in (result, again)
+    )
+    assert old.keys() == new.keys()
+    assert max(abs(old[id] - new[id]) for id in old) < 0.02
+    with pytest.raises(InputError, match="nothing was removed"):
+        index_files([], copy, model=mixed_folder, remove=["nobody"], trials=0)
+
+
+def test_an_index_without_texts_is_said_to_be_empty(
+    made_index: Path, mixed: Verifier, mixed_folder: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(made_index, copy)
+    authors = {row["author"] for row in rich_rows("letters", 30, 4, "-index-")}
+    index_files([], copy, model=mixed_folder, remove=sorted(authors), trials=0)
+    with pytest.raises(NotFoundError, match="no texts"):
+        search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])])
+
+
+def test_another_model_is_refused(made_index: Path) -> None:
+    with pytest.raises(IndexFolderError, match="was made with the model mixed"):
+        Searcher(made_index, load())
+
+
+def test_the_command_prints_hits_writes_a_page_and_json(
+    made_index: Path, mixed_folder: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "letter.txt"
+    text.write_text(NEW["text"], "utf-8")
+    call = ["search", str(text), "--index", str(made_index), "--model", str(mixed_folder)]
+    page = tmp_path / "hits.html"
+    shown = CliRunner().invoke(main, [*call, "-k", "3", "-o", str(page)])
+    assert shown.exit_code == 0, shown.output
+    assert "False hits to expect among 120 texts" in shown.output
+    assert "A hit is a text to look at" in shown.output
+    assert "A hit is a text to look at" in page.read_text("utf-8")
+    told = json.loads(CliRunner().invoke(main, [*call, "--json"]).stdout)
+    assert told["schema"] == 1
+    assert len(told["searched"][0]["hits"]) == 20
+    assert search_files(text, made_index, model=mixed_folder, k=2).texts == 120
