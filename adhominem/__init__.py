@@ -38,6 +38,7 @@ _NAMES = {
     "jobs.evaluate": "baseline_files evaluate_files table",
     "jobs.genres": "learn_genres",
     "jobs.index": "index_files",
+    "jobs.lev_files": "read_levs",
     "jobs.link": "link_index",
     "jobs.map": "map_corpus",
     "jobs.predict": "predict",

@@ -44,6 +44,7 @@ from adhominem.jobs.evaluate import evaluate_files as evaluate_files
 from adhominem.jobs.evaluate import table as table
 from adhominem.jobs.genres import learn_genres as learn_genres
 from adhominem.jobs.index import index_files as index_files
+from adhominem.jobs.lev_files import read_levs as read_levs
 from adhominem.jobs.link import link_index as link_index
 from adhominem.jobs.map import map_corpus as map_corpus
 from adhominem.jobs.predict import predict as predict

@@ -162,15 +162,16 @@ class SparseRows(_Table):
     def column(self, at: int) -> AnyFloats:
         """(rows,): one number of each row."""
         at = range(self.size)[at]
-        return np.asarray(self.cut(at, at + 1))[:, 0]
+        return np.asarray(self.columns(np.arange(self.size) == at))[:, 0]
 
-    def cut(self, begin: int, end: int) -> SparseRows:
-        """Some columns of all rows."""
+    def columns(self, chosen: BoolArray) -> SparseRows:
+        """All rows with those columns alone that are chosen, (size,)."""
         rows = self.packed
-        kept = (rows.places >= begin) & (rows.places < end)
-        counts = np.bincount(rows.owners[kept], minlength=len(rows))
-        places = rows.places[kept] - rows.places.dtype.type(begin)
-        return SparseRows.of_counts(counts, places, rows.values[kept], end - begin)
+        kept = chosen[rows.places]  # (numbers,)
+        places = (np.cumsum(chosen) - 1)[rows.places[kept]]
+        before = np.append(0, np.cumsum(kept))  # (numbers + 1,): how many are kept up to each
+        counts = before[rows.ends] - before[rows.begins]
+        return SparseRows.of_counts(counts, places, rows.values[kept], int(chosen.sum()))
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
         """Put the numbers into an array (rows, size) of zeros."""
@@ -211,9 +212,10 @@ class SparseRows(_Table):
 
     def sums(self, values: AnyFloats) -> FloatArray:
         """(rows,): of a value for each number of packed rows, (numbers,)."""
-        return np.bincount(np.repeat(np.arange(len(self)), self.counts), values, len(self)).astype(
-            np.float64, copy=False
-        )
+        if not len(values):
+            return np.zeros(len(self))
+        ends = np.append(values, np.zeros(1))  # an empty row at the end begins there
+        return np.where(self.counts > 0, np.add.reduceat(ends, self.begins), 0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = self.packed
@@ -303,9 +305,10 @@ def joined(tables: Sequence[_Joined]) -> _Joined:
 
     LEVs of which some are plain arrays come out as one.
     """
+    tables = [table for table in tables if table.shape != (0, 0)] or tables[:1]
     first = tables[0]
     if all(isinstance(table, Levs) for table in tables):
-        sides = zip(*(table.parts for table in tables if table.parts), strict=True)
+        sides = zip(*(table.parts for table in tables), strict=True)
         return cast(_Joined, Levs(tuple(joined(parts) for parts in sides)))
     if not all(isinstance(table, SparseRows) for table in tables):
         return cast(_Joined, np.concatenate([np.asarray(table) for table in tables]))

@@ -25,6 +25,7 @@ from baselines import training_pairs
 from measure import DEFAULT_CORPORA
 
 import adhominem
+from adhominem.arrays import AnyLevs, joined
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.measures import measure
@@ -61,9 +62,9 @@ def of_factors(factors: np.ndarray, same_author: np.ndarray) -> Row:
     return measure(answers_from("", probability_same_author(factors), factors, same_author))
 
 
-def all_modes(verifier: Verifier, first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
+def all_modes(verifier: Verifier, first: AnyLevs, second: AnyLevs) -> list[np.ndarray]:
     """(pairs,) for each of MODES: log Bayes factors."""
-    levs = np.concatenate([first, second])
+    levs = joined([first, second])
     populations = [
         None,
         verifier.population_of(levs),

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 @opt.prior
 @opt.number("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=opt.DELTA)
 @opt.jobs
+@opt.number(
+    "--max-memory", 200, "MB for the vectors of texts that are kept in case they come again."
+)
 @opt.runs_job
 def predict(
     job: opt.Job,

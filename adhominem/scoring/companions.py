@@ -18,7 +18,7 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -47,7 +47,7 @@ _LEAST_DEVIATION = 0.005  # of cosines with a cohort
 _SAME_RANK = 1e-3  # deviations: a difference that comes from rounding
 _DEVIATION = 1.4826  # in median absolute deviations
 _LEAST = 1e-15  # length
-_PRODUCTS_AT_ONCE = 1_024
+_PRODUCTS_AT_ONCE = _ROWS_AT_ONCE = 256
 
 
 class Companions:
@@ -168,7 +168,8 @@ class Companions:
     def _moved_lengths(self, cosines: Array32) -> Array32:
         """(texts,): the lengths of a member's texts, once they are moved to their companions."""
         rows, columns, weights = self._companions
-        moved = cosines + _mixed(self._companions, cosines, self.texts)
+        moved = _mixed(self._companions, cosines, self.texts)
+        moved += cosines
         lengths = np.diag(moved).astype(np.float64)
         lengths += np.bincount(rows, weights * moved[rows, columns], self.texts)
         return np.sqrt(np.maximum(lengths, _LEAST**2)).astype(np.float32)
@@ -177,7 +178,8 @@ class Companions:
         """(texts, population): how near texts are for all members together."""
         near = np.zeros_like(cosines[0])
         for cosine, weight in zip(cosines, self._weights, strict=True):
-            near += cosine * weight
+            for rows in _in_parts(len(near)):
+                near[rows] += cosine[rows] * weight
         return near
 
     def _are_copies(self, near: Array32) -> BoolArray:
@@ -186,8 +188,12 @@ class Companions:
 
     def _standardised(self, near: Array32, middles: Array32, deviations: Array32) -> Array32:
         """(texts, population): how near, in deviations of what both are used to."""
-        theirs = (near - self._middles) / self._deviations
-        return np.asarray(0.5 * ((near - middles[:, None]) / deviations[:, None] + theirs))
+        standard = np.empty_like(near)
+        for rows in _in_parts(len(near)):
+            theirs = (near[rows] - self._middles) / self._deviations
+            ours = (near[rows] - middles[rows, None]) / deviations[rows, None]
+            standard[rows] = 0.5 * (ours + theirs)
+        return standard
 
     def _companions_in(self, standard: Array32, largest: Array32) -> _Companions:
         """Each companion: whose it is, in rising order, which text it is, and its weight.
@@ -241,20 +247,27 @@ def member_weights(separation: Sequence[float], usual: Sequence[float]) -> Float
 
 def _separation(cosines: Sequence[Array32]) -> tuple[tuple[float, ...], list[float]]:
     """How clearly each member sets the others' nearest pairs apart, in deviations; and these."""
-    upper = np.triu_indices(len(cosines[0]), 1)
-    standards, deviations = [], []
+    upper = ~np.tri(len(cosines[0]), dtype=np.bool_)
+    middles, deviations = [], []
     for cosine in cosines:
         values = cosine[upper]
-        middle = np.median(values)
-        deviations.append(max(_DEVIATION * float(np.median(np.abs(values - middle))), 1e-12))
-        standards.append((cosine - middle) / np.float32(deviations[-1]))
-    together = sum(standards, start=np.zeros_like(cosines[0]))
+        middles.append(np.median(values))
+        values -= middles[-1]
+        deviation = _DEVIATION * float(np.median(np.abs(values, out=values), overwrite_input=True))
+        deviations.append(max(deviation, 1e-12))
+
+    def standard(member: int) -> Array32:  # made when it is asked for: it may be large
+        return np.asarray((cosines[member] - middles[member]) / np.float32(deviations[member]))
+
+    together = np.zeros_like(cosines[0])
+    for member in range(len(cosines)):
+        together += standard(member)
     separation = []
-    for standard in standards:
+    for member in range(len(cosines)):
         # A single member is asked of its own pairs: nothing depends on it.
-        others = together - standard if len(standards) > 1 else together
+        others = together - standard(member) if len(cosines) > 1 else together
         pairs = _nearest_pairs(others)
-        clear = float(np.median(standard[pairs])) if pairs.any() else 0.0
+        clear = float(np.median(standard(member)[pairs])) if pairs.any() else 0.0
         separation.append(max(clear, _LEAST_SEPARATION))
     return tuple(separation), deviations
 
@@ -263,18 +276,21 @@ def _nearest_pairs(near: Array32) -> BoolArray:
     """(texts, texts): which two are among each other's nearest."""
     middles, deviations = _spread(near)
     standard = (near - middles) / deviations
-    standard += standard.T
-    np.fill_diagonal(standard, -np.inf)
-    nearest = np.argpartition(-standard, _NEAREST, axis=1)[:, :_NEAREST]
     among = np.zeros(near.shape, dtype=bool)
-    np.put_along_axis(among, nearest, True, axis=1)
+    for rows in _in_parts(len(near)):
+        part = -standard[rows] - standard[:, rows].T  # both ways
+        part[np.arange(len(part)), np.arange(len(near))[rows]] = np.inf
+        nearest = np.argpartition(part, _NEAREST, axis=1)[:, :_NEAREST]
+        np.put_along_axis(among[rows], nearest, True, axis=1)
     return np.asarray(among & among.T)
 
 
 def _spread(near: Array32) -> tuple[Array32, Array32]:
     """Twice (texts,): how near texts are to a text as a rule, and the deviation from that."""
-    middles = np.median(near, axis=1)
-    deviations = np.median(np.abs(near - middles[:, None]), axis=1)
+    middles, deviations = (np.zeros(len(near), near.dtype) for _ in range(2))
+    for rows in _in_parts(len(near)):
+        middles[rows] = np.median(near[rows], axis=1)
+        deviations[rows] = np.median(np.abs(near[rows] - middles[rows, None]), axis=1)
     return middles, np.maximum(_DEVIATION * deviations, 1e-12).astype(near.dtype)
 
 
@@ -290,4 +306,13 @@ def _cohort(cosines: Array32, others: BoolArray) -> tuple[FloatArray, FloatArray
 def _largest(values: Array32) -> Array32:
     """(rows, ranks): the largest values of each row, the largest first."""
     kept = min(_KEPT_RANKS, values.shape[1])
-    return -np.sort(np.partition(-values, kept - 1, axis=1)[:, :kept], axis=1)
+    largest = np.zeros((len(values), kept), values.dtype)
+    for rows in _in_parts(len(values)):
+        part = np.partition(-values[rows], kept - 1, axis=1)[:, :kept]
+        largest[rows] = -np.sort(part, axis=1)
+    return largest
+
+
+def _in_parts(rows: int) -> Iterator[slice]:
+    """A few rows of a large table at a time."""
+    return (slice(at, min(at + _ROWS_AT_ONCE, rows)) for at in range(0, rows, _ROWS_AT_ONCE))

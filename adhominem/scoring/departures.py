@@ -53,7 +53,7 @@ class Departures:
         table += self.square
         table /= self.lengths[:, None]
         table /= others.lengths
-        return table.astype(np.float32)
+        return table.astype(np.float32)  # as exact as what comes of it needs to be
 
     def cosines_among(self, first: IntArray, second: IntArray) -> FloatArray:
         """(pairs,): of the texts of pairs, by number."""

@@ -172,7 +172,10 @@ class Others:
         squares = np.einsum("ptt->pt", pairs.between)[:, :, None] + cohort.squares
         copies = squares - 2 * pairs.to_cohort <= _SAME * squares  # (pairs, texts, cohort)
         copies &= present[:, :, None]
-        copies &= np.cumsum(copies, axis=1) == 1  # each text of the cohort is a copy of one
+        taken = np.zeros_like(copies[:, 0])  # (pairs, cohort)
+        for of_text in copies.transpose(1, 0, 2):  # each text of the cohort is a copy of one
+            of_text &= ~taken
+            taken |= of_text
         copies &= (n - copies.sum(axis=(1, 2)) >= _FEWEST)[:, None, None]
         inside = copies.sum(axis=2).astype(np.float64)  # (pairs, texts)
         copied = copies.any(axis=1)  # (pairs, cohort)

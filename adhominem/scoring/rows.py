@@ -12,8 +12,11 @@ import numpy as np
 from adhominem.arrays import AnyFloats, FloatArray, Rows, SparseRows
 
 _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
+_PLAIN_AT_ONCE = 512  # plain rows
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
+_NOT_WORTH_TURNING = 16  # sparse rows: by columns, plain rows are read faster, once turned
 _FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
+_RARE = 0.05  # share of rows: in columns that fewer of them have, numbers are multiplied one by one
 
 
 def columns_in_parts(count: int) -> Iterator[slice]:
@@ -31,7 +34,7 @@ def products(first: Rows, second: Rows) -> FloatArray:
             table = _with_few(rows, second) if few else _in_blocks(rows, second)
         else:
             others, which_others = (rows, which) if second is first else second.distinct()
-            table = _in_blocks(rows, others)
+            table = _sparse_products(rows, others)
             if others is not second:
                 table = table[:, which_others]
         return table if rows is first else table[which]
@@ -39,7 +42,10 @@ def products(first: Rows, second: Rows) -> FloatArray:
         return products(second, first).T
     total = np.zeros((len(first), len(second)))
     for columns in columns_in_parts(first.shape[1]):
-        total += first[:, columns].astype(np.float64) @ second[:, columns].astype(np.float64).T
+        transposed = second[:, columns].astype(np.float64).T
+        for at in range(0, len(first), _PLAIN_AT_ONCE):
+            part = slice(at, at + _PLAIN_AT_ONCE)
+            total[part] += first[part, columns].astype(np.float64) @ transposed
     return total
 
 
@@ -79,12 +85,54 @@ def column_means(rows: Rows, power: int = 1) -> FloatArray:
 
 def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
     """(rows, others): only the columns that a row has are looked at."""
-    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others)
     table = np.empty((len(rows), len(others)))
+    if len(rows) < _NOT_WORTH_TURNING:
+        for at, result in enumerate(table):
+            places, values = rows.row(at)
+            columns = others.take(places, axis=1).astype(np.float64, copy=False)
+            np.dot(columns, values.astype(np.float64), out=result)
+        return table
+    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others)
     for at, result in enumerate(table):
         places, values = rows.row(at)
         np.dot(values.astype(np.float64), by_column.take(places, axis=0), out=result)
     return table
+
+
+def _sparse_products(rows: SparseRows, others: SparseRows) -> FloatArray:
+    """(rows, others): in common columns by products of matrices, in rare ones number by number."""
+    if len(rows) < min(_FEW, len(others)):
+        return _with_few(others, rows.astype(np.float64)).T
+    if len(others) < _FEW:
+        return _with_few(rows, others.astype(np.float64))
+    often = np.bincount(others.packed.places, minlength=others.size)  # (size,)
+    common = often > _RARE * len(others)
+    parts = [
+        (rows.columns(chosen), others.columns(chosen) if others is not rows else None)
+        for chosen in (common, ~common & (often > 0))
+    ]
+    (here, there), (here_rare, there_rare) = parts
+    table = _in_blocks(here, here if there is None else there)
+    _add_rare(table, here_rare, here_rare if there_rare is None else there_rare)
+    return table
+
+
+def _add_rare(table: FloatArray, rows: SparseRows, others: SparseRows) -> None:
+    """Add the products of packed rows to a table (rows, others), each two numbers of a column."""
+    by_column = np.argsort(others.places, kind="stable")
+    owners, values = others.owners[by_column], others.values[by_column].astype(np.float64)
+    ends = np.cumsum(np.bincount(others.places, minlength=others.size))  # (size,)
+    begins = np.append(0, ends[:-1])[: others.size]
+    at_once = max(1, _ROWS_AT_ONCE * _FEW // len(others))
+    for at in range(0, len(rows), at_once):
+        block = rows[at : at + at_once].packed
+        counts = (ends - begins)[block.places]  # (numbers,): how many others each is multiplied by
+        steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        items = np.repeat(begins[block.places], counts) + steps
+        target = np.repeat(block.owners * len(others), counts) + owners[items]
+        product = np.repeat(block.values, counts) * values[items]
+        sums = np.bincount(target, product, len(block) * len(others))
+        table[at : at + at_once] += sums.reshape(len(block), len(others))
 
 
 def _in_blocks(rows: Rows, others: Rows) -> FloatArray:
@@ -118,13 +166,13 @@ def _sparse_row_products(first: SparseRows, second: SparseRows) -> FloatArray:
     """(rows,): a first row is made plain, and looked up at the places of the second ones."""
     total = np.zeros(len(first))
     plain = np.zeros(first.size)
-    here, begin = first.places[:0], -1
+    here, made = first.places[:0], (0, 0)
     for at in np.argsort(first.begins, kind="stable").tolist():  # so that it is the same for long
-        if first.begins[at] != begin:
+        if made != (first.begins[at], first.ends[at]):
             plain[here] = 0
             here, values = first.row(at)
             plain[here] = values
-            begin = first.begins[at]
+            made = first.begins[at], first.ends[at]
         places, values = second.row(at)
         total[at] = plain.take(places).dot(values.astype(np.float64))
     return total

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -283,8 +282,8 @@ class Scorer:
             if [part.shape[1] for part in levs.parts] == [*sizes, 1]:
                 return list(levs.parts[:-1])
             if len(levs.parts) == 1 and isinstance(levs.parts[0], SparseRows):  # from a file
-                cuts = pairwise(np.cumsum([0, *sizes]).tolist())
-                parts = (levs.parts[0].cut(*cut) for cut in cuts)
+                owners = np.repeat(np.arange(len(sizes) + 1), [*sizes, 1])  # (lev_size,)
+                parts = [levs.parts[0].columns(owners == at) for at in range(len(sizes))]
                 return [
                     part if member.is_sparse else np.asarray(part)
                     for member, part in zip(self.members, parts, strict=True)
