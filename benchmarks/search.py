@@ -135,8 +135,7 @@ def times(searcher: Searcher, k: int = 20) -> None:
     levs = searcher.store.levs(rng.choice(searcher.store.live, 32, replace=False))
     memory = psutil.Process().memory_info()
     print(f"  memory {memory.rss / 1e9:.2f} GB, of that files {memory.shared / 1e9:.2f} GB")
-    engine = type(searcher.engine).__name__
-    show(f"search, one ({engine})", timed(lambda: searcher.search(levs[:1], k)), 1)
+    show("search, one", timed(lambda: searcher.search(levs[:1], k)), 1)
     show("search, 32 at once", timed(lambda: searcher.search(levs, k), 2), 32)
     assert searcher.view is not None
     queries = searcher.view.query(levs, searcher.view.points(levs))[:, :HEAD]
@@ -252,7 +251,6 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=0)
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--of-a-set", type=int, default=10)
-    parser.add_argument("--engine", default="auto")
     parser.add_argument("--only", choices=("times", "recall", "success"))
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -260,9 +258,9 @@ def main() -> None:
     for size in options.sizes:
         folder = build(options.corpora, options.work, size)
         if options.only in (None, "times"):
-            times(Searcher(folder, verifier, engine=options.engine))
+            times(Searcher(folder, verifier))
         if options.only in (None, "recall"):
-            recall(Searcher(folder, verifier, engine=options.engine), options.queries)
+            recall(Searcher(folder, verifier), options.queries)
         if options.only in (None, "success"):
             success(options.corpora, options.work, size, verifier, options.of_a_set)
             if size <= 10_000:
@@ -270,7 +268,7 @@ def main() -> None:
     if options.repeat:
         largest = options.work / f"index-{max(options.sizes)}"
         folder = repeated(largest, options.work / f"repeated-{options.repeat}", options.repeat)
-        searcher = Searcher(folder, verifier, engine=options.engine)
+        searcher = Searcher(folder, verifier)
         size_on_disk = sum(file.bytes for file in searcher.store.manifest.files())
         print(f"\n{len(searcher.store):,} texts, repeated: {size_on_disk / 1e9:.2f} GB")
         times(searcher)

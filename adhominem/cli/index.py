@@ -8,13 +8,9 @@ from typing import Any
 import click
 
 from adhominem.cli import options as opt
-from adhominem.index.names import ENGINES
 
 _index = click.option(
     "--index", required=True, type=opt.PATH, help="A folder that `adhominem index` has made."
-)
-_engine = opt.choice(
-    "--engine", ENGINES, "What finds candidates; auto is FAISS if installed.", default="auto"
 )
 _scale = click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")
 
@@ -99,7 +95,6 @@ def _page_name(
 )
 @click.option("-o", "--output", type=opt.PATH, callback=_page_name, help="An .html page to write.")
 @_scale
-@_engine
 @opt.device
 @opt.runs_job
 def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
@@ -164,7 +159,6 @@ def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
 )
 @_scale
-@_engine
 @opt.seed
 @opt.runs_job
 def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:

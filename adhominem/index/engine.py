@@ -2,7 +2,7 @@
 
 An engine is given codes, whole numbers from -127 to 127, each with the number of its text, and
 answers with the numbers of those that are nearest to a query. It may be approximate: whatever it
-brings up is ranked again. `scan` needs NumPy alone; `faiss` is faster for a query alone.
+brings up is ranked again. The one here needs nothing but NumPy; FAISS was no faster (LOG.md).
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.errors import MissingExtraError, OptionError
-from adhominem.index.names import ENGINES
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
 _BLOCK = 16_384  # codes that are multiplied at once
@@ -37,24 +35,10 @@ class Engine(Protocol):
         """
 
 
-def make_engine(name: str, size: int) -> Engine:
-    """The engine of a name, for codes of so many numbers; `auto` is FAISS where there is one."""
-    if name not in ENGINES:
-        raise OptionError(f"the engine is {name!r}; expected {', '.join(ENGINES)}")
-    if name != "scan":
-        try:
-            return FaissEngine(size)
-        except MissingExtraError:
-            if name == "faiss":
-                raise
-    return ScanEngine(size)
-
-
 class ScanEngine:
     """Looks through all codes, a block at a time."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._blocks: list[npt.NDArray[Any]] = []  # (texts, numbers) each
         self._numbers: list[IntArray] = []
         self._held = 0  # numbers of codes as floats
@@ -117,44 +101,6 @@ class _Best:
         self._cut()
         order = np.argsort(-self._products[0], kind="stable")
         return self._numbers[0][order], self._products[0][order]
-
-
-class FaissEngine:
-    """FAISS, on the codes as they are: a byte a number, looked through from end to end."""
-
-    def __init__(self, size: int) -> None:
-        try:
-            import faiss
-        except ImportError:
-            raise MissingExtraError("faiss-cpu", "search", "the engine 'faiss'") from None
-        # Not `QT_8bit_direct_signed`: that rounds queries to whole numbers, too.
-        kind = faiss.ScalarQuantizer.QT_8bit
-        self._index = faiss.IndexScalarQuantizer(size, kind, faiss.METRIC_INNER_PRODUCT)
-        self._index.train(
-            np.repeat(np.array([[-127], [127]], np.float32), size, axis=1)
-        )  # their range
-        self._numbers: list[IntArray] = []
-        self._gone: set[int] = set()
-
-    def add(self, numbers: IntArray, codes: Codes) -> None:
-        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
-        for at in range(0, len(codes), _BLOCK):
-            self._index.add(np.ascontiguousarray(codes[at : at + _BLOCK], np.float32))
-        self._numbers.append(np.asarray(numbers, np.int64))
-
-    def remove(self, numbers: IntArray) -> None:
-        """Never again answer with these texts."""
-        self._gone |= set(numbers.tolist())
-
-    def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
-        """(queries, k) twice: the numbers of texts, and their products."""
-        numbers = np.concatenate([np.zeros(0, np.int64), *self._numbers])
-        asked = min(k + len(self._gone), len(numbers))
-        if not asked:
-            return _table([(numbers, np.zeros(0, np.float32))] * len(queries), k, self._gone)
-        products, places = self._index.search(np.ascontiguousarray(queries, np.float32), asked)
-        rows = [(numbers[row[row >= 0]], products[at][row >= 0]) for at, row in enumerate(places)]
-        return _table(rows, k, self._gone)
 
 
 def _table(

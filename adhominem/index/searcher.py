@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError
-from adhominem.index.engine import Engine, make_engine
+from adhominem.index.engine import Engine, ScanEngine
 from adhominem.index.files import read_arrays
 from adhominem.index.finish import read_view
 from adhominem.index.packing import packed_and_back
@@ -48,7 +48,7 @@ class Searcher:
     """An index ready to be searched."""
 
     def __init__(
-        self, folder: str | Path, verifier: Verifier, *, engine: str | Engine = "auto"
+        self, folder: str | Path, verifier: Verifier, *, engine: Engine | None = None
     ) -> None:
         self.store = Store(folder)
         self.verifier = verifier
@@ -65,7 +65,7 @@ class Searcher:
                 "options"
             )
 
-    def _open_codes(self, engine: str | Engine) -> None:
+    def _open_codes(self, engine: Engine | None) -> None:
         store, manifest = self.store, self.store.manifest
         self._codes: list[dict[str, npt.NDArray[Any]]] = []
         for shard in manifest.shards:
@@ -76,8 +76,8 @@ class Searcher:
                 )
             self._codes.append(read_arrays(store.folder, shard.codes))
         head = min(HEAD, self._codes[0]["codes"].shape[1])
-        self.engine = make_engine(engine, head) if isinstance(engine, str) else engine
-        if isinstance(engine, str):  # one that was given knows the codes already
+        self.engine: Engine = ScanEngine() if engine is None else engine
+        if engine is None:  # one that was given knows the codes already
             for begin, arrays in zip(store.begins, self._codes, strict=False):
                 codes = arrays["codes"][:, :head]
                 self.engine.add(begin + np.arange(len(codes)), codes)

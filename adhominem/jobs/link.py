@@ -27,7 +27,6 @@ def link_index(
     limit: int | None = None,
     seed: int = 0,
     scale: str | Path | None = None,
-    engine: str = "auto",
     watch: Watch = unwatched,
 ) -> Links:
     """Pairs and groups of accounts of an index that may be one person, for people to decide.
@@ -47,7 +46,7 @@ def link_index(
         note_model(model)
         if output is not None:
             check_not_read(output)
-        searcher = Searcher(index, verifier, engine=engine)
+        searcher = Searcher(index, verifier)
         count = len(searcher.store) if limit is None else min(limit, len(searcher.store))
         with watch("linking", count) as on_texts:
             links = link_accounts(

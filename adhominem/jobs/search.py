@@ -26,7 +26,6 @@ def search_files(
     k: int = HITS,
     prior_same_author: float | None = None,
     scale: str | Path | None = None,
-    engine: str = "auto",
     device: str = "cpu",
     watch: Watch = unwatched,
 ) -> SearchResult:
@@ -49,7 +48,7 @@ def search_files(
             check_not_read(output)
         with watch("searching", len(exhibits)) as on_texts:
             result = search_texts(
-                Searcher(index, verifier, engine=engine),
+                Searcher(index, verifier),
                 exhibits,
                 k=k,
                 prior_same_author=prior_same_author,

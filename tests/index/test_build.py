@@ -49,9 +49,9 @@ def test_texts_are_kept_if_asked_for(mixed_folder: Path, letters: Path, tmp_path
 def test_what_is_there_is_passed_over_and_the_rest_added(
     mixed_folder: Path, letters: Path, tmp_path: Path
 ) -> None:
-    some = write_rows(tmp_path / "some.jsonl", ROWS[:40])
+    part = write_rows(tmp_path / "part.jsonl", ROWS[:40])
     folder = tmp_path / "index"
-    first = index_files([some], folder, model=mixed_folder, trials=0)
+    first = index_files([part], folder, model=mixed_folder, trials=0)
     assert (first.added, first.already_there, first.shards) == (40, 0, 3)
     second = index_files([letters], folder, model=mixed_folder, trials=0)
     assert (second.added, second.already_there, second.texts) == (80, 40, 120)

@@ -47,7 +47,7 @@ def test_what_is_near_is_nearly_what_the_model_says(made_index: Path, mixed: Ver
 def test_two_stages_find_what_a_full_scan_finds(
     made_index: Path, mixed: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    searcher = Searcher(made_index, mixed, engine="scan")
+    searcher = Searcher(made_index, mixed)
     levs = mixed.encode([row["text"] for row in rich_rows("letters", 4, 6, "-index-")[4::6]])
     full = searcher.scored(levs, [searcher.store.live] * len(levs), 5)
     for name, value in (("_CANDIDATES", 100), ("_REFINED", 60), ("_MARGIN", 25)):
