@@ -8,8 +8,11 @@ and of the model: without a relevant population, with the set's own texts as one
 draw on companions, too (as `--population input` does). Pairs are answered with even priors, all of
 them. A member by itself is calibrated if its own folder says how.
 
-A second table is by length: the first so many words of both texts of each pair that has as many.
-`--card` puts both tables into the model's README.md.
+Two baselines know the population as well, and need no training: the cosine of TF-IDF vectors that
+are fitted to the set's own texts, less their mean. `--no-baselines` leaves the others out.
+
+A last table is by length: the first so many words of both texts of each pair that has as many.
+`--card` puts this one, AUC and Cllr into the model's README.md.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from measure import DEFAULT_CORPORA
 import adhominem
 from adhominem.arrays import AnyLevs, joined
 from adhominem.evaluation.answers import answers_from
-from adhominem.evaluation.baselines import BASELINES, run_baseline
+from adhominem.evaluation.baselines import BASELINES, distinct_texts, run_baseline
 from adhominem.evaluation.measures import measure
 from adhominem.models.card import card_with
 from adhominem.models.folder import member_folders, model_folder
@@ -118,15 +121,50 @@ def baseline_rows(
     return rows
 
 
-def accuracy_table(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
+def population_rows(dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
+    """Of cosines of TF-IDF vectors fitted to the texts of a set, seen from their mean."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    common = {"sublinear_tf": True, "max_features": 30_000}
+    words = {"token_pattern": r"\w+|[^\w\s]", "ngram_range": (1, 2)}
+    vectorizers = {
+        "characters, population": TfidfVectorizer(
+            analyzer="char", ngram_range=(2, 4), lowercase=False, **common
+        ),
+        "words, population": TfidfVectorizer(**words, **common),
+    }
+    rows: dict[str, dict[str, Row]] = {}
+    for set_name, pairs in dev.items():
+        texts, (first, second) = distinct_texts(pairs)
+        for name, vectorizer in vectorizers.items():
+            vectors = vectorizer.fit_transform(texts)
+            products = (vectors @ vectors.T).toarray()  # (texts, texts)
+            means = products.mean(axis=0)
+            seen = products - means - means[:, None] + means.mean()
+            lengths = np.sqrt(np.maximum(np.diag(seen), 1e-12))
+            cosines = seen[first, second] / lengths[first] / lengths[second]
+            value = np.clip(0.5 + cosines / 2, 0, 1)
+            row = measure(answers_from("", value, None, truth(pairs)))
+            rows.setdefault(name, {})[set_name] = {**row, "cllr": np.nan}  # no probability
+        print(f"{set_name}: cosines", file=sys.stderr)
+    return rows
+
+
+def accuracy_table(rows: Mapping[str, Mapping[str, Row]], key: str) -> Iterator[str]:
+    """One measure: a row for each set, a column for each system that has the measure."""
+    systems = {
+        system: of_sets
+        for system, of_sets in rows.items()
+        if not all(np.isnan(row[key]) for row in of_sets.values())
+    }
+    yield f"| {MEASURES[key]} | {' | '.join(systems)} |"
+    yield "|---" * (1 + len(systems)) + "|"
     sets = list(next(iter(rows.values())))
-    yield f"| system | | mean | {' | '.join(sets)} |"
-    yield "|---" * (3 + len(sets)) + "|"
-    for system, found in rows.items():
-        for key, title in MEASURES.items():
-            cells = [found[name][key] for name in sets]
-            shown = " | ".join(_number(cell) for cell in (float(np.mean(cells)), *cells))
-            yield f"| {system} | {title} | {shown} |"
+    for name in sets:
+        cells = (_number(of_sets[name][key]) for of_sets in systems.values())
+        yield f"| {name} | {' | '.join(cells)} |"
+    means = (float(np.mean([row[key] for row in of_sets.values()])) for of_sets in systems.values())
+    yield f"| mean of {len(sets)} | {' | '.join(map(_number, means))} |"
 
 
 def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[str]:
@@ -187,15 +225,16 @@ def main() -> None:
     folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
     chosen = arguments.sets.split(",") if arguments.sets else [folder.name for folder in folders]
     dev = {folder.name: list(read_pairs(folder)) for folder in folders if folder.name in chosen}
-    rows: dict[str, dict[str, Row]] = {}
+    rows = population_rows(dev)
     if not arguments.no_baselines:
         rows |= baseline_rows(arguments.corpora, dev, arguments.pairs, arguments.jobs)
     rows |= model_rows(arguments.model, dev)
-    accuracy = "\n".join(accuracy_table(rows))
-    print(accuracy)
+    tables = {key: "\n".join(accuracy_table(rows, key)) for key in MEASURES}
+    print("\n\n".join(tables.values()))
     lengths = "\n".join(length_table(adhominem.load(arguments.model), dev))
     print(f"\n{lengths}")
     if arguments.card:
+        accuracy = f"{tables['auc']}\n\n{tables['cllr']}"
         card_with(model_folder(arguments.model), accuracy, lengths)
 
 
