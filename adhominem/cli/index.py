@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -66,21 +65,6 @@ def index(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     say(f"Model  {result.model}, SHA-256 {result.model_sha256}")
 
 
-def _page_name(
-    context: click.Context, parameter: click.Parameter, output: Path | None
-) -> Path | None:
-    """Refuse what cannot be written before anything is computed."""
-    from adhominem.errors import OptionError
-    from adhominem.jobs.inputs import check_page_name
-
-    if output is not None:
-        try:
-            check_page_name(output)
-        except OptionError as error:
-            raise click.BadParameter(str(error)) from None
-    return output
-
-
 @click.command()
 @click.argument("texts", nargs=-1, required=True)
 @_index
@@ -93,7 +77,9 @@ def _page_name(
     help="How probable it is, before anything is read, that one certain text of the index is by "
     "the same author.  [default: 1 in as many as there are texts]",
 )
-@click.option("-o", "--output", type=opt.PATH, callback=_page_name, help="An .html page to write.")
+@click.option(
+    "-o", "--output", type=opt.PATH, callback=opt.page_name, help="An .html page to write."
+)
 @_scale
 @opt.device
 @opt.runs_job

@@ -53,6 +53,21 @@ def text(name: str, help: str, metavar: str = "TEXT", default: str = "") -> Deco
     return click.option(name, default=default, show_default=shown, metavar=metavar, help=help)
 
 
+def page_name(
+    context: click.Context, parameter: click.Parameter, output: Path | None
+) -> Path | None:
+    """Refuse what cannot be written before anything is computed."""
+    from adhominem.errors import OptionError
+    from adhominem.jobs.inputs import check_page_name
+
+    if output is not None:
+        try:
+            check_page_name(output)
+        except OptionError as error:
+            raise click.BadParameter(str(error)) from None
+    return output
+
+
 def population(
     metavar: str = "PATH",
     help: str = "Texts of the same genre by anybody: a folder, or a file of texts or pairs.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -21,21 +20,6 @@ _population = opt.population(
 )
 
 
-def _page_name(
-    context: click.Context, parameter: click.Parameter, output: Path | None
-) -> Path | None:
-    """Refuse what cannot be written before anything is computed."""
-    from adhominem.errors import OptionError
-    from adhominem.jobs.inputs import check_page_name
-
-    if output is not None:
-        try:
-            check_page_name(output)
-        except OptionError as error:
-            raise click.BadParameter(str(error)) from None
-    return output
-
-
 @click.command()
 @click.argument("disputed", nargs=-1, required=True)
 @click.argument("candidates", type=opt.PATH)
@@ -52,7 +36,7 @@ def _page_name(
     "-o",
     "--output",
     type=opt.PATH,
-    callback=_page_name,
+    callback=opt.page_name,
     help="An .html page to write, which also shows what speaks for whom.",
 )
 @click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")

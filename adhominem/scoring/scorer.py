@@ -95,14 +95,11 @@ class Scorer:
         scores = self.scores(first, second, population)
         if population is None or population.companions is not None:
             return self._weighed(scores, self.scales.of(population))
-        if even_if_strange:
-            factors = self._weighed(scores, self.scales.with_population)
-            return replace(factors, strange=self.scales.strange(scores))
 
         def alone(chosen: IntArray) -> Scores:
             return self.scores(_chosen(first, chosen), _chosen(second, chosen))
 
-        return self._with_population(scores, alone)
+        return self._with_population(scores, alone, even_if_strange)
 
     def among(
         self,
@@ -122,12 +119,10 @@ class Scorer:
         scores = self.scores_among(tables, log_tokens, first, second, population)
         if population is None:
             return self._weighed(scores, self.scales.alone)
-        if even_if_strange:
-            factors = self._weighed(scores, self.scales.with_population)
-            return replace(factors, strange=self.scales.strange(scores))
         return self._with_population(
             scores,
             lambda chosen: self.scores_among(tables, log_tokens, first[chosen], second[chosen]),
+            even_if_strange,
         )
 
     def all_pairs(
@@ -319,11 +314,19 @@ class Scorer:
         return Conditions.of(texts, log_tokens, *_size(population))
 
     def _with_population(
-        self, scores: Scores, alone: Callable[[IntArray], Scores]
+        self,
+        scores: Scores,
+        alone: Callable[[IntArray], Scores],
+        even_if_strange: bool = False,
     ) -> LogBayesFactors:
-        """With a population; pairs of which it is of another genre by their scores `alone`."""
+        """With a population; pairs of which it is of another genre by their scores `alone`.
+
+        With `even_if_strange`, by the population as well, and it is told which they are.
+        """
         factors = self._weighed(scores, self.scales.with_population)
         strange = self.scales.strange(scores)
+        if even_if_strange:
+            return replace(factors, strange=strange)
         if not strange.any():
             return factors
         without = self._weighed(alone(np.flatnonzero(strange)), self.scales.alone)
