@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @opt.device
 @opt.prior
 @opt.number("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=opt.DELTA)
+@opt.engine
 @opt.jobs
 @opt.number(
     "--max-memory", 200, "MB for the vectors of texts that are kept in case they come again."

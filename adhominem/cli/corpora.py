@@ -122,6 +122,7 @@ def pairs(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
 @opt.output("A .parquet or .npz file.")
 @opt.model
 @opt.device
+@opt.engine
 @opt.jobs
 @opt.force
 @opt.runs_job

@@ -31,6 +31,7 @@ _scale = click.option("--scale", type=opt.PATH, help="A verbal scale of your own
     of=click.IntRange(min=0),
 )
 @opt.device
+@opt.engine
 @opt.jobs
 @opt.runs_job
 def index(job: opt.Job, /, as_json: bool, **options: Any) -> None:

@@ -94,6 +94,12 @@ jobs = click.option(
     show_default="all cores, for long work",
     help="Worker processes.",
 )
+engine = choice(
+    "--engine",
+    ["local", "ray"],
+    "Encode texts on this machine, or on the Ray cluster at RAY_ADDRESS.",
+    default="local",
+)
 all_cores = click.option(
     "--jobs", default=os.cpu_count() or 1, show_default="all cores", type=ONE_OR_MORE
 )

@@ -138,6 +138,11 @@ class Writer:
         if len(self._waiting) >= SHARD:
             self.flush()
 
+    @property
+    def waiting(self) -> int:
+        """How many texts are added, and not written yet."""
+        return len(self._waiting)
+
     def flush(self) -> None:
         """Write what is waiting. When this returns, it is on the disk."""
         if not self._waiting:

@@ -139,6 +139,7 @@ def encode(
     *,
     jobs: int | None = 1,
     device: str = "cpu",
+    engine: str = "local",
     force: bool = False,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
@@ -146,9 +147,10 @@ def encode(
     """Write the LEV of every text to a .parquet file, row group by row group, or to a .npz file.
 
     Where not a single text can be read, that is an error, and what was there stays; with `force`
-    a table without rows is written.
+    a table without rows is written. With the `engine` `ray`, texts are encoded on a Ray cluster.
     """
-    from adhominem.jobs.workers import encoded_batches, encoder
+    from adhominem.jobs.engines import encoder_on
+    from adhominem.jobs.workers import encoded_batches
     from adhominem.verify.verifier import load
 
     output = Path(output)
@@ -159,9 +161,9 @@ def encode(
         raise OptionError(f"the output ends in '{suffix}'; expected .parquet or .npz")
     with (
         noting_inputs(),
+        encoder_on(engine, model, verifier, jobs, device, output) as run,
         replaced_file(output) as partial,
         table(partial, verifier.lev_size) as write,
-        encoder(model, verifier, jobs, device) as run,
         reading(corpora, "encoding", watch) as (sources, on_bytes),
     ):
         documents = 0

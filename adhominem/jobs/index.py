@@ -15,8 +15,9 @@ from adhominem.index.finish import finished
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.jobs.compare import note_model
+from adhominem.jobs.engines import encoder_on, taken
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
-from adhominem.jobs.workers import encoded_batches, encoder
+from adhominem.jobs.workers import encoded_batches
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.text.files import Document, note_input, open_regular
 from adhominem.text.readers import Source, stop_or_skip
@@ -62,6 +63,7 @@ def index_files(
     trials: int = TRIALS,
     jobs: int | None = None,
     device: str = "cpu",
+    engine: str = "local",
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> Indexed:
@@ -72,7 +74,8 @@ def index_files(
     unless `keep_texts`. `hash_ids` is a file with a key: ids and authors are then hashed with it.
     `remove` names ids or authors. `compact` writes the shards again without removed texts. `check`
     compares all files with their hashes first. What chance brings up is measured by so many
-    `trials`. What cannot be read goes to `skipped`; without it, the first such thing is raised.
+    `trials`. With the `engine` `ray`, texts are encoded on a Ray cluster. What cannot be read goes
+    to `skipped`; without it, the first such thing is raised.
     """
     began, folder = time.monotonic(), Path(output)
     with reading(corpora, "indexing", watch) as (sources, on_bytes), locked(folder):
@@ -99,7 +102,7 @@ def index_files(
         writer = Writer(folder, manifest, key)
         if sources:
             texts = _documents(sources, join_authors, skipped, on_bytes)
-            with encoder(model, verifier, jobs, device) as encode:
+            with encoder_on(engine, model, verifier, jobs, device, folder) as encode:
                 new = stop_or_skip(writer.new(texts), skipped)
                 for batch in encoded_batches(new, encode):
                     rows = (
@@ -107,6 +110,8 @@ def index_files(
                     )
                     for document, lev in stop_or_skip(rows, skipped):
                         writer.add(document, lev)
+                        if not writer.waiting:
+                            taken(encode)
                 writer.flush()
         manifest = writer.manifest
         if not manifest.texts and not remove:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError, OptionError
+from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.partial_answers import (
     Case,
@@ -29,7 +30,7 @@ from adhominem.jobs.partial_answers import (
     remove_rest,
 )
 from adhominem.jobs.population import read_population
-from adhominem.jobs.workers import Encode, encoder, one_ahead
+from adhominem.jobs.workers import Encode, ahead_of, begun_ahead
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 from adhominem.scoring.population import each_once
 from adhominem.text.files import Document, noting_inputs
@@ -71,6 +72,7 @@ def predict(
     delta: float = 0.0,
     jobs: int | None = 1,
     device: str = "cpu",
+    engine: str = "local",
     max_memory: float = MAX_MEMORY,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
@@ -83,9 +85,9 @@ def predict(
     cases: then, and only then, texts should draw on their `companions` in it. They can if the model
     is calibrated for it, and if there are neither too few texts nor too many.
     Answers within 0.5 ± `delta` become 0.5. `max_memory` is for the LEVs of texts that are kept in
-    case they come again, in MB; the model and the population take theirs besides. What cannot be
-    read or scored, or has the id of a case before it, goes to `skipped`; without it, the first such
-    thing is raised.
+    case they come again, in MB; the model and the population take theirs besides. With the `engine`
+    `ray`, texts are encoded on a Ray cluster. What cannot be read or scored, or has the id of a
+    case before it, goes to `skipped`; without it, the first such thing is raised.
     """
     output = Path(output)
     if output.is_dir() or not output.suffix:
@@ -102,17 +104,11 @@ def predict(
         verifier = load(model, device=device)
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
-        encode = stack.enter_context(encoder(model, verifier, jobs, device))
+        encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
         levs = _Levs(encode, int(max_memory * 1e6))
         knows_companions = companions and verifier.scales.companions is not None
         relevant = None
-        digest = sha256()  # of the texts of the population
-
-        def encode_population(documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-            for document in documents:
-                digest.update(_key(document))
-            return levs.encode(documents)
-
+        encode_population = _Population(levs)
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
             with watch("population") as on_documents:
@@ -128,7 +124,7 @@ def predict(
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
             "delta": delta,
-            "population": None if relevant is None else digest.hexdigest(),
+            "population": None if relevant is None else encode_population.digest.hexdigest(),
             "companions": relevant is not None and relevant.companions is not None,
         }
         calibrated = verifier.scales.of(relevant).calibration is not None
@@ -150,7 +146,7 @@ def predict(
                 levs.begin(_texts_of(new))
                 yield batch, digests, known, new
 
-        for batch, digests, known, new in one_ahead(digested()):
+        for batch, digests, known, new in begun_ahead(digested(), levs.ahead):
             good, first, second = levs.of(new, skipped)
             partial.recognise([*compress(batch, known), *good])
             scored: dict[str, tuple[float, float]] = {}
@@ -197,6 +193,7 @@ class _Levs:
 
     def __init__(self, encode: Encode, most_bytes: int) -> None:
         self._encode, self._most_bytes = encode, most_bytes
+        self.ahead = ahead_of(encode)
         self._bytes = 0  # of those that are kept
         self._kept: OrderedDict[bytes, Levs | InputError] = OrderedDict()
         # Those that are being encoded, in order, and where each will be.
@@ -217,8 +214,12 @@ class _Levs:
         return keys
 
     def encode(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """Of each document its LEV, or why it has none."""
-        keys = self.begin(documents)
+        """Of each document its LEV, or why it has none: begun now, waited for when asked for."""
+        self.begin(documents)
+        return self._waited_for(documents)
+
+    def _waited_for(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
+        keys = self.begin(documents)  # again: some may have been given up meanwhile
         for wanted in keys:
             while wanted not in self._kept:
                 key, levs_begun = self._begun.popitem(last=False)
@@ -231,13 +232,13 @@ class _Levs:
             self._kept.move_to_end(key)
         while self._bytes > self._most_bytes:
             self._bytes -= _size(self._kept.popitem(last=False)[1])
-        return iter(levs)
+        yield from levs
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> tuple[list[Case], list[Levs], list[Levs]]:
         """The cases whose texts all could be encoded, and the LEVs of both their sides."""
-        levs = self.encode(_texts_of(cases))
+        levs = self._waited_for(_texts_of(cases))
         good = []
         sides: tuple[list[Levs], list[Levs]] = [], []
         for case in cases:
@@ -258,6 +259,19 @@ class _Levs:
                 rows = [lev for _, lev in side if not isinstance(lev, InputError)]
                 levs_of_side.append(each_once(joined(rows)))
         return good, *sides
+
+
+class _Population:
+    """Encodes the texts of a population, and takes the digest of them all."""
+
+    def __init__(self, levs: _Levs) -> None:
+        self._levs, self.ahead = levs, levs.ahead
+        self.digest = sha256()
+
+    def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
+        for document in documents:
+            self.digest.update(_key(document))
+        return self._levs.encode(documents)
 
 
 def _size(lev: Levs | InputError) -> int:

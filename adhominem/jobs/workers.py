@@ -28,6 +28,8 @@ Item = TypeVar("Item")
 # Documents to their LEVs (1, lev_size), in order; or to why one has none. What worker processes do
 # begins with the call, what this one does when it is asked for.
 Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]
+# The LEVs there are (documents without errors, lev_size); of each document, why it has none.
+Answer = tuple[Levs, list[InputError | None]]
 
 # Of texts: less is encoded sooner than processes have started and read the model. About 2 seconds.
 _LONG_WORK = 2_000_000  # characters
@@ -81,11 +83,9 @@ def _encode_here(verifier: Verifier, documents: Sequence[Document]) -> Iterator[
         yield from _encode_all(verifier, task)
 
 
-def _results(tasks: deque[Future[_Answer]]) -> Iterator[Levs | InputError]:
+def _results(tasks: deque[Future[Answer]]) -> Iterator[Levs | InputError]:
     while tasks:
-        levs, errors = _result(tasks.popleft())
-        rows = _one_by_one(levs)
-        yield from (next(rows) if error is None else error for error in errors)
+        yield from answered(_result(tasks.popleft()))
 
 
 def _one_by_one(levs: Levs) -> Iterator[Levs]:
@@ -137,17 +137,23 @@ def encoded_batches(
     """Documents with their LEVs, some hundreds at a time; workers are given the next meanwhile."""
     rest = iter(documents)
     batches = iter(lambda: list(islice(rest, _BATCH)), [])
-    return one_ahead(zip(batch, encode(batch), strict=True) for batch in batches)
+    begun = (zip(batch, encode(batch), strict=True) for batch in batches)
+    return begun_ahead(begun, ahead_of(encode))
 
 
-def one_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Each item once the next one has been begun; an error of that one comes in its turn."""
-    begun = iter(items)
-    waiting: list[Item] = []
+def ahead_of(encode: Encode) -> int:
+    """How many batches are to be begun before one is waited for: a cluster has room for many."""
+    return getattr(encode, "ahead", 1)
+
+
+def begun_ahead(items: Iterable[Item], count: int = 1) -> Iterator[Item]:
+    """Each item once so many more have been begun; an error of those comes in its turn."""
+    waiting: deque[Item] = deque()
     try:
-        for item in begun:
-            yield from waiting
-            waiting = [item]
+        for item in items:
+            waiting.append(item)
+            if len(waiting) > count:
+                yield waiting.popleft()
     except Exception:
         yield from waiting
         raise
@@ -199,7 +205,6 @@ def _in_parts(
     return _in_parts(run, documents[:middle]) + _in_parts(run, documents[middle:])
 
 
-_Answer = tuple[Levs, list[InputError | None]]  # the LEVs there are; why a document has none
 _worker: Verifier
 
 
@@ -208,12 +213,23 @@ def _start_worker(model: str) -> None:
     _worker = load(model)
 
 
-def _work(documents: Sequence[Document]) -> _Answer:
-    encoded = _encode_all(_worker, documents)
+def _work(documents: Sequence[Document]) -> Answer:
+    return answer_to(_worker, documents)
+
+
+def answer_to(verifier: Verifier, documents: Sequence[Document]) -> Answer:
+    """What a worker sends back: all LEVs in one, since many small ones take longer to send."""
+    encoded = list(_encode_here(verifier, documents))
     errors = [row if isinstance(row, InputError) else None for row in encoded]
     levs = [row for row in encoded if not isinstance(row, InputError)]
-    # All in one: many small ones take longer to send.
     return joined([_NO_LEVS, *levs]), errors
+
+
+def answered(answer: Answer) -> Iterator[Levs | InputError]:
+    """The LEV of each document (1, lev_size), or why it has none."""
+    levs, errors = answer
+    rows = _one_by_one(levs)
+    yield from (next(rows) if error is None else error for error in errors)
 
 
 def _begin(documents: Sequence[Document]) -> list[Begun | InputError]:

@@ -16,7 +16,7 @@ from adhominem import Document, Verifier, encode, make_ensemble
 from adhominem.arrays import Levs, joined
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.jobs import workers
-from adhominem.jobs.workers import encode_documents, encoded_batches, encoder, one_ahead
+from adhominem.jobs.workers import begun_ahead, encode_documents, encoded_batches, encoder
 
 DOCUMENTS = [Document(text=made_up(number), id=f"{number}") for number in range(40)]
 
@@ -126,10 +126,11 @@ def test_an_error_of_the_next_item_does_not_come_before_its_turn() -> None:
 
     taken: list[int] = []
     with pytest.raises(InputError, match="broken"):
-        list(map(taken.append, one_ahead(items())))
+        list(map(taken.append, begun_ahead(items())))
     assert taken == [1, 2]
-    assert list(one_ahead([])) == []
-    assert list(one_ahead(range(5))) == list(range(5))
+    assert list(begun_ahead([])) == []
+    for count in (0, 1, 3, 9):
+        assert list(begun_ahead(range(5), count)) == list(range(5))
 
 
 def test_no_jobs_are_refused(model: Path, verifier: Verifier) -> None:

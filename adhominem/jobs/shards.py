@@ -1,0 +1,191 @@
+"""Encoding shard by shard, by an engine that may be on other machines.
+
+A shard is a few hundred texts. The texts, and later their LEVs, lie in files beside the output of
+the job, in a folder that all machines see; an engine is only told names. A shard is named after its
+texts and the model, so a run that is started again knows which ones are finished.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from adhominem import __version__, errors
+from adhominem.arrays import Levs, Rows, SparseRows
+from adhominem.errors import AdHominemError, InputError
+from adhominem.jobs.workers import Answer, answer_to, answered
+from adhominem.text.files import Document
+from adhominem.text.writing import replace_file
+from adhominem.verify.verifier import Verifier
+
+# How the names of files end. The last has a byte for each time that a shard was begun.
+_TEXTS, _LEVS, _TRIES = ".texts.jsonl.zst", ".levs.safetensors", ".tries"
+_MOST_TRIES = 5
+
+
+class Engine(Protocol):
+    """What has shards encoded, anywhere and in any order: see `encode_shard`."""
+
+    @property
+    def ahead(self) -> int:
+        """How many shards keep it busy."""
+
+    def begin(self, shard: str) -> None:
+        """Have a shard encoded, whose texts are written."""
+
+    def finished(self) -> str:
+        """One more shard whose LEVs are written; waits for it."""
+
+
+def folder_of(output: Path) -> Path:
+    """Where the shards of a job lie that writes this file or folder."""
+    return output.with_name(f"{output.name}.shards")
+
+
+class Sharded:
+    """An `Encode` whose work an engine does."""
+
+    def __init__(self, engine: Engine, folder: Path, verifier: Verifier) -> None:
+        self._engine, self._folder, self._model = engine, folder, verifier.sha256
+        folder.mkdir(parents=True, exist_ok=True)
+        # Looked at once: a machine that has asked for a file in vain may remember for a minute.
+        self._finished = {file.name.removesuffix(_LEVS) for file in folder.glob(f"*{_LEVS}")}
+        self._begun: set[str] = set()
+        self._handed_out: set[str] = set()
+
+    @property
+    def ahead(self) -> int:
+        """How many calls there should be before the results of the first are waited for."""
+        return self._engine.ahead
+
+    def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
+        """Of each document its LEV (1, lev_size), or why it has none."""
+        if not documents:
+            return iter(())
+        rows = [[document.id, document.topic, document.text] for document in documents]
+        lines = "".join(json.dumps(row) + "\n" for row in rows).encode("ascii")
+        shard = blake2b(f"{__version__} {self._model}\n".encode() + lines, digest_size=16)
+        return self._results(self._begin(shard.hexdigest(), lines))
+
+    def _begin(self, shard: str, lines: bytes) -> str:
+        if shard not in self._finished | self._begun:
+            packed = zstandard.ZstdCompressor(level=3).compress(lines)
+            self._remove(shard, _TRIES)
+            replace_file(self._folder / f"{shard}{_TEXTS}", packed)
+            self._begun.add(shard)
+            self._engine.begin(shard)
+        return shard
+
+    def _results(self, shard: str) -> Iterator[Levs | InputError]:
+        while shard not in self._finished:
+            done = self._engine.finished()
+            self._finished.add(done)
+            self._begun.discard(done)
+            self._remove(done, _TEXTS)
+            self._remove(done, _TRIES)
+        yield from answered(_read_answer(self._folder / f"{shard}{_LEVS}"))
+        self._handed_out.add(shard)
+
+    def forget(self) -> None:
+        """Remove the shards whose LEVs were all taken: whoever took them has written them down."""
+        for shard in self._handed_out:
+            self._remove(shard, _LEVS)
+        self._finished -= self._handed_out
+        self._handed_out.clear()
+
+    def remove(self) -> None:
+        """Remove all shards, at the end of a job; what else lies in their folder stays."""
+        for end in (_TEXTS, _LEVS, _TRIES):
+            for file in self._folder.glob(f"*{end}"):
+                file.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._folder.rmdir()
+
+    def _remove(self, shard: str, end: str) -> None:
+        (self._folder / f"{shard}{end}").unlink(missing_ok=True)
+
+
+def encode_shard(folder: Path, shard: str, verifier: Verifier) -> None:
+    """Write the LEVs of a shard whose texts are written: what engines do, wherever they are."""
+    output = folder / f"{shard}{_LEVS}"
+    if output.exists():  # by a machine that was taken for dead
+        return
+    try:
+        packed = (folder / f"{shard}{_TEXTS}").read_bytes()
+    except OSError as error:
+        raise AdHominemError(
+            f"the machine {socket.gethostname()} cannot read the texts in {folder} "
+            f"({error.strerror}); put the output on storage that all machines of the cluster share "
+            "under the same name"
+        ) from None
+    _count_try(folder / f"{shard}{_TRIES}")
+    with zstandard.ZstdDecompressor().stream_reader(packed) as file:
+        rows = map(json.loads, file.read().decode("ascii").splitlines())
+        documents = [Document(id=id, topic=topic, text=text) for id, topic, text in rows]
+    replace_file(output, _answer_file(answer_to(verifier, documents)))
+
+
+def _count_try(path: Path) -> None:
+    """Refuse a shard that was begun again and again, and never finished."""
+    with open(path, "ab") as file:
+        if file.tell() >= _MOST_TRIES:
+            raise AdHominemError(
+                f"the shard {path.stem} was given up: {_MOST_TRIES} worker processes died with "
+                "it, perhaps for want of memory; run fewer of them on each machine (`ray start "
+                "--num-cpus`), then start the same command again"
+            )
+        file.write(b".")
+
+
+def _answer_file(answer: Answer) -> bytes:
+    """LEVs and errors as a .safetensors file."""
+    levs, why = answer
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for at, part in enumerate(levs.parts):
+        if isinstance(part, SparseRows):
+            rows = part.packed
+            arrays |= {f"{at}.counts": rows.counts, f"{at}.places": rows.places}
+            arrays |= {f"{at}.values": rows.values, f"{at}.size": np.array([rows.size])}
+        else:
+            arrays[f"{at}"] = part
+    told = [row and [type(row).__name__, row.problem, row.path, row.line] for row in why]
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return save(whole, {"parts": str(len(levs.parts)), "errors": json.dumps(told)})
+
+
+def _read_answer(path: Path) -> Answer:
+    try:
+        with safe_open(path, "numpy") as file:
+            about = file.metadata()
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        parts = tuple(_part(arrays, f"{at}") for at in range(int(about["parts"])))
+        return Levs(parts), [row and _error(*row) for row in json.loads(about["errors"])]
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise AdHominemError(
+            f"the shard {path} is damaged ({error}); remove it, and start the same command again"
+        ) from None
+
+
+def _part(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> Rows:
+    if name in arrays:
+        return arrays[name]
+    counts, places, values, size = (
+        arrays[f"{name}.{kind}"] for kind in ("counts", "places", "values", "size")
+    )
+    return SparseRows.of_counts(counts, places, values, int(size[0]))
+
+
+def _error(kind: str, problem: str, path: str | None, line: int | None) -> InputError:
+    made: InputError = getattr(errors, kind)(problem, path, line)
+    return made
