@@ -41,8 +41,11 @@ def encoder_on(
     folder = folder_of(output.resolve())
     with ray_engine(model, verifier, jobs, folder) as cluster:
         sharded = Sharded(cluster, folder, verifier)
-        yield sharded
-        sharded.remove()
+        try:
+            yield sharded
+            sharded.remove_levs()
+        finally:
+            sharded.remove_texts()
 
 
 def taken(encode: Encode) -> None:

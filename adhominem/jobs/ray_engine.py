@@ -23,7 +23,7 @@ from adhominem.errors import AdHominemError, MissingExtraError, OptionError
 from adhominem.jobs.shards import encode_shard
 from adhominem.verify.verifier import Verifier, load
 
-_SHARDS_AN_ACTOR = 2  # one to encode, one that waits: an actor never waits for this process
+_SHARDS_AN_ACTOR = 4  # they are taken in order: one that is late must not keep the others waiting
 
 
 @contextmanager

@@ -104,13 +104,20 @@ class Sharded:
         self._finished -= self._handed_out
         self._handed_out.clear()
 
-    def remove(self) -> None:
-        """Remove all shards, at the end of a job; what else lies in their folder stays."""
-        for end in (_TEXTS, _LEVS, _TRIES):
-            for file in self._folder.glob(f"*{end}"):
-                file.unlink(missing_ok=True)
+    def remove_levs(self) -> None:
+        """Remove what is finished, since the job is."""
+        self._remove_all(_LEVS)
+
+    def remove_texts(self) -> None:
+        """Remove what is not finished, and the folder if nothing else is in it."""
+        self._remove_all(_TEXTS)
+        self._remove_all(_TRIES)
         with suppress(OSError):
             self._folder.rmdir()
+
+    def _remove_all(self, end: str) -> None:
+        for file in self._folder.glob(f"*{end}"):
+            file.unlink(missing_ok=True)
 
     def _remove(self, shard: str, end: str) -> None:
         (self._folder / f"{shard}{end}").unlink(missing_ok=True)
