@@ -24,6 +24,7 @@ from adhominem.jobs.shards import encode_shard
 from adhominem.verify.verifier import Verifier, load
 
 _SHARDS_AN_ACTOR = 4  # they are taken in order: one that is late must not keep the others waiting
+_PATIENCE = 10  # seconds
 
 
 @contextmanager
@@ -204,15 +205,7 @@ def _first_line(error: BaseException) -> str:
 @contextmanager
 def _connected() -> Iterator[Any]:
     """Ray's module, connected to a cluster, and quiet: it would print to standard output, too."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-        import ray.data
-    except ImportError:
-        raise MissingExtraError("ray", "ray", "the engine ray") from None
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    ray = _imported()
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         if ray.is_initialized():
             yield ray
@@ -224,6 +217,20 @@ def _connected() -> Iterator[Any]:
             ray.shutdown()
 
 
+def _imported() -> Any:
+    """Ray's module with Ray Data, told to be quiet, and to report nothing to its makers."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+        import ray.data
+    except ImportError:
+        raise MissingExtraError("ray", "ray", "the engine ray") from None
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    return ray
+
+
 def _connect(ray: Any) -> None:
     address = os.environ.get("RAY_ADDRESS")
     if address and address.startswith("ray://"):
@@ -231,14 +238,29 @@ def _connect(ray: Any) -> None:
             f"RAY_ADDRESS is {address}, for Ray's client; expected HOST:PORT, on a machine of the "
             "cluster, as `ray start` has printed it"
         )
+    if address and ":" in address:  # others are `auto` and `local`
+        _knock(address)
     try:
         # Ray puts the current folder into the path of all workers: they would run what lies in it
         # under the name of a module. What they find in this one they have anyway.
         with chdir(sys.prefix), _speechless():
             ray.init(logging_level=logging.CRITICAL, log_to_driver=False, include_dashboard=False)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (ConnectionError, OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise AdHominemError(
-            f"no Ray cluster answers at {address or 'this machine'} ({error}); start one with "
+            f"Ray did not let this process in at {address or 'this machine'} "
+            f"({_first_line(error)}); it must have the same version of Python and of Ray as the "
+            "cluster, and the cluster's token, if there is one (RAY_AUTH_MODE, RAY_AUTH_TOKEN)"
+        ) from None
+
+
+def _knock(address: str) -> None:
+    """Refuse an address at which nobody is: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise AdHominemError(
+            f"no Ray cluster answers at {address}, as RAY_ADDRESS says ({error}); start one with "
             "`ray start --head`, and set RAY_ADDRESS to the HOST:PORT that it prints"
         ) from None
 

@@ -1,0 +1,115 @@
+"""A Ray cluster of two nodes on this machine, for the benchmark and the test of the engine ray."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+
+_LONGEST_START = 120  # seconds
+_ACTOR = "EncoderActor"  # as Ray names its processes
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoNodes:
+    """The nodes, and what whoever joins them must have in the environment."""
+
+    environment: Mapping[str, str]
+    nodes: tuple[psutil.Process, ...]  # `ray start` of each
+
+    def actors(self) -> list[psutil.Process]:
+        """The processes that hold a model, or are about to."""
+        holding = []
+        for process in self.processes():
+            with suppress(psutil.Error):
+                if _ACTOR in " ".join(process.cmdline()):
+                    holding.append(process)
+        return holding
+
+    def processes(self) -> list[psutil.Process]:
+        """All processes of the nodes."""
+        every = list(self.nodes)
+        for node in self.nodes:
+            with suppress(psutil.Error):
+                every += node.children(recursive=True)
+        return every
+
+
+@contextmanager
+def two_nodes(cpus: int = 3) -> Iterator[TwoNodes]:
+    """Two nodes with so many logical CPUs each, out of the way of any other cluster.
+
+    They have a folder, ports and a token of their own, and no dashboard; they end with the context.
+    """
+    with TemporaryDirectory(prefix="ray") as folder:  # a short name: of sockets, too
+        port = _free_port()
+        environment = {
+            **os.environ,
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_ADDRESS": f"127.0.0.1:{port}",
+        }
+        size = ["--num-cpus", str(cpus), "--object-store-memory", "100000000"]
+        anywhere = ["--node-ip-address", "127.0.0.1", "--min-worker-port", "0"]
+        anywhere += ["--max-worker-port", "0"]
+        head = ["--head", "--port", str(port), "--ray-client-server-port", str(_free_port())]
+        head += ["--include-dashboard", "false", "--temp-dir", folder]
+        started: list[tuple[subprocess.Popen[bytes], Path]] = []
+        cluster: TwoNodes | None = None
+        # Without its variable, or the head would look for itself.
+        alone = {name: value for name, value in environment.items() if name != "RAY_ADDRESS"}
+        try:
+            for name, role in (("head", head), ("other", ["--address", f"127.0.0.1:{port}"])):
+                log = Path(folder) / f"{name}.log"
+                command = [str(Path(sys.executable).with_name("ray")), "start", "--block"]
+                with log.open("wb") as output:
+                    process = subprocess.Popen(
+                        [*command, *role, *size, *anywhere],
+                        env=alone,
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,  # an interrupt is for whoever uses the cluster
+                    )
+                started.append((process, log))
+            nodes = tuple(psutil.Process(process.pid) for process, _ in started)
+            cluster = TwoNodes(environment=environment, nodes=nodes)
+            for process, log in started:
+                _wait(process, log)
+            yield cluster
+        finally:
+            processes = cluster.processes() if cluster is not None else []
+            for process, _ in reversed(started):
+                process.terminate()
+            psutil.wait_procs(processes, timeout=3)
+            for left in processes:
+                with suppress(psutil.Error):
+                    left.kill()
+            for process, _ in started:
+                process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until a node is up; if it does not come up, what it says is raised."""
+    until = time.monotonic() + _LONGEST_START
+    while b"Ray runtime started" not in log.read_bytes():
+        if process.poll() is not None or time.monotonic() > until:
+            raise RuntimeError(f"a node did not start:\n{log.read_text('utf-8', 'replace')}")
+        time.sleep(0.1)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
