@@ -274,7 +274,7 @@ class _FakeRay:
 def test_a_cluster_that_gives_up_says_what_to_do() -> None:
     engine = RayEngine.__new__(RayEngine)
     engine._rows, engine._ray = iter(()), _FakeRay
-    with pytest.raises(AdHominemError, match="gave up.*start the same command again"):
+    with pytest.raises(AdHominemError, match=r"gave up.*start the same command again"):
         engine.finished()
 
 

@@ -1,0 +1,192 @@
+"""What a Ray cluster costs beside worker processes of one machine, and what a death costs.
+
+    python benchmarks/cluster.py CORPORA [--texts 6144] [--words 500] [--rounds 2]
+
+A cluster of two nodes with three logical CPUs each runs on this machine. `adhominem encode` does
+the same texts with `--jobs 2` and with `--engine ray --jobs 2`, in turn: all of them, and a quarter
+of them. The difference of the two gives what a text takes, the rest is the start: by the clock, and
+by the processor, in all processes of the command and of the cluster, which others on the machine
+disturb less. The best of several rounds counts, each for itself.
+
+Then, each time when half of the shards are finished, one thing is killed by SIGKILL: a process with
+a model; the whole second node; `adhominem encode` itself, which is then started again. Told is how
+long the command took in all, and whether the table has the same bytes. The second node is killed
+last: it does not come back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+from measure import DEFAULT_CORPORA
+from throughput import texts_of
+from two_nodes import TwoNodes, two_nodes
+
+_SHARD = 512  # texts, as in `adhominem encode`
+_LOCAL, _RAY = "--jobs 2", "--engine ray --jobs 2"
+
+
+def main() -> None:
+    """Measure, and print tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("corpora", nargs="?", default=DEFAULT_CORPORA, type=Path)
+    parser.add_argument("--texts", type=int, default=6_144)
+    parser.add_argument("--words", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for count in (options.texts, options.texts // 4):
+            with open(folder / f"{count}.jsonl", "w", encoding="utf-8") as file:
+                texts = texts_of(options.corpora, options.words, count)
+                for at, text in enumerate(islice(texts, count)):
+                    file.write(json.dumps({"id": f"{at}", "text": text}) + "\n")
+        began = time.perf_counter()
+        with two_nodes() as cluster:
+            print(f"two nodes are up after {time.perf_counter() - began:.1f} s\n", flush=True)
+            undisturbed = compare(folder, cluster, options.texts, options.rounds)
+            deaths(folder, cluster, options.texts, undisturbed)
+
+
+def compare(folder: Path, cluster: TwoNodes, texts: int, rounds: int) -> float:
+    """The two engines beside each other; the seconds of Ray for all texts."""
+    best: dict[tuple[str, int], tuple[float, float]] = {}
+    for _ in range(rounds):
+        for count in (texts // 4, texts):
+            for how in (_LOCAL, _RAY):
+                began, spent = time.perf_counter(), Spent(cluster)
+                run = started(folder, how, count, cluster.environment)
+                while run.poll() is None:
+                    spent.look(run.pid)
+                    time.sleep(0.2)
+                now = time.perf_counter() - began, spent.seconds
+                before = best.get((how, count), now)
+                best[how, count] = min(now[0], before[0]), min(now[1], before[1])
+            same = table(folder, _LOCAL, count) == table(folder, _RAY, count)
+            print(f"{count:,} texts: the tables have the same bytes: {same}", flush=True)
+    print("\n| | a quarter | all | start | ms a text |\n|---|---|---|---|---|")
+    costs = {}
+    for at, clock in enumerate(("by the clock", "of processor")):
+        for how in (_LOCAL, _RAY):
+            quarter, whole = best[how, texts // 4][at], best[how, texts][at]
+            costs[how, clock] = cost = (whole - quarter) / (texts - texts // 4)
+            print(
+                f"| `{how}`, {clock} | {quarter:.1f} s | {whole:.1f} s "
+                f"| {whole - texts * cost:.1f} s | {1000 * cost:.2f} |"
+            )
+        ratio = costs[_RAY, clock] / costs[_LOCAL, clock]
+        print(f"| Ray / worker processes, {clock} | | | | {ratio:.2f} |")
+    print()
+    return best[_RAY, texts][0]
+
+
+class Spent:
+    """Processor seconds of the cluster from now on, and of the processes of a command."""
+
+    def __init__(self, cluster: TwoNodes) -> None:
+        self._cluster = cluster
+        self._before = {process: _spent(process) for process in cluster.processes()}
+        self._now: dict[psutil.Process, float] = {}  # of those that have ended, the last look
+
+    def look(self, command: int) -> None:
+        """Look at all that are running."""
+        with suppress(psutil.Error):
+            run = psutil.Process(command)
+            for process in (run, *run.children(recursive=True), *self._cluster.processes()):
+                self._now[process] = max(self._now.get(process, 0), _spent(process))
+
+    @property
+    def seconds(self) -> float:
+        """Up to the last look."""
+        return sum(now - self._before.get(process, 0) for process, now in self._now.items())
+
+
+def _spent(process: psutil.Process) -> float:
+    with suppress(psutil.Error):
+        times = process.cpu_times()
+        return float(times.user + times.system)
+    return 0.0
+
+
+def deaths(folder: Path, cluster: TwoNodes, texts: int, undisturbed: float) -> None:
+    """Kill this and that in the middle of the work."""
+    print("| killed | all in all | more than undisturbed | same bytes |")
+    print("|---|---|---|---|")
+    victims: dict[str, Callable[[psutil.Process], list[psutil.Process]]] = {
+        "a process with a model": lambda run: cluster.actors()[:1],
+        "the command itself": lambda run: [run],
+        "the second node": lambda run: [
+            *cluster.nodes[1].children(recursive=True),
+            cluster.nodes[1],
+        ],
+    }
+    for name, chosen in victims.items():
+        began = time.perf_counter()
+        run = started(folder, _RAY, texts, cluster.environment)
+        wait_for_half(folder, texts)
+        for victim in chosen(psutil.Process(run.pid)):
+            with suppress(psutil.Error):
+                victim.kill()
+        finished = shards(folder, texts)
+        if run.wait():  # killed: the same command goes on
+            finished = shards(folder, texts)
+            started(folder, _RAY, texts, cluster.environment).wait()
+        seconds = time.perf_counter() - began
+        same = table(folder, _LOCAL, texts) == table(folder, _RAY, texts)
+        print(
+            f"| {name}, with {finished} of {-(-texts // _SHARD)} shards finished | {seconds:.1f} s "
+            f"| {seconds - undisturbed:.1f} s | {same} |",
+            flush=True,
+        )
+
+
+def started(
+    folder: Path, how: str, count: int, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """`adhominem encode` of so many texts."""
+    output = path_of(folder, how, count)
+    output.unlink(missing_ok=True)
+    call = [sys.executable, "-m", "adhominem", "encode", str(folder / f"{count}.jsonl")]
+    return subprocess.Popen(
+        [*call, "-o", str(output), *how.split()],
+        env={**environment, "OPENBLAS_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,
+    )
+
+
+def wait_for_half(folder: Path, texts: int) -> None:
+    """Until half of the shards are finished."""
+    while shards(folder, texts) < texts // _SHARD // 2:
+        time.sleep(0.05)
+
+
+def shards(folder: Path, texts: int) -> int:
+    """How many are finished."""
+    output = path_of(folder, _RAY, texts)
+    return len(list(output.with_name(f"{output.name}.shards").glob("*.levs.safetensors")))
+
+
+def path_of(folder: Path, how: str, count: int) -> Path:
+    """Where a table is written."""
+    return folder / f"{'ray' if how == _RAY else 'local'}-{count}.npz"
+
+
+def table(folder: Path, how: str, count: int) -> bytes:
+    """What was written."""
+    return path_of(folder, how, count).read_bytes()
+
+
+if __name__ == "__main__":
+    main()
