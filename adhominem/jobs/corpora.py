@@ -23,7 +23,7 @@ from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import Document, noting_inputs
 from adhominem.text.normalisation import STEPS, Normaliser
 from adhominem.text.readers import stop_or_skip
-from adhominem.text.writing import replaced_file
+from adhominem.text.writing import locked, replaced_file
 
 Row = tuple[str, Document, Levs]  # the corpus, the text, its LEV
 Write = Callable[[Sequence[Row]], None]
@@ -161,6 +161,7 @@ def encode(
         raise OptionError(f"the output ends in '{suffix}'; expected .parquet or .npz")
     with (
         noting_inputs(),
+        locked(output),  # before the shards beside it are touched
         encoder_on(engine, model, verifier, jobs, device, output) as run,
         replaced_file(output) as partial,
         table(partial, verifier.lev_size) as write,

@@ -8,23 +8,20 @@ died, or another one elsewhere, and gives it the shard once more.
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import socket
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import chdir, closing, contextmanager, redirect_stdout
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adhominem import __version__
-from adhominem.errors import AdHominemError, MissingExtraError, OptionError
+from adhominem.errors import AdHominemError, OptionError
+from adhominem.jobs.ray_connection import connected, first_line
 from adhominem.jobs.shards import encode_shard
 from adhominem.verify.verifier import Verifier, load
 
 _SHARDS_AN_ACTOR = 4  # they are taken in order: one that is late must not keep the others waiting
-_PATIENCE = 10  # seconds
 
 
 @contextmanager
@@ -38,7 +35,7 @@ def ray_engine(
     """
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs is {jobs}; expected 1 or more")
-    with _connected() as ray:
+    with connected() as ray:
         cores = int(ray.cluster_resources().get("CPU", 0))
         if not cores:
             raise AdHominemError("the Ray cluster has no CPU; start a node with `--num-cpus 1`")
@@ -63,6 +60,7 @@ class RayEngine:
         # Where this process is: with its machine the job ends in any case.
         self._feed = ray.remote(num_cpus=0, scheduling_strategy=near)(_Feed).remote()
         context = ray.data.DataContext.get_current()
+        self._context, self._settings = context, _settings_of(context)
         context.enable_progress_bars = False
         context.target_max_block_size = 1  # byte: each name goes on at once
         shards = ray.data.read_datasource(
@@ -82,27 +80,41 @@ class RayEngine:
 
     def begin(self, shard: str) -> None:
         """Have a shard encoded, whose texts are written."""
-        self._ray.get(self._feed.add.remote(shard))
+        with self._hearing_of_failures():
+            self._ray.get(self._feed.add.remote(shard))
 
     def finished(self) -> str:
         """One more shard whose LEVs are written; waits for it."""
-        try:
+        with self._hearing_of_failures():
             row = next(self._rows)
-        except (self._ray.exceptions.RayError, StopIteration) as error:
-            raise AdHominemError(
-                f"the Ray cluster gave up ({_first_line(error)}); start the same command again: "
-                "what is finished is passed over"
-            ) from None
         if problem := str(row["problem"][0]):
             raise AdHominemError(problem)
         return str(row["shard"][0])
 
+    @contextmanager
+    def _hearing_of_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._ray.exceptions.RayError, StopIteration) as error:
+            raise AdHominemError(
+                f"the Ray cluster gave up ({first_line(error)}); start the same command again: "
+                "what is finished is passed over"
+            ) from None
+
     def close(self) -> None:
         """End the source, and so the job; what is not finished is left."""
+        for name, value in self._settings.items():
+            setattr(self._context, name, value)
         self._feed.end.remote()
         close = getattr(self._rows, "close", None)
         if close is not None:
             close()
+
+
+def _settings_of(context: Any) -> dict[str, Any]:
+    """Those that are changed here, and belong to all who use Ray Data in this process."""
+    names = ("enable_progress_bars", "target_max_block_size")
+    return {name: getattr(context, name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,84 +208,3 @@ def _source(ray: Any, feed: Any) -> Any:
             return [ReadTask(read, BlockMetadata(**nothing))]
 
     return Shards()  # type: ignore[no-untyped-call]
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-@contextmanager
-def _connected() -> Iterator[Any]:
-    """Ray's module, connected to a cluster, and quiet: it would print to standard output, too."""
-    ray = _imported()
-    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
-        if ray.is_initialized():
-            yield ray
-            return
-        _connect(ray)
-        try:
-            yield ray
-        finally:
-            ray.shutdown()
-
-
-def _imported() -> Any:
-    """Ray's module with Ray Data, told to be quiet, and to report nothing to its makers."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-        import ray.data
-    except ImportError:
-        raise MissingExtraError("ray", "ray", "the engine ray") from None
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    return ray
-
-
-def _connect(ray: Any) -> None:
-    address = os.environ.get("RAY_ADDRESS")
-    if address and address.startswith("ray://"):
-        raise OptionError(
-            f"RAY_ADDRESS is {address}, for Ray's client; expected HOST:PORT, on a machine of the "
-            "cluster, as `ray start` has printed it"
-        )
-    if address and ":" in address:  # others are `auto` and `local`
-        _knock(address)
-    try:
-        # Ray puts the current folder into the path of all workers: they would run what lies in it
-        # under the name of a module. What they find in this one they have anyway.
-        with chdir(sys.prefix), _speechless():
-            ray.init(logging_level=logging.CRITICAL, log_to_driver=False, include_dashboard=False)
-    except (ConnectionError, OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-        raise AdHominemError(
-            f"Ray did not let this process in at {address or 'this machine'} "
-            f"({_first_line(error)}); it must have the same version of Python and of Ray as the "
-            "cluster, and the cluster's token, if there is one (RAY_AUTH_MODE, RAY_AUTH_TOKEN)"
-        ) from None
-
-
-def _knock(address: str) -> None:
-    """Refuse an address at which nobody is: Ray itself would try for minutes."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
-    except (OSError, ValueError, OverflowError) as error:
-        raise AdHominemError(
-            f"no Ray cluster answers at {address}, as RAY_ADDRESS says ({error}); start one with "
-            "`ray start --head`, and set RAY_ADDRESS to the HOST:PORT that it prints"
-        ) from None
-
-
-@contextmanager
-def _speechless() -> Iterator[None]:
-    """Without standard error, to which Ray's part in C++ writes."""
-    sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)

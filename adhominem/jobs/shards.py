@@ -8,6 +8,7 @@ texts and the model, so a run that is started again knows which ones are finishe
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,11 +27,11 @@ from adhominem.arrays import Levs, Rows, SparseRows
 from adhominem.errors import AdHominemError, InputError
 from adhominem.jobs.workers import Answer, answer_to, answered
 from adhominem.text.files import Document
-from adhominem.text.writing import replace_file
+from adhominem.text.writing import replace_file, write_through
 from adhominem.verify.verifier import Verifier
 
 # How the names of files end. The last has a byte for each time that a shard was begun.
-_TEXTS, _LEVS, _TRIES = ".texts.jsonl.zst", ".levs.safetensors", ".tries"
+_TEXTS, _LEVS, _PARTIAL, _TRIES = ".texts.jsonl.zst", ".levs.safetensors", ".partial", ".tries"
 _MOST_TRIES = 5
 
 
@@ -110,8 +111,8 @@ class Sharded:
 
     def remove_texts(self) -> None:
         """Remove what is not finished, and the folder if nothing else is in it."""
-        self._remove_all(_TEXTS)
-        self._remove_all(_TRIES)
+        for end in (_TEXTS, _PARTIAL, _TRIES):
+            self._remove_all(end)
         with suppress(OSError):
             self._folder.rmdir()
 
@@ -140,7 +141,10 @@ def encode_shard(folder: Path, shard: str, verifier: Verifier) -> None:
     with zstandard.ZstdDecompressor().stream_reader(packed) as file:
         rows = map(json.loads, file.read().decode("ascii").splitlines())
         documents = [Document(id=id, topic=topic, text=text) for id, topic, text in rows]
-    replace_file(output, _answer_file(answer_to(verifier, documents)))
+    # Under a name of its own, without a lock: a machine that was taken for dead may write the same.
+    partial = folder / f".{shard}.{socket.gethostname()}.{os.getpid()}{_PARTIAL}"
+    write_through(partial, _answer_file(answer_to(verifier, documents)))
+    os.replace(partial, output)
 
 
 def _count_try(path: Path) -> None:

@@ -13,21 +13,31 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import rich_rows, write_rows
+from conftest import NgramRun, rich_rows, write_rows
 
-from adhominem import Document, __version__, load
+from adhominem import Document, __version__, load, make_ensemble
 from adhominem.arrays import joined
 from adhominem.cli import main
 from adhominem.errors import AdHominemError, EmptyTextError, MissingExtraError, OptionError
 from adhominem.index import build
 from adhominem.jobs import predict as predict_module
-from adhominem.jobs import ray_engine, shards, workers
+from adhominem.jobs import ray_connection, ray_engine, shards, workers
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.ray_engine import EncoderActor, Job, RayEngine
 from adhominem.jobs.shards import Sharded, encode_shard
 
 ROWS = rich_rows("letters", 10, 4, "-shards-")
 BLANK = "\u200b"  # no word in it
+
+
+@pytest.fixture(scope="module")
+def model(
+    ngram_run: NgramRun, profile_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Its LEVs have a dense part and a sparse one."""
+    folder = tmp_path_factory.mktemp("shards") / "model"
+    make_ensemble([ngram_run.folder, profile_folder], folder)
+    return folder
 
 
 class StoppedError(Exception):
@@ -113,7 +123,7 @@ def test_another_engine_gives_the_same_bytes_and_lists_the_same_as_skipped(
     command: str,
     texts: Path,
     pairs: Path,
-    mixed_folder: Path,
+    model: Path,
     tmp_path: Path,
     engines: list[Nearby],
 ) -> None:
@@ -124,7 +134,7 @@ def test_another_engine_gives_the_same_bytes_and_lists_the_same_as_skipped(
         output = tmp_path / engine / name
         output.parent.mkdir()
         source = pairs if command == "predict" else texts
-        call = [command, source, "-o", output, "--model", mixed_folder, *more]
+        call = [command, source, "-o", output, "--model", model, *more]
         told = run(*call, "--engine", engine, status=3)
         assert [file.name for file in output.parent.iterdir()] == [name]
         results.append((bytes_in(output), told["skipped"]))
@@ -139,13 +149,13 @@ def test_a_run_that_was_stopped_goes_on_with_what_is_finished(
     command: str,
     texts: Path,
     pairs: Path,
-    mixed_folder: Path,
+    model: Path,
     tmp_path: Path,
     engines: list[Nearby],
 ) -> None:
     output = tmp_path / {"encode": "out.npz", "predict": "out.jsonl", "index": "out"}[command]
     source = pairs if command == "predict" else texts
-    call = [command, source, "-o", output, "--model", mixed_folder, "--engine", "ray"]
+    call = [command, source, "-o", output, "--model", model, "--engine", "ray"]
     call += {"encode": [], "predict": ["--population", "input"], "index": ["--trials", 0]}[command]
     with pytest.raises(StoppedError):
         run(*call, "--jobs", 5)
@@ -162,9 +172,9 @@ def test_a_run_that_was_stopped_goes_on_with_what_is_finished(
 
 
 def test_of_a_changed_input_only_the_changed_shards_are_encoded_again(
-    texts: Path, mixed_folder: Path, tmp_path: Path, engines: list[Nearby]
+    texts: Path, model: Path, tmp_path: Path, engines: list[Nearby]
 ) -> None:
-    call = ["encode", texts, "-o", tmp_path / "a.npz", "--model", mixed_folder, "--engine", "ray"]
+    call = ["encode", texts, "-o", tmp_path / "a.npz", "--model", model, "--engine", "ray"]
     with pytest.raises(StoppedError):
         run(*call, "--jobs", 6)
     texts.write_text(texts.read_text("utf-8").replace(ROWS[1]["text"], "Another text!"), "utf-8")
@@ -175,14 +185,14 @@ def test_of_a_changed_input_only_the_changed_shards_are_encoded_again(
 
 def test_an_index_needs_no_shard_any_longer_that_is_written_in_it(
     texts: Path,
-    mixed_folder: Path,
+    model: Path,
     tmp_path: Path,
     engines: list[Nearby],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(build, "SHARD", 5)
     output = tmp_path / "index"
-    call = ["index", texts, "-o", output, "--model", mixed_folder, "--engine", "ray"]
+    call = ["index", texts, "-o", output, "--model", model, "--engine", "ray"]
     assert run(*call, "--trials", 0, status=3)["added"] == len(ROWS)
     assert len(engines[0].done) == 11
     assert engines[0].most_files <= Nearby.ahead + 3
@@ -192,11 +202,9 @@ def documents(*texts: str) -> list[Document]:
     return [Document(text=text, id=f"{at}") for at, text in enumerate(texts)]
 
 
-def test_levs_and_errors_come_back_from_a_file_as_they_were(
-    mixed_folder: Path, tmp_path: Path
-) -> None:
-    engine = Nearby(mixed_folder, tmp_path, 9)
-    verifier = load(mixed_folder)
+def test_levs_and_errors_come_back_from_a_file_as_they_were(model: Path, tmp_path: Path) -> None:
+    engine = Nearby(model, tmp_path, 9)
+    verifier = load(model)
     encode = Sharded(engine, tmp_path, verifier)
     good = [row["text"] for row in ROWS[:3]]
     first, blank, *others = encode(documents(good[0], BLANK, *good[1:]))
@@ -213,8 +221,8 @@ def test_levs_and_errors_come_back_from_a_file_as_they_were(
     assert list(encode([])) == []
 
 
-def test_a_damaged_shard_is_named(mixed_folder: Path, tmp_path: Path) -> None:
-    encode = Sharded(Nearby(mixed_folder, tmp_path, 9), tmp_path, load(mixed_folder))
+def test_a_damaged_shard_is_named(model: Path, tmp_path: Path) -> None:
+    encode = Sharded(Nearby(model, tmp_path, 9), tmp_path, load(model))
     list(encode(documents("Some words.")))
     (file,) = tmp_path.glob("*.levs.safetensors")
     file.write_bytes(file.read_bytes()[:-9])
@@ -223,24 +231,24 @@ def test_a_damaged_shard_is_named(mixed_folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_shard_with_which_workers_die_is_given_up_at_last(
-    mixed_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode = Sharded(engine := Nearby(mixed_folder, tmp_path, 9), tmp_path, load(mixed_folder))
+    encode = Sharded(engine := Nearby(model, tmp_path, 9), tmp_path, load(model))
     waiting = encode(documents("Some words."))
     monkeypatch.setattr(shards, "answer_to", lambda *details: 1 / 0)
     (shard,) = engine._waiting
     for _ in range(5):
         with pytest.raises(ZeroDivisionError):
-            encode_shard(tmp_path, shard, load(mixed_folder))
+            encode_shard(tmp_path, shard, load(model))
     with pytest.raises(AdHominemError, match="was given up: 5 worker processes died with it"):
         list(waiting)
 
 
 @pytest.fixture
-def job(mixed_folder: Path, tmp_path: Path) -> Job:
+def job(model: Path, tmp_path: Path) -> Job:
     return Job(
-        model=str(mixed_folder),
-        model_sha256=load(mixed_folder).sha256,
+        model=str(model),
+        model_sha256=load(model).sha256,
         version=__version__,
         folder=str(tmp_path),
     )
@@ -295,12 +303,12 @@ def test_a_feed_waits_for_the_next_shard_and_can_be_read_again() -> None:
 
 
 def test_without_ray_the_extra_is_named(
-    texts: Path, mixed_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    texts: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with (
         pytest.raises(MissingExtraError, match=r"pip install 'adhominem\[ray\]'"),
-        encoder_on("ray", mixed_folder, load(mixed_folder), 1, "cpu", tmp_path / "a.npz"),
+        encoder_on("ray", model, load(model), 1, "cpu", tmp_path / "a.npz"),
     ):
         pass
     assert not (tmp_path / "a.npz.shards").exists()
@@ -323,17 +331,17 @@ def test_what_cannot_work_is_refused_at_once(
     jobs: int,
     address: str,
     problem: str,
-    mixed_folder: Path,
+    model: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", address)
     # Ray itself is not needed for any of these, and takes seconds to load.
-    monkeypatch.setattr(ray_engine, "_imported", lambda: _FakeRayModule)
-    verifier = load(mixed_folder)
+    monkeypatch.setattr(ray_connection, "_imported", lambda: _FakeRayModule)
+    verifier = load(model)
     with (
         pytest.raises((OptionError, AdHominemError), match=problem),
-        encoder_on(engine, mixed_folder, verifier, jobs, device, tmp_path / "a.npz"),
+        encoder_on(engine, model, verifier, jobs, device, tmp_path / "a.npz"),
     ):
         pass
 
