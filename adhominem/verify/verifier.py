@@ -155,13 +155,12 @@ class Verifier:
         tokens = [tokens_by for _, tokens_by in rows]
         attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
-            encoded_levs, attended = self._encoding.attend(documents, tokens)
+            levs, attended = self._encoding.attend(documents, tokens)
         else:
-            encoded_levs = self.encode(documents, tokens=tokens)
-        levs = np.asarray(encoded_levs)  # of a few texts: whatever explains them works on these
+            levs = self.encode(documents, tokens=tokens)
         texts = tuple(
-            ComparedText(exhibits[0], tokens_by, lev, encoded, tuple(exhibits[1:]))
-            for (exhibits, tokens_by), lev, encoded in zip(rows, levs, attended, strict=True)
+            ComparedText(exhibits[0], tokens_by, encoded, tuple(exhibits[1:]))
+            for (exhibits, tokens_by), encoded in zip(rows, attended, strict=True)
         )
         if population is not None and population.companions is not None:
             population = replace(population, companions=None)
@@ -193,10 +192,12 @@ class Verifier:
         sentence = scale.sentence(factor / _LOG_10)
         bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
         common_words, known_types = lead.vocabulary.words, lead.vocabulary.known
-        texts = self.scorer.lead_columns(np.concatenate(levs))
+        both = joined(levs)  # (texts, lev_size)
+        texts = self.scorer.lead_columns(both)
         atypicality, likeness = np.zeros(len(texts)), None
         if lead.typicality is not None:
-            atypicality = lead.typicality.atypicality(texts)
+            if self.prose is None:  # or what is on their face tells more
+                atypicality = lead.typicality.atypicality(texts)
             if lead.styles is not None:
                 shares = lead.styles.guess(texts)
                 order = np.argsort(-shares, kind="stable")
@@ -234,9 +235,7 @@ class Verifier:
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
             departures=departures,
-            machine_written=np.split(
-                self.looks_machine_written(np.concatenate(levs)), [len(comparison.first)]
-            ),
+            machine_written=np.split(self.looks_machine_written(both), [len(comparison.first)]),
         )
         cautions, use = tuple(told), None
         if population is not None:
