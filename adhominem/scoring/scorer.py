@@ -57,6 +57,10 @@ class LogBayesFactors:
     strange: BoolArray  # whether the population is of another genre, and so was not used
     calibrated: bool
 
+    def __getitem__(self, chosen: slice) -> LogBayesFactors:
+        rows = {name: value[chosen] for name, value in vars(self).items() if name != "calibrated"}
+        return replace(self, **rows)
+
     @property
     def at_bound(self) -> BoolArray:
         """Whether a bound, and not the score, decides what is reported."""

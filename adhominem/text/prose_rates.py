@@ -118,9 +118,7 @@ def prose_rates(text: str, tokens: Sequence[str], lexicon: Lexicon) -> FloatArra
         "word_length": totals["letters"] / words,
     }
     rates["capitals"], rates["capital_common_words"] = _capitals(marks)
-    rates["broken_lines"], rates["line_capitals"] = _lines(
-        _QUOTE.sub("", text) if quotes else text
-    )
+    rates["broken_lines"], rates["line_capitals"] = _lines(_QUOTE.sub("", text) if quotes else text)
     return np.array([rates[name] for name in RATES])
 
 

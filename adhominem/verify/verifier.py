@@ -148,9 +148,21 @@ class Verifier:
 
         A text that a side has several times, under whatever names, counts once.
         """
-        given = [exhibits_of(first, "first"), exhibits_of(second, "second")]
-        sides = self._tokenized(given)
-        rows = [*sides[0], *sides[1]]
+        return self.compare_all([(first, second)], population, attention=attention)[0]
+
+    def compare_all(
+        self,
+        pairs: Sequence[tuple[SideTexts, SideTexts]],
+        population: Population | None = None,
+        *,
+        attention: bool = False,
+    ) -> list[Comparison]:
+        """Compare several pairs of sides: see `compare`. All are encoded and scored together."""
+        sides = [
+            self._tokenized([exhibits_of(first, "first"), exhibits_of(second, "second")])
+            for first, second in pairs
+        ]
+        rows = [row for both in sides for side in both for row in side]
         documents = [exhibits[0].document for exhibits, _ in rows]
         tokens = [tokens_by for _, tokens_by in rows]
         attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
@@ -164,17 +176,24 @@ class Verifier:
         )
         if population is not None and population.companions is not None:
             population = replace(population, companions=None)
-        count = len(sides[0])
-        return Comparison(
-            members=self.members,
-            lead=self.lead,
-            scorer=self.scorer,
-            population=population,
-            first=texts[:count],
-            second=texts[count:],
-            levs=(levs[:count], levs[count:]),
-            scored=self.scorer([levs[:count]], [levs[count:]], population),
-        )
+        counts = [len(side) for both in sides for side in both]
+        ends = np.cumsum(counts).tolist()
+        places = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+        first, second = places[0::2], places[1::2]
+        scored = self.scorer([levs[at] for at in first], [levs[at] for at in second], population)
+        return [
+            Comparison(
+                members=self.members,
+                lead=self.lead,
+                scorer=self.scorer,
+                population=population,
+                first=texts[one],
+                second=texts[other],
+                levs=(levs[one], levs[other]),
+                scored=scored[at : at + 1],
+            )
+            for at, (one, other) in enumerate(zip(first, second, strict=True))
+        ]
 
     def judge(
         self,

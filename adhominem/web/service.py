@@ -20,7 +20,16 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
-from adhominem.web.batching import LONG_TEXT, Finish, Job, Progress, Worker, cost, no_progress
+from adhominem.web.batching import (
+    LONG_TEXT,
+    Finish,
+    Job,
+    Progress,
+    Sides,
+    Worker,
+    cost,
+    no_progress,
+)
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
@@ -140,6 +149,7 @@ class Service:
             case.documents,
             lambda verifier, _: verifier.verify(case.first, case.second, **case.settings),
             on_progress,
+            Sides(case.first, case.second, case.population),
         )
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
@@ -201,12 +211,13 @@ class Service:
         documents: Sequence[Document],
         finish: Finish[Result],
         on_progress: Progress = no_progress,
+        sides: Sides | None = None,
     ) -> Result:
-        """What `finish` makes of texts once they are encoded."""
+        """What `finish` makes of texts once they are encoded, and maybe compared."""
         # A single text that fills a round, and more, does not hold up the short ones.
         longest = max((len(document.text) for document in documents), default=0)
         worker = self._slow if longest > LONG_TEXT else self._quick
-        return await _answer(worker, Job(documents, finish, on_progress))
+        return await _answer(worker, Job(documents, finish, on_progress, sides=sides))
 
     async def _explained(
         self,
