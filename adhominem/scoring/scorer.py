@@ -486,7 +486,7 @@ def _table(sides: Sides) -> AnyLevs | None:
     sets = [_set(levs) for levs in _one_by_one(sides)]
     if not sets or any(len(levs) != 1 for levs in sets):
         return None
-    return joined(sets)
+    return sets[0] if len(sets) == 1 else joined(sets)
 
 
 def _pairs(first: Sides, second: Sides) -> Iterator[tuple[AnyLevs, AnyLevs]]:
