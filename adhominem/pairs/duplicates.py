@@ -81,7 +81,7 @@ def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> 
     for _, repeated in shares:  # or a text copied often enough would pass for a set phrase
         samples[repeated] = samples[repeated][:0]
     sizes = np.array([len(sample) for sample in samples], dtype=np.int64)
-    if sizes.sum():
+    if _share_any(samples):
         for one, other, shared in zip(*_shared_shingles(samples, sizes), strict=True):
             estimate = shared / min(sizes[one], sizes[other])
             if estimate >= share and shared >= _FEWEST_SHARED:
@@ -91,14 +91,22 @@ def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> 
 
 def _equal(fingerprints: Sequence[Fingerprint]) -> list[tuple[int, int]]:
     """Each text with the first one of the same letters. Texts without letters equal none."""
-    nothing = fingerprint("").exact
     first_of: dict[bytes, int] = {}
     pairs = []
     for index, print_ in enumerate(fingerprints):
         first = first_of.setdefault(print_.exact, index)
-        if first != index and print_.exact != nothing:
+        if first != index and print_.exact != _NOTHING:
             pairs.append((first, index))
     return pairs
+
+
+_NOTHING = fingerprint("").exact
+
+
+def _share_any(samples: Sequence[npt.NDArray[np.uint32]]) -> bool:
+    """Whether any two texts share a shingle; each text has each of its own once."""
+    hashes = np.sort(np.concatenate([np.zeros(0, np.uint32), *samples]))
+    return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _shared_shingles(

@@ -52,6 +52,9 @@ class Measures:
     @classmethod
     def joined(cls, parts: list[Measures]) -> Measures:
         """Those of several sets of pairs in a row."""
+        parts = [part for part in parts if len(part)] or parts[:1]
+        if len(parts) == 1:
+            return parts[0]
         return cls(
             **{
                 field.name: np.concatenate([getattr(part, field.name) for part in parts])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -127,6 +128,12 @@ class StyleScorer:
         """The size of the LEVs that it takes."""
         return int(self.styles.centres.shape[1])
 
+    @cached_property
+    def _centres(self) -> FloatArray:
+        """(genres, lev_size): those of the genres; by column, if LEVs are read so."""
+        centres = self.styles.centres
+        return np.asfortranarray(centres) if self.is_sparse else centres
+
     def measures(
         self,
         first: Sides,
@@ -182,7 +189,7 @@ class StyleScorer:
                 parts.append(self.measures(levs[first], levs[second], population))
                 on_pairs(len(first))
             return Measures.joined(parts)
-        table = Table.of(levs, self.styles.centres)
+        table = Table.of(levs, self._centres)
         to_mean, to_cohort = np.zeros(len(levs)), np.zeros((len(levs), 0))
         if population is not None:
             to_mean = products(levs, population.mean[None])[:, 0]
@@ -206,8 +213,7 @@ class StyleScorer:
 
     def table(self, levs: Rows, like: Table | None) -> Table:
         """All products of LEVs, of which many pairs are made."""
-        centres = self.styles.centres
-        return Table.of(levs, centres) if like is None else like.with_genres(centres)
+        return Table.of(levs, self._centres) if like is None else like.with_genres(self._centres)
 
     def measures_among(
         self, table: Table, first: IntArray, second: IntArray, population: IntArray | None
@@ -229,13 +235,13 @@ class StyleScorer:
         return replace(self, styles=self.styles.without(genre))
 
     def _cohort(self, population: PopulationPart | None) -> Cohort | None:
-        return None if population is None else population.cohort(self.styles.centres)
+        return None if population is None else population.cohort(self._centres)
 
     def _products(
         self, first: Sides, second: Sides, population: PopulationPart | None
     ) -> PairProducts:
         mean, levs = (None, None) if population is None else (population.mean, population.levs)
-        return PairProducts.of_levs(_sets(first), _sets(second), self.styles.centres, mean, levs)
+        return PairProducts.of_levs(_sets(first), _sets(second), self._centres, mean, levs)
 
     def _by_full_model(
         self, first: Sides, second: Sides, population: PopulationPart | None

@@ -82,14 +82,13 @@ class PairProducts:
             rows, numbers = distinct.packed, np.where(numbers < 0, -1, which[numbers])
         if not is_finite(rows):
             raise OptionError("a LEV is not finite")
-        points = genres if mean is None else np.concatenate([genres, mean[None]])
-        to_points = _for_pairs(products(rows, points), numbers)
+        to_mean = np.zeros((len(rows), 1)) if mean is None else products(rows, mean[None])
         kept = np.zeros((len(rows), 0)) if cohort is None else products(rows, cohort)
         return cls(
             (in_first, in_second),
             _between(rows, numbers),
-            to_points[:, :, : len(genres)],
-            np.zeros((pairs, longest)) if mean is None else to_points[:, :, -1],
+            _for_pairs(products(rows, genres), numbers),
+            _for_pairs(to_mean, numbers)[:, :, 0],
             _for_pairs(kept, numbers),
         )
 

@@ -86,13 +86,13 @@ def column_means(rows: Rows, power: int = 1) -> FloatArray:
 def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
     """(rows, others): only the columns that a row has are looked at."""
     table = np.empty((len(rows), len(others)))
-    if len(rows) < _NOT_WORTH_TURNING:
+    if len(rows) < _NOT_WORTH_TURNING and not others.flags.f_contiguous:
         for at, result in enumerate(table):
             places, values = rows.row(at)
             columns = others.take(places, axis=1).astype(np.float64, copy=False)
             np.dot(columns, values.astype(np.float64), out=result)
         return table
-    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others)
+    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others); maybe as it is
     for at, result in enumerate(table):
         places, values = rows.row(at)
         np.dot(values.astype(np.float64), by_column.take(places, axis=0), out=result)

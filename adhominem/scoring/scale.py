@@ -85,6 +85,8 @@ class Scores:
     @staticmethod
     def joined(parts: Sequence[Scores]) -> Scores:
         """Those of several sets of pairs in a row."""
+        if len(parts) == 1:
+            return parts[0]
         members = zip(*(part.members for part in parts), strict=True)
         return Scores(
             tuple(Measures.joined(list(member)) for member in members),

@@ -57,6 +57,10 @@ class LogBayesFactors:
     strange: BoolArray  # whether the population is of another genre, and so was not used
     calibrated: bool
 
+    def __getitem__(self, chosen: slice) -> LogBayesFactors:
+        rows = {name: value[chosen] for name, value in vars(self).items() if name != "calibrated"}
+        return replace(self, **rows)
+
     @property
     def at_bound(self) -> BoolArray:
         """Whether a bound, and not the score, decides what is reported."""
@@ -482,7 +486,7 @@ def _table(sides: Sides) -> AnyLevs | None:
     sets = [_set(levs) for levs in _one_by_one(sides)]
     if not sets or any(len(levs) != 1 for levs in sets):
         return None
-    return joined(sets)
+    return sets[0] if len(sets) == 1 else joined(sets)
 
 
 def _pairs(first: Sides, second: Sides) -> Iterator[tuple[AnyLevs, AnyLevs]]:

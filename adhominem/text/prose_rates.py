@@ -103,14 +103,14 @@ def prose_rates(text: str, tokens: Sequence[str], lexicon: Lexicon) -> FloatArra
     marks, lower = lexicon.types.of(tokens)
     totals = dict(zip(_MARKS, marks.sum(axis=0, dtype=np.int64).tolist(), strict=True))
     words, letters = max(1, totals["word"]), max(1, totals["letters"])
-    quotes = sum(len(mark.split()) for mark in _QUOTE.findall(text))
+    quotes = _QUOTE.findall(text) if ">" in text or "|" in text else []
     size = max(1, len(tokens))
     rates = {
         "common_words": totals["common"] / words,
         "odd_spelling": totals["odd_letters"] / letters,
         "other_letters": totals["other_letters"] / letters,
         "figures": totals["figure"] / size,
-        "symbols": max(0, totals["symbol"] - quotes) / size,
+        "symbols": max(0, totals["symbol"] - sum(len(mark.split()) for mark in quotes)) / size,
         "punctuation": totals["mark"] / size,
         "sentence_ends": totals["end"] / size,
         "odd_words": totals["odd_word"] / words,
@@ -118,7 +118,7 @@ def prose_rates(text: str, tokens: Sequence[str], lexicon: Lexicon) -> FloatArra
         "word_length": totals["letters"] / words,
     }
     rates["capitals"], rates["capital_common_words"] = _capitals(marks)
-    rates["broken_lines"], rates["line_capitals"] = _lines(_QUOTE.sub("", text))
+    rates["broken_lines"], rates["line_capitals"] = _lines(_QUOTE.sub("", text) if quotes else text)
     return np.array([rates[name] for name in RATES])
 
 
@@ -144,7 +144,7 @@ class _Types:
         if self._characters > _MOST_CHARACTERS:
             self._known, self._characters = {}, 0
         known = self._known
-        for token in set(tokens).difference(known):
+        for token in {token for token in tokens if token not in known}:
             known[token] = self._row(token)
             self._characters += len(token) + 1
         both = [known[token] for token in tokens]
@@ -247,6 +247,8 @@ def _lines(text: str) -> tuple[float, float]:
     that begin with a name: as many capitals as there are inside lines do not count.
     """
     lines = [line.strip() for line in re.split(r"\r\n?|\n", text)]
+    if len(lines) == 1:
+        return 0.0, 0.0
     split = [line.split() for line in lines]
     total = sum(map(len, split))
     if not total:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, chain, repeat
+from functools import cached_property
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -51,12 +52,25 @@ _LONGEST_RUN = 128  # of one character, that the rules get to see
 _PANIC = ("pyo3_runtime", "PanicException")  # where it comes from; it cannot be imported
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Tokens:
     """The tokens of one text: what the model sees, and where it stands in the original."""
 
     tokens: list[str]
-    spans: IntArray  # (tokens, 2): start and end in the original text
+    text: str  # the original
+    normaliser: Normaliser
+
+    @cached_property
+    def spans(self) -> IntArray:
+        """(tokens, 2): start and end in the original text; worked out once somebody asks."""
+        aligned = self.normaliser.align(self.text)
+        chunks = [chunk.span() for chunk in re.finditer(r"\S+", aligned.text)]  # as by `split`
+        begins, ends = np.array(chunks, dtype=np.int64).reshape(-1, 2).T  # (chunks,) each
+        sizes = np.fromiter(map(len, self.tokens), np.int64, len(self.tokens))  # (tokens,)
+        # Tokens leave no character of a chunk out: both are counted without the white space.
+        tokens, before = np.cumsum(sizes) - sizes, np.cumsum(ends - begins) - (ends - begins)
+        tokens += (begins - before)[np.searchsorted(before, tokens, side="right") - 1]
+        return aligned.original_spans(np.stack([tokens, tokens + sizes], axis=1))
 
 
 class Tokenizer:
@@ -100,18 +114,9 @@ class Tokenizer:
 
     def tokenize(self, text: str) -> Tokens:
         """The tokens, and their spans in the text as it was given."""
-        aligned = self.normaliser.align(text)
-        chunks = list(re.finditer(r"\S+", aligned.text))  # the same as by `split`
-        tokens: list[str] = []
-        starts: list[int] = []
-        split = self._split_chunks([chunk.group() for chunk in chunks])
-        for chunk, parts in zip(chunks, split, strict=True):
-            tokens += parts
-            starts += accumulate(map(len, parts[:-1]), initial=chunk.start())
-        begins = np.array(starts, dtype=np.int64)  # (tokens,)
-        lengths = np.array([len(token) for token in tokens], dtype=np.int64)  # (tokens,)
-        spans = np.stack([begins, begins + lengths], axis=1)
-        return Tokens(tokens, aligned.original_spans(spans))
+        lexicon = self.lexicon()
+        numbers = self.numbers(text, lexicon).tolist()
+        return Tokens([lexicon.types[number] for number in numbers], text, self.normaliser)
 
     def _split_chunks(self, chunks: list[str]) -> Iterator[tuple[str, ...]]:
         """The tokens of each chunk, from memory if it was seen before."""

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray
+from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.variants import NgramVariants
@@ -34,7 +34,6 @@ class ComparedText:
 
     exhibit: Exhibit
     tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
-    lev: Array32  # (lev_size,)
     attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not asked
     copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
 
@@ -58,7 +57,7 @@ class Comparison:
     population: Population | None  # of its texts no companions are drawn on
     first: tuple[ComparedText, ...]
     second: tuple[ComparedText, ...]
-    levs: tuple[Array32, Array32]  # of each side, (texts, lev_size)
+    levs: tuple[Levs, Levs]  # of each side, (texts, lev_size)
     scored: LogBayesFactors  # what it comes to
 
     @property
@@ -159,7 +158,7 @@ class Comparison:
     def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:
         return {}
 
-    def of_pairs(self, first: Sequence[Array32], second: Sequence[Array32]) -> FloatArray:
+    def of_pairs(self, first: Sequence[AnyLevs], second: Sequence[AnyLevs]) -> FloatArray:
         """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""
         parts = [np.zeros(0)]
         for at in range(0, len(first), _AT_ONCE):

@@ -68,6 +68,7 @@ class Verifier:
         validation: Validation | None = None,
         prose: Prose | None = None,
         machine_look: MachineLook | None = None,
+        threads: int = 1,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
@@ -82,7 +83,7 @@ class Verifier:
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.lead = self.members[lead]
-        self._encoding = Encoding(self.members, self.lead, name)
+        self._encoding = Encoding(self.members, self.lead, name, threads)
         self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
         self.scorer = Scorer(scorers, scales or Scales(), lead, name)
@@ -148,34 +149,52 @@ class Verifier:
 
         A text that a side has several times, under whatever names, counts once.
         """
-        given = [exhibits_of(first, "first"), exhibits_of(second, "second")]
-        sides = self._tokenized(given)
-        rows = [*sides[0], *sides[1]]
+        return self.compare_all([(first, second)], population, attention=attention)[0]
+
+    def compare_all(
+        self,
+        pairs: Sequence[tuple[SideTexts, SideTexts]],
+        population: Population | None = None,
+        *,
+        attention: bool = False,
+    ) -> list[Comparison]:
+        """Compare several pairs of sides: see `compare`. All are encoded and scored together."""
+        sides = [
+            self._tokenized([exhibits_of(first, "first"), exhibits_of(second, "second")])
+            for first, second in pairs
+        ]
+        rows = [row for both in sides for side in both for row in side]
         documents = [exhibits[0].document for exhibits, _ in rows]
         tokens = [tokens_by for _, tokens_by in rows]
         attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
-            encoded_levs, attended = self._encoding.attend(documents, tokens)
+            levs, attended = self._encoding.attend(documents, tokens)
         else:
-            encoded_levs = self.encode(documents, tokens=tokens)
-        levs = np.asarray(encoded_levs)  # of a few texts: whatever explains them works on these
+            levs = self.encode(documents, tokens=tokens)
         texts = tuple(
-            ComparedText(exhibits[0], tokens_by, lev, encoded, tuple(exhibits[1:]))
-            for (exhibits, tokens_by), lev, encoded in zip(rows, levs, attended, strict=True)
+            ComparedText(exhibits[0], tokens_by, encoded, tuple(exhibits[1:]))
+            for (exhibits, tokens_by), encoded in zip(rows, attended, strict=True)
         )
         if population is not None and population.companions is not None:
             population = replace(population, companions=None)
-        count = len(sides[0])
-        return Comparison(
-            members=self.members,
-            lead=self.lead,
-            scorer=self.scorer,
-            population=population,
-            first=texts[:count],
-            second=texts[count:],
-            levs=(levs[:count], levs[count:]),
-            scored=self.scorer([levs[:count]], [levs[count:]], population),
-        )
+        counts = [len(side) for both in sides for side in both]
+        ends = np.cumsum(counts).tolist()
+        places = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+        first, second = places[0::2], places[1::2]
+        scored = self.scorer([levs[at] for at in first], [levs[at] for at in second], population)
+        return [
+            Comparison(
+                members=self.members,
+                lead=self.lead,
+                scorer=self.scorer,
+                population=population,
+                first=texts[one],
+                second=texts[other],
+                levs=(levs[one], levs[other]),
+                scored=scored[at : at + 1],
+            )
+            for at, (one, other) in enumerate(zip(first, second, strict=True))
+        ]
 
     def judge(
         self,
@@ -193,10 +212,12 @@ class Verifier:
         sentence = scale.sentence(factor / _LOG_10)
         bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
         common_words, known_types = lead.vocabulary.words, lead.vocabulary.known
-        texts = self.scorer.lead_columns(np.concatenate(levs))
+        both = joined(levs)  # (texts, lev_size)
+        texts = self.scorer.lead_columns(both)
         atypicality, likeness = np.zeros(len(texts)), None
         if lead.typicality is not None:
-            atypicality = lead.typicality.atypicality(texts)
+            if self.prose is None:  # or what is on their face tells more
+                atypicality = lead.typicality.atypicality(texts)
             if lead.styles is not None:
                 shares = lead.styles.guess(texts)
                 order = np.argsort(-shares, kind="stable")
@@ -234,9 +255,7 @@ class Verifier:
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
             departures=departures,
-            machine_written=np.split(
-                self.looks_machine_written(np.concatenate(levs)), [len(comparison.first)]
-            ),
+            machine_written=np.split(self.looks_machine_written(both), [len(comparison.first)]),
         )
         cautions, use = tuple(told), None
         if population is not None:
@@ -432,7 +451,8 @@ class Verifier:
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
     """The verifier of a shipped model, by its name, or of a model folder.
 
-    On a `device` other than the CPU it needs torch.
+    With several `threads`, the members of a model work on texts side by side. On a `device` other
+    than the CPU it needs torch.
     """
     files = ModelFiles(model_folder(model))
     read = read_folder(files)
@@ -452,6 +472,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         validation=read_validation(files),
         prose=read.prose,
         machine_look=read.machine_look,
+        threads=threads,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
@@ -18,10 +18,11 @@ from adhominem.records import with_schema
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verification import Verification
 from adhominem.web.failures import RequestError, json_bytes, json_response
-from adhominem.web.json_requests import JsonRoute, awaited
+from adhominem.web.json_requests import JsonRoute, awaited, unhurried
 from adhominem.web.schema import MANY_TEXTS, Side, Strict, Text, as_exhibits, responses
 from adhominem.web.service import Case, Service
 
+Result = TypeVar("Result")
 _FIRST = "I have not yet had an answer to my last, and so I write again; the roads are poor."
 _SECOND = "No answer from you yet. I'm writing again anyway. Roads are bad here, really bad."
 
@@ -134,16 +135,17 @@ def api_router(service: Service) -> APIRouter:
     """The routes that programs can ask for."""
     router = APIRouter(route_class=JsonRoute)
 
-    async def answer(comparison: Comparison, ask: Callable[[Case], Awaitable[Any]]) -> bytes:
-        case = await asyncio.to_thread(comparison.case)
+    async def answer(
+        request: Request, comparison: Comparison, ask: Callable[[Case], Awaitable[Result]]
+    ) -> Result:
+        case = await unhurried(len(await request.body()), comparison.case)
         service.check_case(case)
         # The server's, unless the request has one; an empty list is none.
         population = service.population if comparison.population is None else None
         if comparison.population:
             texts = await asyncio.to_thread(as_exhibits, comparison.population, "population")
             population = await service.find_population([text.document for text in texts])
-        result = await ask(replace(case, population=population))
-        return await asyncio.to_thread(lambda: json_bytes(result.to_json()))
+        return await ask(replace(case, population=population))
 
     @router.post("/api/verify", responses=responses(Verification), summary="Compare two sides")
     async def verify(request: Request, comparison: Comparison) -> Response:
@@ -153,8 +155,8 @@ def api_router(service: Service) -> APIRouter:
         says how much more probable the texts are if one person wrote both sides than if two did.
         The probability holds for the prior that is given beside it, and for no other.
         """
-        data = await awaited(service, request, answer(comparison, service.verify))
-        return Response(data, media_type="application/json")
+        told = answer(request, comparison, service.verify)
+        return json_response((await awaited(service, request, told)).to_json())
 
     @router.post("/api/explain", responses=responses(Explanation), summary="Compare, and say why")
     async def explain(request: Request, comparison: Comparison) -> Response:
@@ -163,7 +165,12 @@ def api_router(service: Service) -> APIRouter:
         `verification` is the answer of `/api/verify`. It takes longer, the more so the longer the
         texts are.
         """
-        data = await awaited(service, request, answer(comparison, service.explain))
+
+        async def written() -> bytes:  # long: it is written in a thread
+            told = await answer(request, comparison, service.explain)
+            return await asyncio.to_thread(lambda: json_bytes(told.to_json()))
+
+        data = await awaited(service, request, written())
         return Response(data, media_type="application/json")
 
     @router.post("/api/encode", responses=responses(Encoded), summary="Texts to vectors")

@@ -22,7 +22,10 @@ from typing import Any, Generic, TypeVar
 from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encoder
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.verify.comparison import Comparison
 from adhominem.verify.verifier import Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
 from adhominem.web.limits import Limits, client_asking
@@ -37,11 +40,23 @@ _A_SECOND = 200_000  # characters of work, about: by how much later the larger o
 
 
 class WithLevs(Verifier):
-    """A verifier that knows the LEVs of the texts of a request already."""
+    """A verifier that knows the LEVs of the texts of a request already.
 
-    def __init__(self, verifier: Verifier, known: Mapping[str | Document, Levs]) -> None:
+    It may know the one comparison that is asked for, too.
+    """
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        known: Mapping[str | Document, Levs],
+        comparison: Comparison | None = None,
+    ) -> None:
         vars(self).update(vars(verifier))
-        self._known = known
+        self._known, self._comparison = known, comparison
+
+    def compare(self, *sides: Any, **options: Any) -> Comparison:
+        """The comparison that is known, or a new one."""
+        return self._comparison or super().compare(*sides, **options)
 
     def encode(self, documents: Sequence[str | Document], **options: Any) -> Levs:
         """(documents, lev_size): the LEVs that are known, or all of them encoded anew."""
@@ -62,6 +77,20 @@ def cost(document: Document) -> int:
     return len(document.text) + _PER_TEXT
 
 
+@dataclass(frozen=True)
+class Sides:
+    """What a job compares: many such comparisons are cheaper together."""
+
+    first: Sequence[Exhibit]
+    second: Sequence[Exhibit]
+    population: Population | None
+
+    @property
+    def like(self) -> tuple[int, int, int]:
+        """Equal for those that are scored together: of as many texts, in one population."""
+        return len(self.first), len(self.second), id(self.population)
+
+
 @dataclass(eq=False)
 class Job(Generic[Result]):
     """The texts of a request, and what to do once they are encoded."""
@@ -70,6 +99,7 @@ class Job(Generic[Result]):
     finish: Finish[Result]
     on_progress: Progress = no_progress
     work: int = 0  # characters that `finish` goes through
+    sides: Sides | None = None  # of the one comparison that `finish` asks for
     client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
     levs: dict[str | Document, Levs] = field(default_factory=dict)
@@ -111,8 +141,11 @@ class Job(Generic[Result]):
             except BaseException as error:
                 self.fail(error)
 
-    def end(self, verifier: Verifier) -> None:
-        """Finish the job; whoever gave up waiting stops it where it shows its progress."""
+    def end(self, verifier: Verifier, comparison: Comparison | None) -> None:
+        """Finish the job, whose comparison may be known.
+
+        Whoever gave up waiting stops it where it shows its progress.
+        """
 
         def on_progress(share: float) -> None:
             if self.answer.done():
@@ -120,7 +153,7 @@ class Job(Generic[Result]):
             self.on_progress(self.reading + (1 - self.reading) * share)
 
         try:
-            result = self.finish(WithLevs(verifier, self.levs), on_progress)
+            result = self.finish(WithLevs(verifier, self.levs, comparison), on_progress)
         except BaseException as error:  # a panic and an exit, too
             self.fail(error)
         else:
@@ -236,9 +269,26 @@ class Worker:
         levs = iter(encode(list(chain.from_iterable(taken))))
         for job, documents in zip(jobs, taken, strict=True):
             job.keep(documents, list(islice(levs, len(documents))))
+        ready = [job for job in jobs if job.encoded == len(job.documents)]
+        comparisons = self._compared([job for job in ready if not job.answer.done()])
+        for job in ready:
+            if not job.answer.done():
+                job.end(self._verifier, comparisons.get(job))
+
+    def _compared(self, jobs: Sequence[Job[Any]]) -> dict[Job[Any], Comparison]:
+        """The comparisons that jobs ask for, those that are alike together."""
+        groups: dict[tuple[int, int, int], dict[Job[Any], Sides]] = {}
         for job in jobs:
-            if job.encoded == len(job.documents) and not job.answer.done():
-                job.end(self._verifier)
+            if job.sides is not None:
+                groups.setdefault(job.sides.like, {})[job] = job.sides
+        comparisons: dict[Job[Any], Comparison] = {}
+        for group in groups.values():
+            levs = {text: lev for job in group for text, lev in job.levs.items()}
+            pairs = [(sides.first, sides.second) for sides in group.values()]
+            population = next(iter(group.values())).population
+            compared = WithLevs(self._verifier, levs).compare_all(pairs, population)
+            comparisons |= zip(group, compared, strict=True)
+        return comparisons
 
 
 def _refuse_last(jobs: Sequence[Job[Any]]) -> Job[Any]:

@@ -1,7 +1,7 @@
 """Bodies of JSON, read with bounds; and answers that nobody waits for any longer, given up.
 
-Bodies are read in a thread, and not before they are seen to have few entries. A parser written in C
-lets nobody else run before it has ended, thread or not, and a body of five million empty lists
+Large bodies are read in a thread, and none before it is seen to have few entries. A parser written
+in C lets nobody else run before it has ended, thread or not, and a body of five million empty lists
 keeps it for seconds. What stands between the strings of an honest request is short, however long
 its texts are; to see that takes a few passes that are as fast as memory.
 """
@@ -24,6 +24,7 @@ from adhominem.web.service import Service
 Result = TypeVar("Result")
 _MOST_ENTRIES = 10_000  # of all lists and objects; how many texts there may be, the limits say
 _MOST_BETWEEN = 1_000_000  # bytes that are not in strings: indentation, and numbers
+_SMALL = 1 << 16  # bytes: what is read sooner than a thread is woken up
 _JSON = re.compile(r"application/([^/\s]+\+)?json")
 
 
@@ -40,6 +41,13 @@ async def awaited(service: Service, request: Request, answer: Awaitable[Result])
     finally:
         answering.cancel()
         gone.cancel()
+
+
+async def unhurried(size: int, work: Callable[..., Result], *arguments: Any) -> Result:
+    """What a function makes of a request of so many bytes; of a large one in a thread."""
+    if size <= _SMALL:
+        return work(*arguments)
+    return await asyncio.to_thread(work, *arguments)
 
 
 def parse_json(body: bytes) -> Any:
@@ -70,8 +78,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 class _JsonRequest(Request):
     async def json(self) -> Any:
-        """The body of the request, parsed in a thread."""
-        return await asyncio.to_thread(parse_json, await self.body())
+        """The body of the request, parsed."""
+        body = await self.body()
+        return await unhurried(len(body), parse_json, body)
 
 
 class JsonRoute(APIRoute):

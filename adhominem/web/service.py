@@ -14,13 +14,23 @@ from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
+from adhominem.processes import cores
 from adhominem.report.report import Report, make_report
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
-from adhominem.web.batching import LONG_TEXT, Finish, Job, Progress, Worker, cost, no_progress
+from adhominem.web.batching import (
+    LONG_TEXT,
+    Finish,
+    Job,
+    Progress,
+    Sides,
+    Worker,
+    cost,
+    no_progress,
+)
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.limits import Limits
 
@@ -89,7 +99,8 @@ class Service:
         index: str | Path | None = None,
     ) -> Service:
         """A model by its name or folder, the population of the texts at a path, and an index."""
-        verifier, explainer = load(model), load(model)
+        # Who asks for little waits less if a text's members work on it side by side.
+        verifier, explainer = load(model, threads=min(2, cores())), load(model)
         relevant = None
         if population is not None:
             with encoder(model, verifier, jobs=1) as encode:
@@ -140,6 +151,7 @@ class Service:
             case.documents,
             lambda verifier, _: verifier.verify(case.first, case.second, **case.settings),
             on_progress,
+            Sides(case.first, case.second, case.population),
         )
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
@@ -201,12 +213,13 @@ class Service:
         documents: Sequence[Document],
         finish: Finish[Result],
         on_progress: Progress = no_progress,
+        sides: Sides | None = None,
     ) -> Result:
-        """What `finish` makes of texts once they are encoded."""
+        """What `finish` makes of texts once they are encoded, and maybe compared."""
         # A single text that fills a round, and more, does not hold up the short ones.
         longest = max((len(document.text) for document in documents), default=0)
         worker = self._slow if longest > LONG_TEXT else self._quick
-        return await _answer(worker, Job(documents, finish, on_progress))
+        return await _answer(worker, Job(documents, finish, on_progress, sides=sides))
 
     async def _explained(
         self,
@@ -253,5 +266,6 @@ async def _answer(worker: Worker, job: Job[Result]) -> Result:
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(on_progress, share)
 
-    job.on_progress = tell
+    if on_progress is not no_progress:  # or the loop would be woken up for nothing
+        job.on_progress = tell
     return await asyncio.wrap_future(worker.submit(job))

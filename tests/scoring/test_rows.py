@@ -34,10 +34,10 @@ def slow_products(first: Array, second: Array) -> npt.NDArray[np.float64]:
 
 
 def both_kinds(table: Array) -> list[Rows]:
-    """Plain, sparse, and sparse rows chosen from others, once and more often."""
+    """Plain by row and by column, sparse, and sparse rows chosen from others."""
     doubled = SparseRows.of(np.concatenate([table[::-1], table]))
     chosen = doubled[np.arange(len(table), 2 * len(table))]
-    return [table, SparseRows.of(table), chosen]
+    return [table, np.asfortranarray(table, np.float64), SparseRows.of(table), chosen]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 60))

@@ -53,6 +53,23 @@ def test_the_levs_are_those_of_the_texts_of_each_side(mixed: Verifier) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
+def test_pairs_that_are_compared_together_come_to_what_each_comes_to_alone(
+    known: bool, mixed: Verifier, population: Population
+) -> None:
+    chosen = population if known else None
+    pairs = [(TEXTS[0], TEXTS[3]), (TEXTS[:2], TEXTS[4:7]), ([TEXTS[1], TEXTS[1]], TEXTS[8])]
+    together = mixed.compare_all(pairs, chosen)
+    for comparison, (first, second) in zip(together, pairs, strict=True):
+        alone = mixed.compare(first, second, chosen)
+        for levs, expected in zip(comparison.levs, alone.levs, strict=True):
+            np.testing.assert_allclose(levs, expected, atol=1e-6)
+        assert comparison.log_bayes_factor == pytest.approx(alone.log_bayes_factor, rel=1e-5)
+        assert comparison.exhibits == alone.exhibits
+        assert len(comparison.scored.raw) == 1
+    assert mixed.compare_all([], chosen) == []
+
+
+@pytest.mark.parametrize("known", [True, False])
 def test_without_bounds_the_whole_is_what_the_verifier_says(
     known: bool, mixed: Verifier, population: Population
 ) -> None:

@@ -11,6 +11,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,13 @@ from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, open_service, running
 
 from adhominem.arrays import Levs
 from adhominem.errors import EmptyTextError
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
-from adhominem.web.batching import Job, WithLevs, Worker, cost
+from adhominem.web.batching import Job, Sides, WithLevs, Worker, cost
 from adhominem.web.failures import BrokenOffError, RequestError
 from adhominem.web.limits import Limits, client_asking
 from adhominem.web.server import create_app
@@ -414,6 +419,75 @@ def test_concurrent_clients_get_the_numbers_they_would_get_alone(service: Servic
         with ThreadPoolExecutor(16) as pool:
             together = list(pool.map(ask, payload))
     assert together == pytest.approx(alone, abs=1e-3)
+
+
+def compared_together(
+    verifier: Verifier, asked: Sequence[tuple[str, str, Population | None]]
+) -> list[Future[Verification]]:
+    """The answers to comparisons that have all waited for the same round."""
+    worker = Worker(verifier, Limits(), "test")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(verifier: WithLevs, on_progress: Any) -> None:
+        begun.set()
+        assert go_on.wait(20)
+
+    held = worker.submit(Job([], wait))
+    assert begun.wait(20)
+    answers = []
+    for first, second, population in asked:
+        sides = Sides([Exhibit.of(first, "first")], [Exhibit.of(second, "second")], population)
+
+        def verify(verifier: WithLevs, _: Any, sides: Sides = sides) -> Verification:
+            return verifier.verify(sides.first, sides.second, population=sides.population)
+
+        texts = [exhibit.document for exhibit in (*sides.first, *sides.second)]
+        answers.append(worker.submit(Job(texts, verify, sides=sides)))
+    go_on.set()
+    held.result(20)
+    wait_for(answers, 60)
+    assert worker.alive
+    worker.stop()
+    return answers
+
+
+def test_sides_that_wait_are_compared_together_and_come_to_the_same(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    population = service.verifier.population(POPULATION)
+    texts = [GARDEN, RAILWAY * 2, BICYCLE[:1200]]
+    asked = list(product(texts, texts, (None, population)))
+    alone = [service.verifier.verify(one, other, population=of) for one, other, of in asked]
+    sizes, compare_all = [], Verifier.compare_all
+
+    def counted(self: Verifier, pairs: Sequence[Any], *arguments: Any, **options: Any) -> Any:
+        sizes.append(len(pairs))
+        return compare_all(self, pairs, *arguments, **options)
+
+    monkeypatch.setattr(Verifier, "compare_all", counted)
+    together = [answer.result() for answer in compared_together(service.verifier, asked)]
+    assert sizes == [9, 9]  # each population by itself
+    for one, other in zip(together, alone, strict=True):
+        assert one.log_bayes_factor == pytest.approx(other.log_bayes_factor, rel=1e-9)
+        assert (one.decision, one.first, one.second) == (other.decision, other.first, other.second)
+        assert [told.code for told in one.warnings] == [told.code for told in other.warnings]
+
+
+def test_sides_that_cannot_be_compared_do_not_hurt_the_others(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare_all = Verifier.compare_all
+
+    def broken(self: Verifier, pairs: Sequence[Any], *arguments: Any, **options: Any) -> Any:
+        if any(first[0].document.text == RAILWAY for first, _ in pairs):
+            raise PanicException
+        return compare_all(self, pairs, *arguments, **options)
+
+    monkeypatch.setattr(Verifier, "compare_all", broken)
+    asked = [(first, BICYCLE, None) for first in (GARDEN, RAILWAY, GARDEN)]
+    good, bad, also_good = compared_together(service.verifier, asked)
+    assert good.result() == also_good.result()
+    assert isinstance(bad.exception(), BrokenOffError)
 
 
 def test_a_full_server_answers_503_and_goes_on(
