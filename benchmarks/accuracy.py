@@ -32,7 +32,7 @@ from adhominem.arrays import AnyLevs, joined
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, distinct_texts, run_baseline
 from adhominem.evaluation.measures import measure
-from adhominem.models.card import card_with
+from adhominem.models.card import card_with_accuracy
 from adhominem.models.folder import member_folders, model_folder
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.excerpts import first_words
@@ -235,7 +235,7 @@ def main() -> None:
     print(f"\n{lengths}")
     if arguments.card:
         accuracy = f"{tables['auc']}\n\n{tables['cllr']}"
-        card_with(model_folder(arguments.model), accuracy, lengths)
+        card_with_accuracy(model_folder(arguments.model), accuracy, lengths)
 
 
 if __name__ == "__main__":

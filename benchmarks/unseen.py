@@ -1,7 +1,7 @@
 """What a model is worth on genres that training did not see.
 
     python benchmarks/unseen.py CORPUS DEV WORK [--groups fiction,talk] [--set SETTING]
-                                [--models general-en]
+                                [--models general-en] [--card]
 
 CORPUS is what `adhominem prepare` made of texts of many genres, one corpus a genre; DEV holds dev
 sets, each of the name of its genre, as pairs or prepared. For each group of genres, models are
@@ -13,7 +13,8 @@ side by side, each with groups and presets of its own, before one prints the tab
 Printed is the AUC of each member's standing (`scoring.measures`) and of their sum, without a
 population and with the set's own texts as one. No dev set takes part in a training. `--models` are
 further models, measured on all sets, as they are and as if they could not guess the genres of the
-set's group; what they were trained on they cannot forget.
+set's group; what they were trained on they cannot forget. `--card` puts the tables into the card of
+the first of them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 import adhominem
 from adhominem.config import any_preset
 from adhominem.evaluation.pan import auc
+from adhominem.models.card import card_with_unseen
 from adhominem.models.folder import model_folder, read_models
 from adhominem.models.member import AnyModel
 from adhominem.scoring.members import MemberScorer, StyleScorer
@@ -168,6 +170,7 @@ def main() -> None:
     parser.add_argument("--set", dest="settings", action="append", default=[])
     parser.add_argument("--models", default="", help="further models, with commas")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--card", action="store_true", help="write the tables into the model card")
     arguments = parser.parse_args()
     presets = arguments.presets.split(",")
     everything = [path.name for path in sorted(arguments.dev.iterdir()) if path.name[0] != "."]
@@ -198,7 +201,10 @@ def main() -> None:
                 systems.setdefault(title, {})[model.folder.name] = read(file)
             print(name, model.folder.name, file=sys.stderr)
     truth = {name: np.array(pairs.same_author) for name, pairs in dev.items()}
-    print("\n".join(tables(systems, truth)))
+    text = "\n".join(tables(systems, truth))
+    print(text)
+    if arguments.card:
+        card_with_unseen(model_folder(arguments.models.split(",")[0]), text)
 
 
 def tables(

@@ -114,7 +114,7 @@ def calibrated_card(
     """The card of a model that has been calibrated since it was written.
 
     `reports` are by how they are called, that without a population first. Its accuracy is left
-    out, since it was that of another map: measure it again (`card_with`).
+    out, since it was that of another map: measure it again (`card_with_accuracy`).
     """
     return _render(
         "calibration.md",
@@ -156,11 +156,22 @@ def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
     return rows
 
 
-def card_with(folder: Path, accuracy: str, lengths: str) -> None:
-    """Put tables of how good a model is into its card, before its limits."""
+def card_with_accuracy(folder: Path, accuracy: str, lengths: str) -> None:
+    """Put tables of how good a model is into its card."""
+    _put(folder, _render("accuracy.md", accuracy=accuracy, lengths=lengths))
+
+
+def card_with_unseen(folder: Path, tables: str) -> None:
+    """Put tables of what a model is worth on genres that it was not trained on into its card."""
+    _put(folder, _render("unseen.md", tables=tables))
+
+
+def _put(folder: Path, section: str) -> None:
+    """Put a section into a model's card, before its limits, or in place of the one there was."""
     path = folder / CARD.name
     head, limits, tail = path.read_text("utf-8").partition("## Limits")
-    head = head.partition("## Accuracy")[0]
-    values = {"head": head, "accuracy": accuracy, "lengths": lengths, "limits": limits + tail}
+    title = section.partition("\n")[0] + "\n"
+    before, _, old = head.partition(title)
+    after = old[old.find("\n## ") + 1 :] if "\n## " in old else ""
     with write_whole(path) as file:
-        file.write(_render("accuracy.md", **values).rstrip("\n") + "\n")
+        file.write(f"{before}{section.rstrip()}\n\n{after}{limits}{tail}")
