@@ -7,6 +7,7 @@ brings up is ranked again. The one here needs nothing but NumPy; FAISS was no fa
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ _MOST_PLAIN = 1 << 28  # numbers of codes that are held as floats: 1 GB
 
 class Engine(Protocol):
     """What finds candidates."""
+
+    most: int  # texts that it can answer with
 
     def add(self, numbers: IntArray, codes: Codes) -> None:
         """More texts: their numbers (texts,) and their codes (texts, HEAD)."""
@@ -37,6 +40,8 @@ class Engine(Protocol):
 
 class ScanEngine:
     """Looks through all codes, a block at a time."""
+
+    most = sys.maxsize
 
     def __init__(self) -> None:
         self._blocks: list[npt.NDArray[Any]] = []  # (texts, numbers) each

@@ -21,6 +21,7 @@ from adhominem.errors import IndexFolderError
 from adhominem.index.engine import Engine, ScanEngine
 from adhominem.index.files import read_arrays
 from adhominem.index.finish import read_view
+from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import packed_and_back
 from adhominem.index.store import Store
 from adhominem.index.view import HEAD, Points, View
@@ -50,6 +51,12 @@ class Searcher:
     def __init__(
         self, folder: str | Path, verifier: Verifier, *, engine: Engine | None = None
     ) -> None:
+        """An index by its folder, or by the address of its collection in Milvus.
+
+        An `engine` that is given holds the codes of all texts that count.
+        """
+        if is_address(folder):
+            folder, engine = open_collection(str(folder))
         self.store = Store(folder)
         self.verifier = verifier
         self.store.check_model(verifier)
@@ -77,11 +84,11 @@ class Searcher:
             self._codes.append(read_arrays(store.folder, shard.codes))
         head = min(HEAD, self._codes[0]["codes"].shape[1])
         self.engine: Engine = ScanEngine() if engine is None else engine
-        if engine is None:  # one that was given knows the codes already
+        if engine is None:
             for begin, arrays in zip(store.begins, self._codes, strict=False):
                 codes = arrays["codes"][:, :head]
                 self.engine.add(begin + np.arange(len(codes)), codes)
-        self.engine.remove(np.flatnonzero(~store.alive))
+            self.engine.remove(np.flatnonzero(~store.alive))
 
     def search(
         self, levs: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
@@ -144,6 +151,7 @@ class Searcher:
         codes = self.view.query(queries, points)  # (queries, numbers)
         head = min(HEAD, codes.shape[1])
         count = min(max(_CANDIDATES, _CANDIDATES_A_HIT * k) + more, len(self.store))
+        count = min(count, self.engine.most)
         numbers, _ = self.engine.candidates(np.ascontiguousarray(codes[:, :head]), count)
         result = []
         for row, code in zip(numbers, codes, strict=True):
