@@ -118,7 +118,7 @@ def recall(searcher: Searcher, queries: int) -> None:
     for number in rng.choice(live, queries, replace=False).tolist():
         levs = searcher.store.levs([number])
         near = np.concatenate(
-            [searcher.near(levs, live[at : at + 4_096]) for at in range(0, len(live), 4_096)]
+            [searcher.near(levs, [live[at : at + 4_096]])[0] for at in range(0, len(live), 4_096)]
         )
         best = live[np.argsort(-near)[:1_001]]
         exact = searcher.scored(levs, [best[best != number]])[0].numbers

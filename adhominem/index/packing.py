@@ -46,6 +46,14 @@ class PackedDense:
         """(documents,): the product of each row with one other, (size,)."""
         return np.asarray((self.values.astype(np.float32) @ plain) * self.scales)
 
+    def chosen_products(
+        self, rows: IntArray, which: IntArray, plain: Array32, module: Any
+    ) -> Array32:
+        """(rows,): the product of each of some rows with one of others (others, size), in C."""
+        result = np.empty(len(rows), np.float32)
+        module.dense_products(self.values, plain, rows, which, self.scales, result)
+        return result
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         return {"values": self.values, "scales": self.scales}
@@ -133,6 +141,15 @@ class PackedSparse:
         total[filled] = np.add.reduceat(terms, begins[filled])
         return total * np.square(self.scales)
 
+    def chosen_products(
+        self, rows: IntArray, which: IntArray, plain: Array32, module: Any
+    ) -> Array32:
+        """(rows,): the product of each of some rows with one of others (others, size), in C."""
+        result = np.empty(len(rows), np.float32)
+        packed = (self.values, plain, rows, which, self.scales, self.ends, self.steps)
+        module.sparse_products(*packed, result)
+        return result
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         return {
@@ -176,6 +193,18 @@ class PackedLevs:
         """(documents, members): with one other text, given by each member's part of it, (size,)."""
         parts = zip(self.parts, plain, strict=True)
         return np.stack([part.products(row) for part, row in parts], axis=1)
+
+    def chosen_products(
+        self, rows: IntArray, which: IntArray, plain: Sequence[Array32], module: Any
+    ) -> Array32:
+        """(rows, members): of some documents, each with one of other texts, in C.
+
+        Of these, `plain` has each member's parts (others, size).
+        """
+        parts = zip(self.parts, plain, strict=True)
+        return np.stack(
+            [part.chosen_products(rows, which, others, module) for part, others in parts], axis=1
+        )
 
     @classmethod
     def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:

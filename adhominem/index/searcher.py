@@ -17,13 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs
+from adhominem.compiled import compiled
 from adhominem.errors import IndexFolderError
-from adhominem.index.engine import Engine, ScanEngine
+from adhominem.index.engine import Engine, make_engine, whole_numbers
 from adhominem.index.files import read_arrays
 from adhominem.index.finish import read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import packed_and_back
 from adhominem.index.store import Store
+from adhominem.index.threads import in_threads
 from adhominem.index.view import HEAD, Points, View
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
@@ -83,7 +85,7 @@ class Searcher:
                 )
             self._codes.append(read_arrays(store.folder, shard.codes))
         head = min(HEAD, self._codes[0]["codes"].shape[1])
-        self.engine: Engine = ScanEngine() if engine is None else engine
+        self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
             for begin, arrays in zip(store.begins, self._codes, strict=False):
                 codes = arrays["codes"][:, :head]
@@ -107,16 +109,17 @@ class Searcher:
         """For each of some LEVs, as the index has them, about the k texts with most evidence."""
         outside = left_out or [frozenset()] * len(queries)
         points = None if self.view is None else self.view.points(queries)
-        results = []
         chosen = self._candidates(queries, points, k, max(map(len, outside), default=0))
         for at, numbers in enumerate(chosen):
             if outside[at]:
-                numbers = numbers[~np.isin(numbers, list(outside[at]))]
-            if points is not None and len(numbers) > k:
-                near = self.near(queries[at : at + 1], numbers, points[at : at + 1])
-                numbers = numbers[np.argsort(-near, kind="stable")[:k]]
-            results.append(numbers)
-        return results
+                chosen[at] = numbers[~np.isin(numbers, list(outside[at]))]
+        if points is None:
+            return chosen
+        near = self.near(queries, chosen, points)
+        return [
+            numbers[np.argsort(-one, kind="stable")[:k]]
+            for numbers, one in zip(chosen, near, strict=True)
+        ]
 
     def scored(
         self, queries: Levs, numbers: Sequence[IntArray], k: int | None = None
@@ -153,32 +156,60 @@ class Searcher:
         count = min(max(_CANDIDATES, _CANDIDATES_A_HIT * k) + more, len(self.store))
         count = min(count, self.engine.most)
         numbers, _ = self.engine.candidates(np.ascontiguousarray(codes[:, :head]), count)
+        kept = [np.sort(row[row >= 0]) for row in numbers]
         result = []
-        for row, code in zip(numbers, codes, strict=True):
-            kept = np.sort(row[row >= 0])
-            products = self._gathered("codes", kept).astype(np.float32) @ code
-            if len(kept) > refined:
-                kept = kept[np.argpartition(products, len(kept) - refined)[-refined:]]
-            result.append(np.sort(kept))
+        for row, products in zip(kept, self._code_products(kept, codes), strict=True):
+            if len(row) > refined:
+                row = row[np.argpartition(products, len(row) - refined)[-refined:]]
+            result.append(np.sort(row))
         return result
 
-    def near(self, query: Levs, numbers: IntArray, point: Points | None = None) -> FloatArray:
-        """(numbers,): nearly the log Bayes factors of a text (1, lev_size), but for a constant.
+    def _code_products(self, numbers: Sequence[IntArray], codes: Array32) -> list[npt.NDArray[Any]]:
+        """For each query (queries, numbers) the products with the codes of some texts."""
+        module = compiled("adhominem.index._looking")
+        if module is None:
+            gathered = [self._gathered("codes", row).astype(np.float32) for row in numbers]
+            return [table @ code for table, code in zip(gathered, codes, strict=True)]
+        everything, whole = np.concatenate(numbers), whole_numbers(codes)[0]
+        which = np.repeat(np.arange(len(numbers)), [len(row) for row in numbers])
+        result = np.empty(len(everything), np.int32)
 
-        Its `point` is computed unless it is given.
+        def multiply(part: tuple[int, IntArray]) -> None:
+            at, chosen = part
+            rows = everything[chosen] - self.store.begins[at]
+            products = np.empty(len(rows), np.int32)
+            shard = self._codes[at]["codes"]
+            module.code_products(shard, whole, rows, which[chosen], products)
+            result[chosen] = products
+
+        in_threads(multiply, self.store.by_shard(everything))
+        return np.split(result, np.cumsum([len(row) for row in numbers])[:-1])
+
+    def near(
+        self, queries: Levs, numbers: Sequence[IntArray], points: Points | None = None
+    ) -> list[FloatArray]:
+        """For each text (texts, lev_size), of some of the index: nearly the log Bayes factors.
+
+        All of a text lack the same constant. Their `points` are computed unless they are given.
         """
         assert self.view is not None
-        point = self.view.points(query) if point is None else point
-        there = Points(
+        points = self.view.points(queries) if points is None else points
+        columns = self.verifier.scorer.columns(queries)
+        plain = [np.ascontiguousarray(part, np.float32) for part in columns]
+        products = self.store.products(numbers, plain)
+        return [
+            self.view.near(points[at : at + 1], products[at], self._points(row))
+            for at, row in enumerate(numbers)
+        ]
+
+    def _points(self, numbers: IntArray) -> Points:
+        """Where some texts are."""
+        return Points(
             self._gathered("factors", numbers),
             self._gathered("to_mean", numbers),
             self._gathered("kin", numbers).astype(np.float32),
             self._gathered("bias", numbers),
         )
-        columns = self.verifier.scorer.columns(query)
-        plain = [np.asarray(part, np.float32)[0] for part in columns]
-        products = self.store.products(numbers, plain)
-        return self.view.near(point, products, there)
 
     def _gathered(self, name: str, numbers: IntArray) -> Array32:
         """(numbers, ...): rows of the arrays of all shards, by rising numbers."""

@@ -182,7 +182,7 @@ class View:
         total = points.bias + (alike * points.factors) @ point.factors[0]
         return np.asarray(total + points.kin @ (point.kin[0] * self.signs), np.float64)
 
-    @property
+    @cached_property
     def signs(self) -> Array32:
         """(kin,): 1, or -1 where being alike in what genres differ in speaks against one author."""
         signs = [

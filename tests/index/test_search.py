@@ -37,7 +37,7 @@ def test_what_is_near_is_nearly_what_the_model_says(made_index: Path, mixed: Ver
     searcher = Searcher(made_index, mixed)
     levs = mixed.encode([NEW["text"]])
     numbers = searcher.store.live
-    near = searcher.near(levs, numbers)
+    near = searcher.near(levs, [numbers])[0]
     scored = searcher.scored(levs, [numbers])[0]
     raw = np.empty(len(numbers))
     raw[scored.numbers] = scored.factors.raw
