@@ -102,7 +102,8 @@ class CompiledEngine:
     def add(self, numbers: IntArray, codes: Codes) -> None:
         """More texts: their numbers (texts,) and their codes (texts, numbers)."""
         if self._arranged is not None:
-            self._waiting, self._arranged = [_in_rows(self._arranged, self._count)], None
+            before = _in_rows(self._arranged)[: self._count, : codes.shape[1]]
+            self._waiting, self._arranged = [before], None
         self._waiting.append(np.ascontiguousarray(codes))
         self._numbers.append(np.asarray(numbers, np.int64))
 
@@ -171,9 +172,9 @@ def _in_blocks(codes: list[Codes]) -> npt.NDArray[np.int8]:
     return result
 
 
-def _in_rows(blocks: npt.NDArray[np.int8], texts: int) -> Codes:
-    """(texts, numbers): what `_in_blocks` was given."""
-    return blocks.transpose(0, 2, 1, 3).reshape(len(blocks) * _LANES, -1)[:texts]
+def _in_rows(blocks: npt.NDArray[np.int8]) -> Codes:
+    """(texts, numbers): what `_in_blocks` was given, with zeros at the end of both."""
+    return blocks.transpose(0, 2, 1, 3).reshape(len(blocks) * _LANES, -1)
 
 
 class _Best:
