@@ -43,7 +43,6 @@ import adhominem
 from adhominem.arrays import Levs
 from adhominem.index.files import IndexFile, read_manifest, write_manifest
 from adhominem.index.searcher import Searcher
-from adhominem.index.view import HEAD
 from adhominem.text.files import Document
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier
@@ -138,11 +137,11 @@ def times(searcher: Searcher, k: int = 20) -> None:
     show("search, one", timed(lambda: searcher.search(levs[:1], k)), 1)
     show("search, 32 at once", timed(lambda: searcher.search(levs, k), 2), 32)
     assert searcher.view is not None
-    queries = searcher.view.query(levs, searcher.view.points(levs))[:, :HEAD]
+    queries = searcher.view.query(levs, searcher.view.points(levs))
     engine_only = searcher.engine.candidates
     show("  candidates, one", timed(lambda: engine_only(queries[:1], 16_384)), 1)
     show("  candidates, 32", timed(lambda: engine_only(queries, 16_384), 2), 32)
-    codes = np.concatenate([part["codes"][:, :HEAD] for part in searcher._codes])
+    codes = np.concatenate([part["codes"] for part in searcher._codes])
     plain = codes.astype(np.float32)
     show("NumPy product, one", timed(lambda: plain @ queries[0]), 1)
     show("NumPy product, 32", timed(lambda: plain @ queries.T, 2), 32)

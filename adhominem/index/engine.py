@@ -32,7 +32,7 @@ class Engine(Protocol):
     most: int  # texts that it can answer with
 
     def add(self, numbers: IntArray, codes: Codes) -> None:
-        """More texts: their numbers (texts,) and their codes (texts, HEAD)."""
+        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
 
     def remove(self, numbers: IntArray) -> None:
         """Never again answer with these texts."""
@@ -135,6 +135,7 @@ class CompiledEngine:
             return products, places
 
         parts = cores() if codes.size * len(queries) > _WORTH_THREADS else 1
+        parts = min(parts, len(codes))
         cuts = np.linspace(0, len(codes), parts + 1).astype(int).tolist()
         results = in_threads(scan, list(itertools.pairwise(cuts)), worth_it=parts > 1)
         products, places = (np.concatenate(both, axis=1) for both in zip(*results, strict=True))

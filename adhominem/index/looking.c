@@ -130,11 +130,10 @@ static void block_plain(const int8_t *block, int64_t pairs, const int16_t *queri
     }
 }
 
-/* Products of one code or row of whole numbers with a query, and of a sparse row. */
+/* Products of codes, in blocks or one by one. */
 typedef struct {
     BlockProducts block;
     int32_t (*code)(const int8_t *, const int16_t *, int64_t);
-    float (*dense)(const int8_t *, const float *, int64_t);
 } Variant;
 
 #define CODE_PRODUCT                                                                               \
@@ -144,22 +143,9 @@ typedef struct {
         return total;                                                                              \
     }
 
-#define DENSE_PRODUCT                                                                              \
-    (const int8_t *row, const float *query, int64_t size) {                                        \
-        float sums[LANES] = {0}, total = 0;                                                        \
-        int64_t at = 0;                                                                            \
-        for (; at + LANES <= size; at += LANES)                                                    \
-            for (int lane = 0; lane < LANES; lane++)                                               \
-                sums[lane] += (float)row[at + lane] * query[at + lane];                            \
-        for (; at < size; at++) total += (float)row[at] * query[at];                               \
-        for (int lane = 0; lane < LANES; lane++) total += sums[lane];                              \
-        return total;                                                                              \
-    }
-
 static int32_t code_plain CODE_PRODUCT
-static float dense_plain DENSE_PRODUCT
 
-static Variant variant = {block_plain, code_plain, dense_plain};
+static Variant variant = {block_plain, code_plain};
 
 #if defined(HAS_VARIANTS)
 #define AVX2 __attribute__((target("avx2,fma")))
@@ -243,8 +229,6 @@ AVX2 static int32_t code_avx2(const int8_t *code, const int16_t *query, int64_t 
     return total;
 }
 
-AVX2 static float dense_avx2 DENSE_PRODUCT
-AVX512 static float dense_avx512 DENSE_PRODUCT
 #endif
 
 typedef struct {
@@ -431,110 +415,105 @@ static PyObject *code_products(PyObject *module, PyObject *arguments) {
     return finished(&buffers, 1);
 }
 
-/* dense_products(values, queries, rows, which, scales, products)
- *
- * values (texts, size) int8 with scales (texts,), queries (count, size) float; products (chosen,). */
-static PyObject *dense_products(PyObject *module, PyObject *arguments) {
-    PyObject *packed, *queries, *rows, *which, *scales, *products;
-    Buffers buffers = {.count = 0};
-    Chosen chosen;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &packed, &queries, &rows, &which, &scales, &products))
-        return NULL;
-    const int8_t *values;
-    const float *there, *scale;
-    float *result;
-    if (!(values = take(&buffers, packed, 1, 0)) || !(there = take(&buffers, queries, 4, 0))
-        || !take(&buffers, rows, 8, 0) || !take(&buffers, which, 8, 0)
-        || !(scale = take(&buffers, scales, 4, 0)) || !(result = take(&buffers, products, 4, 1))
-        || !read_chosen(&chosen, &buffers) || buffers.views[0].ndim != 2
-        || buffers.views[0].shape[1] != chosen.size || length(&buffers, 5) != chosen.chosen)
-        return finished(&buffers, 0);
-    chosen.texts = buffers.views[0].shape[0];
-    if (length(&buffers, 4) != chosen.texts || !fits(&chosen)) return finished(&buffers, 0);
-    Py_BEGIN_ALLOW_THREADS
-    for (int64_t at = 0; at < chosen.chosen; at++) {
-        const int64_t row = chosen.rows[at];
-        result[at] = scale[row] * variant.dense(values + row * chosen.size,
-                                                there + chosen.which[at] * chosen.size, chosen.size);
+#define AT_ONCE 256 /* numbers of a query that are looked up before they are multiplied */
+
+/* The sum of the squares, with their signs, of products of roots. */
+#define SQUARES                                                                                    \
+    (const int8_t *restrict first, const int8_t *restrict second, int64_t count) {                 \
+        float sums[LANES] = {0}, total = 0;                                                        \
+        int64_t at = 0;                                                                            \
+        for (; at + LANES <= count; at += LANES)                                                   \
+            for (int lane = 0; lane < LANES; lane++) {                                             \
+                const float product = (float)(int16_t)(first[at + lane] * second[at + lane]);      \
+                sums[lane] += product * fabsf(product);                                            \
+            }                                                                                      \
+        for (; at < count; at++) {                                                                 \
+            const float product = (float)(first[at] * second[at]);                                 \
+            total += product * fabsf(product);                                                     \
+        }                                                                                          \
+        for (int lane = 0; lane < LANES; lane++) total += sums[lane];                              \
+        return total;                                                                              \
     }
-    Py_END_ALLOW_THREADS
-    return finished(&buffers, 1);
-}
 
-static float squares[256]; /* of each whole number, with its sign, by its byte */
+static float squares_plain SQUARES
+#if defined(HAS_VARIANTS)
+AVX2 static float squares_avx2 SQUARES
+AVX512 static float squares_avx512 SQUARES
+#endif
+static float (*squares)(const int8_t *, const int8_t *, int64_t) = squares_plain;
 
-/* The product of a sparse row with a query; 0 with `bad` set where a step leads outside. */
+/* The product of a sparse row with a query, both as roots; 0 with `bad` set where a step leads
+ * outside. */
 #define SPARSE_PRODUCT(NAME, TYPE)                                                                 \
-    static float NAME(const TYPE *steps, const uint8_t *values, int64_t count, const float *query, \
+    static float NAME(const TYPE *steps, const int8_t *values, int64_t count, const int8_t *query, \
                       int64_t size, int *bad) {                                                    \
-        int64_t total = 0, at = 0, place = -1;                                                     \
-        for (int64_t step = 0; step < count; step++) total += steps[step];                         \
-        if (total > size || (count && !steps[0])) {                                                \
+        int64_t walked = 0, place = -1;                                                            \
+        for (int64_t step = 0; step < count; step++) walked += steps[step];                        \
+        if (walked > size || (count && !steps[0])) {                                               \
             *bad = 1;                                                                              \
             return 0;                                                                              \
         }                                                                                          \
-        float first = 0, second = 0, third = 0, fourth = 0;                                        \
-        for (; at + 4 <= count; at += 4) {                                                         \
-            const int64_t one = place + steps[at], two = one + steps[at + 1];                      \
-            const int64_t three = two + steps[at + 2];                                             \
-            place = three + steps[at + 3];                                                         \
-            first += query[one] * squares[values[at]];                                             \
-            second += query[two] * squares[values[at + 1]];                                        \
-            third += query[three] * squares[values[at + 2]];                                       \
-            fourth += query[place] * squares[values[at + 3]];                                      \
+        float total = 0;                                                                           \
+        int8_t there[AT_ONCE];                                                                     \
+        for (int64_t begin = 0; begin < count; begin += AT_ONCE) {                                 \
+            const int64_t n = count - begin < AT_ONCE ? count - begin : AT_ONCE;                   \
+            for (int64_t at = 0; at < n; at++) {                                                   \
+                place += steps[begin + at];                                                        \
+                there[at] = query[place];                                                          \
+            }                                                                                      \
+            total += squares(there, values + begin, n);                                            \
         }                                                                                          \
-        for (; at < count; at++) {                                                                 \
-            place += steps[at];                                                                    \
-            first += query[place] * squares[values[at]];                                           \
-        }                                                                                          \
-        return first + second + (third + fourth);                                                  \
+        return total;                                                                              \
     }
 
 SPARSE_PRODUCT(sparse_by_bytes, uint8_t)
 SPARSE_PRODUCT(sparse_by_pairs, uint16_t)
 
-/* sparse_products(values, queries, rows, which, scales, ends, steps, products)
+/* sparse_products(values, queries, rows, which, ends, steps, products)
  *
- * Rows of steps (entries,) of one or two bytes and values (entries,) int8, which end at ends
- * (texts,), with scales (texts,); queries (count, size) float; products (chosen,). */
+ * Rows of steps (entries,) of one or two bytes and roots (entries,) int8, which end at ends
+ * (texts,); queries (count, size) int8 of roots; products (chosen,) float, without scales. */
 static PyObject *sparse_products(PyObject *module, PyObject *arguments) {
-    PyObject *packed, *queries, *rows, *which, *scales, *row_ends, *row_steps, *products;
+    PyObject *packed, *queries, *rows, *which, *row_ends, *row_steps, *products;
     Buffers buffers = {.count = 0};
     Chosen chosen;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOO", &packed, &queries, &rows, &which, &scales,
-                          &row_ends, &row_steps, &products)) return NULL;
-    const uint8_t *values;
-    const float *there, *scale;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &packed, &queries, &rows, &which, &row_ends,
+                          &row_steps, &products)) return NULL;
+    const int8_t *values, *there;
     const int64_t *ends;
     const void *steps;
     float *result;
-    if (!(values = take(&buffers, packed, 1, 0)) || !(there = take(&buffers, queries, 4, 0))
+    if (!(values = take(&buffers, packed, 1, 0)) || !(there = take(&buffers, queries, 1, 0))
         || !take(&buffers, rows, 8, 0) || !take(&buffers, which, 8, 0)
-        || !(scale = take(&buffers, scales, 4, 0)) || !(ends = take(&buffers, row_ends, 8, 0))
-        || !(steps = take(&buffers, row_steps, 0, 0)) || !(result = take(&buffers, products, 4, 1))
-        || !read_chosen(&chosen, &buffers)) return finished(&buffers, 0);
-    const int64_t entries = length(&buffers, 0), wide = buffers.views[6].itemsize;
-    chosen.texts = length(&buffers, 5);
-    if (length(&buffers, 4) != chosen.texts || length(&buffers, 6) != entries || wide > 2
-        || length(&buffers, 7) != chosen.chosen || !fits(&chosen)) return finished(&buffers, 0);
+        || !(ends = take(&buffers, row_ends, 8, 0)) || !(steps = take(&buffers, row_steps, 0, 0))
+        || !(result = take(&buffers, products, 4, 1)) || !read_chosen(&chosen, &buffers))
+        return finished(&buffers, 0);
+    const int64_t entries = length(&buffers, 0), wide = buffers.views[5].itemsize;
+    chosen.texts = length(&buffers, 4);
+    if (length(&buffers, 5) != entries || wide > 2 || length(&buffers, 6) != chosen.chosen
+        || !fits(&chosen)) return finished(&buffers, 0);
     int bad = 0;
     Py_BEGIN_ALLOW_THREADS
     for (int64_t at = 0; at < chosen.chosen && !bad; at++) {
         const int64_t row = chosen.rows[at], begin = row ? ends[row - 1] : 0;
         const int64_t count = ends[row] - begin;
-        const float *query = there + chosen.which[at] * chosen.size;
+        const int8_t *query = there + chosen.which[at] * chosen.size;
+        const int64_t next = at + 1 < chosen.chosen ? chosen.rows[at + 1] : 0;
+        const int64_t from = next ? ends[next - 1] : 0, to = ends[next] < entries ? ends[next] : 0;
+        for (int64_t line = from < 0 ? to : from; line < to; line += 64) {
+            PREFETCH(values + line);
+            PREFETCH((const uint8_t *)steps + line * wide);
+        }
         if (begin < 0 || count < 0 || ends[row] > entries) {
             bad = 1;
             break;
         }
-        const float product =
+        result[at] =
             wide == 1 ? sparse_by_bytes((const uint8_t *)steps + begin, values + begin, count, query,
                                         chosen.size, &bad)
                       : sparse_by_pairs((const uint16_t *)steps + begin, values + begin, count,
                                         query, chosen.size, &bad);
-        result[at] = product * scale[row] * scale[row];
     }
     Py_END_ALLOW_THREADS
     return finished(&buffers, !bad);
@@ -542,25 +521,24 @@ static PyObject *sparse_products(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, "The codes with the largest products."},
-    {"code_products", code_products, METH_VARARGS, "Products of chosen codes."},
-    {"dense_products", dense_products, METH_VARARGS, "Products of chosen dense rows."},
+    {"code_products", code_products, METH_VARARGS, "Products of chosen codes, or dense rows."},
     {"sparse_products", sparse_products, METH_VARARGS, "Products of chosen sparse rows."},
     {NULL, NULL, 0, NULL},
 };
 
 static int prepare(PyObject *module) {
     (void)module;
-    for (int byte = 0; byte < 256; byte++) {
-        const int number = byte < 128 ? byte : byte - 256;
-        squares[byte] = (float)(number * abs(number));
-    }
 #if defined(HAS_VARIANTS)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        variant = (Variant){block_avx2, code_avx2, dense_avx2};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        variant = (Variant){block_avx2, code_avx2};
+        squares = squares_avx2;
+    }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512vl"))
-        variant = (Variant){block_avx512, code_avx2, dense_avx512};
+        && __builtin_cpu_supports("avx512vl")) {
+        variant = (Variant){block_avx512, code_avx2};
+        squares = squares_avx512;
+    }
     if (variant.block == block_avx512 && __builtin_cpu_supports("avx512vnni"))
         variant.block = block_vnni;
 #endif

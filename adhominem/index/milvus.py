@@ -4,7 +4,7 @@
     milvus+https://host:443/forum       the same, encrypted
     milvus:///srv/forum.db/forum        a collection of Milvus Lite, in a file on this machine
 
-Milvus holds the first numbers of each code, and the number of its text. LEVs stay in the folder
+Milvus holds the code of each text, and its number. LEVs stay in the folder
 that `adhominem index` has made, on this machine or on a disk that several share: candidates are
 ranked, and Bayes factors computed, from there. Which folder that is, and which model and which view
 codes were made with, stands in the properties of the collection.
@@ -31,11 +31,10 @@ from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
 from adhominem.index.engine import Codes
 from adhominem.index.files import read_arrays
 from adhominem.index.store import Store
-from adhominem.index.view import HEAD
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
 _MOST = 16_384  # texts that Milvus answers with at once
-_AT_ONCE = 4_096  # texts that are sent together
+_AT_ONCE = 2_048  # texts that are sent together
 _SECONDS = 10.0  # to wait for a server
 _TOKEN = "MILVUS_TOKEN"  # the name of a variable
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
@@ -205,12 +204,12 @@ def fill_collection(
     if there != about:
         first = store.manifest.shards[0].codes
         assert first is not None
-        engine.create(about, min(HEAD, read_arrays(store.folder, first)["codes"].shape[1]))
+        engine.create(about, read_arrays(store.folder, first)["codes"].shape[1])
     for begin, shard in zip(store.begins.tolist(), store.manifest.shards, strict=False):
         assert shard.codes is not None
         alive = store.alive[begin : begin + shard.texts]
         if engine.count(begin, begin + shard.texts) != alive.sum():
-            codes = read_arrays(store.folder, shard.codes)["codes"][alive, :HEAD]
+            codes = read_arrays(store.folder, shard.codes)["codes"][alive]
             engine.remove(begin + np.flatnonzero(~alive))
             engine.add(begin + np.flatnonzero(alive), codes)
         on_texts(shard.texts)

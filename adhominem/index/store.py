@@ -24,7 +24,7 @@ from adhominem.index.files import (
     read_arrays,
     read_manifest,
 )
-from adhominem.index.packing import PackedLevs
+from adhominem.index.packing import PackedLevs, Queries
 from adhominem.index.threads import in_threads
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.scoring.population import FEWEST, Population
@@ -192,23 +192,22 @@ class Store:
                 return packed.levs(np.arange(len(packed)))
         return Levs(())
 
-    def products(self, numbers: Sequence[IntArray], plain: Sequence[Array32]) -> list[Array32]:
-        """For each of some texts, (numbers, members): the products with texts of the index.
-
-        Of the former, `plain` has each member's parts (texts, size).
-        """
+    def products(self, numbers: Sequence[IntArray], queries: Levs) -> list[Array32]:
+        """For each of some texts, (numbers, members): the products with texts of the index."""
         module = compiled("adhominem.index._looking")
         if module is None:
+            plain = [np.asarray(part, np.float32) for part in queries.parts[:-1]]
             return [self._products(one, [p[at] for p in plain]) for at, one in enumerate(numbers)]
+        others = Queries.of(queries)
         everything = np.concatenate([np.zeros(0, np.int64), *numbers])
         which = np.repeat(np.arange(len(numbers)), [len(one) for one in numbers])
-        result = np.empty((len(everything), len(plain)), np.float32)
+        result = np.empty((len(everything), len(others.parts)), np.float32)
 
         def multiply(part: tuple[int, IntArray]) -> None:
             at, chosen = part
             rows = everything[chosen] - self.begins[at]
             result[chosen] = self.shards[at].levs.chosen_products(
-                rows, which[chosen], plain, module
+                rows, which[chosen], others, module
             )
 
         with self._naming_damage(everything):
