@@ -11,8 +11,9 @@ import numpy as np
 
 from adhominem.arrays import Array32, FloatArray
 
-MISSED = 0.004  # share of the hits that may be missed
+MISSED = 0.002  # share of the hits that may be missed
 _RESTS = 2_048  # of the candidates that were looked at last: those that are left are more like them
+_TAIL = 0.02  # share of the rests that the tail is judged by
 _LEFT = 1_024  # candidates that stand for all that are left
 
 
@@ -30,4 +31,9 @@ def expected_misses(products: Array32, near: FloatArray, hits: int) -> float:
     step = -(-len(left) // _LEFT)
     needed = least - left[step // 2 :: step]  # (left,): what a rest must be, to be among the best
     above = 1 - np.searchsorted(rests, needed, side="left") / len(rests)
+    # Far out there are too few to count: the tail falls as its beginning does.
+    begin = float(np.quantile(rests, 1 - _TAIL))
+    fall = max(float((rests[rests > begin] - begin).mean()) if rests[-1] > begin else 0.0, 1e-6)
+    beyond = _TAIL * np.exp(-np.maximum(needed - begin, 0) / fall)
+    above = np.where(needed > begin, beyond, above)
     return float(above.mean() * len(left)) if len(above) else 0.0

@@ -35,7 +35,7 @@ _CANDIDATES_A_HIT = 164
 _CANDIDATES_SHARE = 1 / 32
 _FIRST = 1_024  # candidates whose LEVs are looked at first; then twice as many, and so on
 _FIRST_A_HIT = 8
-_MARGIN = 12  # more than are asked for, that the model scores; and of these a share of:
+_MARGIN = 40  # more than are asked for, that the model scores; and of these a share of:
 _MARGIN_SHARE = 0.75
 
 
