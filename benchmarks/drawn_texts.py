@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
 from adhominem.index.build import DIGEST_BYTES, SHARD
-from adhominem.index.files import Manifest, Shard, Strings, read_manifest, write_arrays
+from adhominem.index.files import IndexFile, Manifest, Shard, Strings, read_manifest, write_arrays
 from adhominem.index.files import write_manifest as write
 from adhominem.index.finish import _with_codes, read_view
 from adhominem.index.packing import PackedLevs
@@ -97,8 +98,21 @@ class Draw:
         )
 
 
+def _written(folder: Path, name: str) -> IndexFile | None:
+    """A file that an earlier run has written; none if there is none."""
+    if not (folder / name).exists():
+        return None
+    data = (folder / name).read_bytes()
+    return IndexFile(name=name, bytes=len(data), sha256=sha256(data).hexdigest())
+
+
 def drawn_shard(real: Path, output: Path, model: str, number: int) -> Shard:
     """A shard of texts that were drawn, with its codes."""
+    name = f"texts-{900_000 + number:06}.safetensors"
+    before = _written(output, name)
+    codes = next(output.glob(name.replace("texts", "codes")[:12] + "*"), None)
+    if before is not None and codes is not None:
+        return Shard(texts=SHARD, levs=before, codes=_written(output, codes.name))
     verifier = adhominem.load(model)
     store = Store(real)
     draw, authors, rows, count = Draw(store, number), [], [], 0
@@ -120,7 +134,7 @@ def drawn_shard(real: Path, output: Path, model: str, number: int) -> Shard:
         packed,
         *(np.sum(several, axis=0) for several in zip(*parts, strict=True)),
     )
-    file = write_arrays(output, f"texts-{900_000 + number:06}.safetensors", texts.arrays())
+    file = write_arrays(output, name, texts.arrays())
     shard = Shard(texts=SHARD, levs=file)
     manifest = store.manifest
     assert manifest.view is not None
