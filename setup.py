@@ -20,6 +20,13 @@ setup(
             ["adhominem/encoders/ngrams/counting.c"],
             **OPTIONS,
         ),
+        Extension("adhominem.scoring._rows", ["adhominem/scoring/rows.c"], **OPTIONS),
+        Extension(
+            "adhominem.index._looking",
+            ["adhominem/index/looking.c"],
+            libraries=["m"] if os.name == "posix" else [],
+            **OPTIONS,
+        ),
         Extension(
             "adhominem.encoders.network._fused",
             ["adhominem/encoders/network/fused.c"],

@@ -196,6 +196,14 @@ class SparseRows(_Table):
             self.size,
         )
 
+    @cached_property
+    def by_column(self) -> npt.NDArray[Any]:
+        """(size, rows): the same rows as a plain array, turned, for products with many others."""
+        rows, kind = self.packed, np.float32 if self.dtype.itemsize <= 4 else np.float64
+        plain = np.zeros((self.size, len(self)), kind)
+        plain[rows.places, rows.owners] = rows.values
+        return plain
+
     def distinct(self) -> tuple[SparseRows, IntArray]:
         """Rows that were chosen several times once, and (rows,) which of these each row is."""
         _, firsts, which = np.unique(

@@ -26,7 +26,13 @@ def compiled(name: str) -> Any | None:
         return None
 
 
-_PARTS = ("text._chunks", "encoders.ngrams._counting", "encoders.network._fused")
+_PARTS = (
+    "text._chunks",
+    "encoders.ngrams._counting",
+    "scoring._rows",
+    "index._looking",
+    "encoders.network._fused",
+)
 
 
 def what_runs() -> str:
@@ -38,6 +44,6 @@ def what_runs() -> str:
     if not missing:
         return f"The parts in C are used; the network's kernel is {network}."
     return (
-        f"Not in C, but in Python, with the same results: {', '.join(missing)}. Texts are encoded "
-        f"more slowly. With a C compiler, install again; {VARIABLE} must not be {NUMPY}."
+        f"Not in C, but in Python, with the same results: {', '.join(missing)}. That is "
+        f"slower. With a C compiler, install again; {VARIABLE} must not be {NUMPY}."
     )

@@ -1,6 +1,6 @@
 """An index of many texts: what it takes to build and to search, what it finds, beside rivals.
 
-    python benchmarks/search.py [CORPORA] --work FOLDER [--sizes 10000 100000] [--repeat 10]
+    python benchmarks/search.py [CORPORA] --work FOLDER [--sizes 10000 100000] [--drawn 1000000]
 
 The texts are those of train, train-kinds and train-extra, cut into pieces of about 500 words and
 shuffled. For each size:
@@ -11,14 +11,14 @@ shuffled. For each size:
    thousand by the model.
 3. time: of a search for one text and for 32 at once, without encoding them, in seconds and in
    seconds of processor time; memory; beside a scan of the same codes as floats by NumPy and by
-   FAISS, if that is installed, which find candidates only.
+   FAISS, and by Milvus Lite up to `--milvus` texts, which find candidates only.
 4. success at 1, 8 and 10: for texts of dev sets, whose authors the model has never seen, is the
    other text of the author, which stands in the index, among the first? Beside the cosine of TF-IDF
    character 4-grams.
 
-`--repeat` copies the shards of the largest index so many times: for time, memory and disk alone,
-since texts that stand there several times say nothing of recall. Work that is done already in the
-folder is not done again.
+`--drawn` makes an index of so many texts: the largest real one, and texts that were drawn to have
+its statistics (`drawn_texts.py`), for 2 and 3. Work that is done already in the folder is not done
+again.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import psutil
+from drawn_texts import sample, statistics, with_drawn
 from measure import DEFAULT_CORPORA
 
 import adhominem
 from adhominem.arrays import Levs
-from adhominem.index.files import IndexFile, read_manifest, write_manifest
+from adhominem.index.milvus import MilvusAddress, MilvusEngine
 from adhominem.index.searcher import Searcher
-from adhominem.index.view import HEAD
+from adhominem.index.store import Store
 from adhominem.text.files import Document
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier
@@ -77,14 +77,17 @@ def texts_of(corpora: Path) -> list[dict[str, str]]:
     return [{"id": str(number), **row} for number, row in enumerate(rows)]
 
 
-def build(corpora: Path, work: Path, size: int) -> Path:
+def build(corpora: Path, work: Path, size: int, model: str) -> Path:
     """An index of so many texts."""
     source, folder = work / f"{size}.jsonl", work / f"index-{size}"
+    if (folder / "index.json").exists():
+        print(f"\n{Store(folder).manifest.texts:,} texts, built before", flush=True)
+        return folder
     if not source.exists():
         with open(source, "w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in texts_of(corpora)[:size])
     began = time.process_time(), time.monotonic()
-    result = adhominem.index_files([source], folder)
+    result = adhominem.index_files([source], folder, model=model)
     told = f"{result.texts:,} texts, {result.bytes_a_text / 1e3:.2f} kB a text"
     if result.added:
         seconds = time.monotonic() - began[1]
@@ -118,7 +121,7 @@ def recall(searcher: Searcher, queries: int) -> None:
     for number in rng.choice(live, queries, replace=False).tolist():
         levs = searcher.store.levs([number])
         near = np.concatenate(
-            [searcher.near(levs, live[at : at + 4_096]) for at in range(0, len(live), 4_096)]
+            [searcher.near(levs, [live[at : at + 4_096]])[0] for at in range(0, len(live), 4_096)]
         )
         best = live[np.argsort(-near)[:1_001]]
         exact = searcher.scored(levs, [best[best != number]])[0].numbers
@@ -138,23 +141,37 @@ def times(searcher: Searcher, k: int = 20) -> None:
     show("search, one", timed(lambda: searcher.search(levs[:1], k)), 1)
     show("search, 32 at once", timed(lambda: searcher.search(levs, k), 2), 32)
     assert searcher.view is not None
-    queries = searcher.view.query(levs, searcher.view.points(levs))[:, :HEAD]
+    queries = searcher.view.query(levs, searcher.view.points(levs))
     engine_only = searcher.engine.candidates
-    show("  candidates, one", timed(lambda: engine_only(queries[:1], 16_384)), 1)
-    show("  candidates, 32", timed(lambda: engine_only(queries, 16_384), 2), 32)
-    codes = np.concatenate([part["codes"][:, :HEAD] for part in searcher._codes])
+    count = max(16_384, len(searcher.store) // 32)
+    show("  candidates, one", timed(lambda: engine_only(queries[:1], count)), 1)
+    show("  candidates, 32", timed(lambda: engine_only(queries, count), 2), 32)
+    codes = np.concatenate([part["codes"] for part in searcher._codes])
     plain = codes.astype(np.float32)
     show("NumPy product, one", timed(lambda: plain @ queries[0]), 1)
     show("NumPy product, 32", timed(lambda: plain @ queries.T, 2), 32)
-    try:
-        import faiss
-    except ImportError:
-        return
+    import faiss
+
     faiss.omp_set_num_threads(psutil.cpu_count() or 1)
     flat = faiss.IndexFlatIP(plain.shape[1])
     flat.add(plain)
-    show("FAISS flat, one", timed(lambda: flat.search(queries[:1], 1_024)), 1)
-    show("FAISS flat, 32", timed(lambda: flat.search(queries, 1_024), 2), 32)
+    show("FAISS flat, one", timed(lambda: flat.search(queries[:1], count)), 1)
+    show("FAISS flat, 32", timed(lambda: flat.search(queries, count), 2), 32)
+
+
+def times_in_milvus(searcher: Searcher, work: Path, k: int) -> None:
+    """How long Milvus Lite takes for the same candidates."""
+    address = MilvusAddress.of(f"milvus://{(work / 'milvus.db').resolve()}/codes")
+    engine = MilvusEngine(address)
+    engine.create({}, searcher._codes[0]["codes"].shape[1])
+    for begin, part in zip(searcher.store.begins.tolist(), searcher._codes, strict=False):
+        engine.add(begin + np.arange(len(part["codes"])), part["codes"])
+    levs = searcher.store.levs(np.arange(32))
+    assert searcher.view is not None
+    queries = searcher.view.query(levs, searcher.view.points(levs))
+    show("Milvus Lite, one", timed(lambda: engine.candidates(queries[:1], k), 2), 1)
+    show("Milvus Lite, 32", timed(lambda: engine.candidates(queries, k), 1), 32)
+    engine.close()
 
 
 def cases(corpora: Path, of_a_set: int) -> list[tuple[str, str]]:
@@ -167,9 +184,11 @@ def cases(corpora: Path, of_a_set: int) -> list[tuple[str, str]]:
     return chosen
 
 
-def success(corpora: Path, work: Path, size: int, verifier: Verifier, of_a_set: int) -> None:
+def success(
+    corpora: Path, work: Path, size: int, verifier: Verifier, options: argparse.Namespace
+) -> None:
     """Whether the author's other text comes up first, or soon."""
-    pairs = cases(corpora, of_a_set)
+    pairs = cases(corpora, options.of_a_set)
     folder = work / f"success-{size}"
     if not folder.exists():
         shutil.copytree(work / f"index-{size}", folder)
@@ -179,7 +198,7 @@ def success(corpora: Path, work: Path, size: int, verifier: Verifier, of_a_set: 
             file.write(
                 json.dumps({"id": f"other-{at}", "author": f"dev-{at}", "text": second}) + "\n"
             )
-    adhominem.index_files([others], folder, trials=0)
+    adhominem.index_files([others], folder, model=options.model, trials=0)
     searcher = Searcher(folder, verifier)
     levs: Levs = verifier.encode([Document(text=first) for first, _ in pairs])
     ranks = []
@@ -216,31 +235,6 @@ def success_of_rival(corpora: Path, work: Path, size: int, of_a_set: int) -> Non
     tell_success(f"of TF-IDF 4-grams among {table.shape[0]:,}", ranks)
 
 
-def repeated(folder: Path, output: Path, count: int) -> Path:
-    """An index whose shards stand there so many times."""
-    manifest = read_manifest(folder)
-    if output.exists():
-        return output
-    output.mkdir()
-    shards = []
-
-    def copied(file: IndexFile, at: int) -> IndexFile:
-        name = f"{at:03}-{file.name}"
-        shutil.copyfile(folder / file.name, output / name)
-        return replace(file, name=name)
-
-    for at in range(count):
-        for shard in manifest.shards:
-            assert shard.codes is not None
-            shards.append(
-                replace(shard, levs=copied(shard.levs, at), codes=copied(shard.codes, at))
-            )
-    assert manifest.view is not None
-    shutil.copyfile(folder / manifest.view.name, output / manifest.view.name)
-    write_manifest(output, replace(manifest, shards=tuple(shards), removed=(), chance=None))
-    return output
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -248,30 +242,49 @@ def main() -> None:
     parser.add_argument("corpora", nargs="?", type=Path, default=Path(DEFAULT_CORPORA).parent)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--repeat", type=int, default=0)
+    parser.add_argument("--drawn", type=int, nargs="*", default=[])
+    parser.add_argument("--milvus", type=int, default=10_000, help="texts up to which it is tried")
+    parser.add_argument("--rival", type=int, default=10_000, help="the same of TF-IDF")
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--of-a-set", type=int, default=10)
     parser.add_argument("--only", choices=("times", "recall", "success"))
+    parser.add_argument("--model", default="general-en")
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    verifier = adhominem.load()
+    verifier = adhominem.load(options.model)
     for size in options.sizes:
-        folder = build(options.corpora, options.work, size)
-        if options.only in (None, "times"):
-            times(Searcher(folder, verifier))
-        if options.only in (None, "recall"):
-            recall(Searcher(folder, verifier), options.queries)
+        folder = build(options.corpora, options.work, size, options.model)
+        measure(folder, verifier, options)
         if options.only in (None, "success"):
-            success(options.corpora, options.work, size, verifier, options.of_a_set)
-            if size <= 10_000:
+            success(options.corpora, options.work, size, verifier, options)
+            if size <= options.rival:
                 success_of_rival(options.corpora, options.work, size, options.of_a_set)
-    if options.repeat:
-        largest = options.work / f"index-{max(options.sizes)}"
-        folder = repeated(largest, options.work / f"repeated-{options.repeat}", options.repeat)
+    real = options.work / f"index-{max(options.sizes)}"
+    for size in options.drawn:
+        output = options.work / f"drawn-{size}"
+        folder = with_drawn(real, output, options.model, size, options.jobs)
+        store = Store(folder)
+        taken = sum(file.bytes for file in store.manifest.files())
+        print(f"\n{len(store):,} texts, most of them drawn: {taken / 1e9:.2f} GB", flush=True)
+        cut = max(options.sizes)
+        for name, ends in (("real", (0, cut)), ("drawn", (cut, len(store)))):
+            told = statistics(sample(store, *ends)).items()
+            print(f"  {name}: " + ", ".join(f"{what} {value:.4g}" for what, value in told))
+        measure(folder, verifier, options)
+
+
+def measure(folder: Path, verifier: Verifier, options: argparse.Namespace) -> None:
+    """Times and recall of an index."""
+    if options.only in (None, "times"):
+        began = time.perf_counter()
         searcher = Searcher(folder, verifier)
-        size_on_disk = sum(file.bytes for file in searcher.store.manifest.files())
-        print(f"\n{len(searcher.store):,} texts, repeated: {size_on_disk / 1e9:.2f} GB")
+        print(f"  opened in {time.perf_counter() - began:.1f} s")
         times(searcher)
+        if len(searcher.store) <= options.milvus:
+            times_in_milvus(searcher, options.work, 16_384)
+    if options.only in (None, "recall"):
+        recall(Searcher(folder, verifier), options.queries)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ import click
 from adhominem.cli import options as opt
 
 _index = click.option(
-    "--index", required=True, type=opt.PATH, help="A folder that `adhominem index` has made."
+    "--index",
+    required=True,
+    metavar="INDEX",
+    help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
 )
 _scale = click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")
 
@@ -29,6 +32,11 @@ _scale = click.option("--scale", type=opt.PATH, help="A verbal scale of your own
     50,
     "Searches that show what chance brings up; 0 leaves them out.",
     of=click.IntRange(min=0),
+)
+@click.option(
+    "--milvus",
+    metavar="ADDRESS",
+    help="Also bring a collection in Milvus up to date: milvus://HOST:PORT/COLLECTION.",
 )
 @opt.device
 @opt.engine

@@ -274,7 +274,11 @@ def machine(
 @opt.number("--port", 8000, "0: any free.", of=click.IntRange(0, 65535))
 @opt.model
 @opt.population()
-@opt.path("--index", "An index to search, by /api/search.")
+@click.option(
+    "--index",
+    metavar="INDEX",
+    help="An index to search, by /api/search: its folder, or milvus://HOST:PORT/COLLECTION.",
+)
 @click.option(
     "--token",
     envvar="ADHOMINEM_TOKEN",
@@ -303,7 +307,7 @@ def machine(
 def serve(
     model: str,
     population: str | None,
-    index: Path | None,
+    index: str | None,
     max_bytes: int,
     timeout: float,
     per_client: int,

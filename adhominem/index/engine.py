@@ -2,28 +2,37 @@
 
 An engine is given codes, whole numbers from -127 to 127, each with the number of its text, and
 answers with the numbers of those that are nearest to a query. It may be approximate: whatever it
-brings up is ranked again. The one here needs nothing but NumPy; FAISS was no faster (LOG.md).
+brings up is ranked again. Of the two here one is in C, and the other needs nothing but NumPy.
 """
 
 from __future__ import annotations
 
+import itertools
+import sys
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
+from adhominem.compiled import compiled
+from adhominem.index.threads import in_threads
+from adhominem.processes import cores
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
 _BLOCK = 16_384  # codes that are multiplied at once
+_LANES = 16  # codes that lie side by side for the part in C
+_WORTH_THREADS = 1 << 22  # numbers that are multiplied
 _MOST_PLAIN = 1 << 28  # numbers of codes that are held as floats: 1 GB
 
 
 class Engine(Protocol):
     """What finds candidates."""
 
+    most: int  # texts that it can answer with
+
     def add(self, numbers: IntArray, codes: Codes) -> None:
-        """More texts: their numbers (texts,) and their codes (texts, HEAD)."""
+        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
 
     def remove(self, numbers: IntArray) -> None:
         """Never again answer with these texts."""
@@ -31,12 +40,20 @@ class Engine(Protocol):
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the texts whose codes have the largest products, and these products.
 
-        The largest is the first. Where there are fewer than k texts, the rest is -1.
+        They come in any order. Where there are fewer than k texts, the rest is -1.
         """
+
+
+def make_engine() -> Engine:
+    """The faster one of those that run here."""
+    module = compiled("adhominem.index._looking")
+    return ScanEngine() if module is None else CompiledEngine(module)
 
 
 class ScanEngine:
     """Looks through all codes, a block at a time."""
+
+    most = sys.maxsize
 
     def __init__(self) -> None:
         self._blocks: list[npt.NDArray[Any]] = []  # (texts, numbers) each
@@ -70,6 +87,97 @@ class ScanEngine:
         return _table([kept.result() for kept in best], k, self._gone)
 
 
+class CompiledEngine:
+    """Looks through all codes in C, in threads; queries are whole numbers of two bytes."""
+
+    most = sys.maxsize
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._waiting: list[Codes] = []
+        self._arranged: npt.NDArray[np.int8] | None = None
+        self._numbers: list[IntArray] = []
+        self._gone: set[int] = set()
+
+    def add(self, numbers: IntArray, codes: Codes) -> None:
+        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
+        if self._arranged is not None:
+            before = _in_rows(self._arranged)[: self._count, : codes.shape[1]]
+            self._waiting, self._arranged = [before], None
+        self._waiting.append(np.ascontiguousarray(codes))
+        self._numbers.append(np.asarray(numbers, np.int64))
+
+    def remove(self, numbers: IntArray) -> None:
+        """Never again answer with these texts."""
+        self._gone |= set(numbers.tolist())
+
+    @property
+    def _count(self) -> int:
+        return sum(map(len, self._numbers))
+
+    def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
+        """(queries, k) twice: the numbers of texts, and their products."""
+        if self._arranged is None:
+            self._arranged = _in_blocks(self._waiting)
+            self._waiting, self._numbers = [], [np.concatenate(self._numbers)]
+        codes, texts, numbers = self._arranged, self._count, self._numbers[0]
+        spare = k + len(self._gone)
+        whole, scales = whole_numbers(queries)
+        pairs = np.zeros((len(queries), 2 * codes.shape[1]), np.int16)
+        pairs[:, : whole.shape[1]] = whole
+        asked = pairs.reshape(len(queries), -1, 2)  # (queries, pairs, 2)
+
+        def scan(part: tuple[int, int]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+            wanted = min(spare, (part[1] - part[0]) * _LANES)
+            products = np.empty((len(queries), wanted), np.int32)
+            places = np.empty((len(queries), wanted), np.int32)
+            self._module.scan(codes, texts, asked, *part, products, places)
+            return products, places
+
+        parts = cores() if codes.size * len(queries) > _WORTH_THREADS else 1
+        parts = min(parts, len(codes))
+        cuts = np.linspace(0, len(codes), parts + 1).astype(int).tolist()
+        results = in_threads(scan, list(itertools.pairwise(cuts)), worth_it=parts > 1)
+        products, places = (np.concatenate(both, axis=1) for both in zip(*results, strict=True))
+        rows = []
+        for row, there, scale in zip(products, places, scales, strict=True):
+            kept = np.flatnonzero(there >= 0)
+            rows.append((numbers[there[kept]], row[kept].astype(np.float32) * scale))
+        return _table(rows, k, self._gone)
+
+
+def whole_numbers(queries: Array32) -> tuple[npt.NDArray[np.int16], Array32]:
+    """Queries (queries, numbers) as whole numbers of two bytes, and what 1 stands for, (queries,).
+
+    No sum of products with bytes is beyond four bytes.
+    """
+    sizes = np.abs(queries)
+    largest, total = sizes.max(axis=1, initial=0), sizes.sum(axis=1)
+    scales = np.maximum(largest / 32_767, total * 127 / (1 << 30)).astype(np.float32)
+    scales = np.maximum(scales, np.finfo(np.float32).tiny)
+    return np.rint(queries / scales[:, None]).astype(np.int16), scales
+
+
+def _in_blocks(codes: list[Codes]) -> npt.NDArray[np.int8]:
+    """(blocks, pairs, lanes, 2): codes (texts, numbers), zeros at the end where there are none."""
+    texts, size = sum(map(len, codes)), codes[0].shape[1]
+    pairs = (size + 1) // 2
+    result = np.zeros((-(-texts // _LANES), pairs, _LANES, 2), np.int8)
+    plain = result.transpose(0, 2, 1, 3)  # (blocks, lanes, pairs, 2): the same memory
+    begin = 0
+    for part in codes:
+        padded = np.pad(part, ((0, 0), (0, 2 * pairs - size))).reshape(-1, pairs, 2)
+        places = np.arange(begin, begin + len(part))
+        plain[places // _LANES, places % _LANES] = padded
+        begin += len(part)
+    return result
+
+
+def _in_rows(blocks: npt.NDArray[np.int8]) -> Codes:
+    """(texts, numbers): what `_in_blocks` was given, with zeros at the end of both."""
+    return blocks.transpose(0, 2, 1, 3).reshape(len(blocks) * _LANES, -1)
+
+
 class _Best:
     """The largest of many products."""
 
@@ -99,8 +207,7 @@ class _Best:
         if not self._products:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         self._cut()
-        order = np.argsort(-self._products[0], kind="stable")
-        return self._numbers[0][order], self._products[0][order]
+        return self._numbers[0], self._products[0]
 
 
 def _table(
@@ -111,6 +218,8 @@ def _table(
     products = np.full((len(rows), k), -np.inf, np.float32)
     left = np.array(sorted(gone), np.int64)
     for at, (texts, values) in enumerate(rows):
-        kept = np.flatnonzero(~np.isin(texts, left))[:k] if len(left) else np.arange(len(texts))[:k]
+        kept = np.flatnonzero(~np.isin(texts, left)) if len(left) else np.arange(len(texts))
+        if len(kept) > k:
+            kept = kept[np.argpartition(values[kept], len(kept) - k)[-k:]]
         numbers[at, : len(kept)], products[at, : len(kept)] = texts[kept], values[kept]
     return numbers, products

@@ -1,8 +1,8 @@
 """Searching an index: candidates by their codes, ranked by their LEVs, told by the model.
 
-engine      all texts      the first numbers of codes       some thousand candidates
-codes       candidates     all numbers of codes             some hundred
-LEVs        these          nearly the log Bayes factor      somewhat more than are asked for
+engine      all texts      codes                            some ten thousand candidates
+LEVs        as many as it  nearly the log Bayes factor      somewhat more than are asked for
+            takes: `depth.py`
 the model   these          the calibrated log Bayes factor  those asked for
 """
 
@@ -18,21 +18,24 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError
-from adhominem.index.engine import Engine, ScanEngine
+from adhominem.index.depth import MISSED, expected_misses
+from adhominem.index.engine import Engine, make_engine
 from adhominem.index.files import read_arrays
 from adhominem.index.finish import read_view
+from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import packed_and_back
 from adhominem.index.store import Store
-from adhominem.index.view import HEAD, Points, View
+from adhominem.index.view import Points, View
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
 
-_CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for:
+_CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for, and a share:
 _CANDIDATES_A_HIT = 164
-_REFINED = 4_096  # that codes leave over, at least, and for each hit:
-_REFINED_A_HIT = 41
-_MARGIN = 12  # more than are asked for, that the model scores; and of these a share of:
+_CANDIDATES_SHARE = 1 / 32
+_FIRST = 1_024  # candidates whose LEVs are looked at first; then twice as many, and so on
+_FIRST_A_HIT = 8
+_MARGIN = 40  # more than are asked for, that the model scores; and of these a share of:
 _MARGIN_SHARE = 0.75
 
 
@@ -50,6 +53,12 @@ class Searcher:
     def __init__(
         self, folder: str | Path, verifier: Verifier, *, engine: Engine | None = None
     ) -> None:
+        """An index by its folder, or by the address of its collection in Milvus.
+
+        An `engine` that is given holds the codes of all texts that count.
+        """
+        if is_address(folder):
+            folder, engine = open_collection(str(folder))
         self.store = Store(folder)
         self.verifier = verifier
         self.store.check_model(verifier)
@@ -75,13 +84,11 @@ class Searcher:
                     "with the same options"
                 )
             self._codes.append(read_arrays(store.folder, shard.codes))
-        head = min(HEAD, self._codes[0]["codes"].shape[1])
-        self.engine: Engine = ScanEngine() if engine is None else engine
-        if engine is None:  # one that was given knows the codes already
+        self.engine: Engine = make_engine() if engine is None else engine
+        if engine is None:
             for begin, arrays in zip(store.begins, self._codes, strict=False):
-                codes = arrays["codes"][:, :head]
-                self.engine.add(begin + np.arange(len(codes)), codes)
-        self.engine.remove(np.flatnonzero(~store.alive))
+                self.engine.add(begin + np.arange(len(arrays["codes"])), arrays["codes"])
+            self.engine.remove(np.flatnonzero(~store.alive))
 
     def search(
         self, levs: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
@@ -91,25 +98,39 @@ class Searcher:
         The texts `left_out` of each are passed over.
         """
         queries = packed_and_back(levs)
-        near = self.nearest(queries, k + max(_MARGIN, round(_MARGIN_SHARE * k)), left_out)
+        near = self.nearest(queries, k + max(_MARGIN, round(_MARGIN_SHARE * k)), left_out, k)
         return self.scored(queries, near, k)
 
     def nearest(
-        self, queries: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
+        self,
+        queries: Levs,
+        k: int,
+        left_out: Sequence[frozenset[int]] | None = None,
+        hits: int | None = None,
     ) -> list[IntArray]:
-        """For each of some LEVs, as the index has them, about the k texts with most evidence."""
+        """For each of some LEVs, as the index has them, about the k texts with most evidence.
+
+        Of these, the best `hits` should be complete; all of them unless it says otherwise.
+        """
         outside = left_out or [frozenset()] * len(queries)
-        points = None if self.view is None else self.view.points(queries)
-        results = []
-        chosen = self._candidates(queries, points, k, max(map(len, outside), default=0))
-        for at, numbers in enumerate(chosen):
-            if outside[at]:
-                numbers = numbers[~np.isin(numbers, list(outside[at]))]
-            if points is not None and len(numbers) > k:
-                near = self.near(queries[at : at + 1], numbers, points[at : at + 1])
-                numbers = numbers[np.argsort(-near, kind="stable")[:k]]
-            results.append(numbers)
-        return results
+        if self.view is None:
+            return [_without(self.store.live, gone) for gone in outside]
+        points = self.view.points(queries)
+        candidates = self._candidates(queries, points, k, outside)
+        near = [np.zeros(0)] * len(queries)
+        depth, active = max(_FIRST, _FIRST_A_HIT * k), np.arange(len(queries))
+        while len(active):
+            parts = [candidates[at][0][len(near[at]) : depth] for at in active]
+            chosen = queries[active], parts, points[active]
+            for at, more in zip(active, self.near(*chosen), strict=True):
+                near[at] = np.concatenate([near[at], more])
+            missed = [expected_misses(candidates[at][1], near[at], hits or k) for at in active]
+            active = active[np.array(missed) > MISSED * (hits or k)]
+            depth *= 2
+        return [
+            numbers[np.argsort(-one, kind="stable")[:k]]
+            for (numbers, _), one in zip(candidates, near, strict=True)
+        ]
 
     def scored(
         self, queries: Levs, numbers: Sequence[IntArray], k: int | None = None
@@ -135,52 +156,58 @@ class Searcher:
         return results
 
     def _candidates(
-        self, queries: Levs, points: Points | None, k: int, more: int
-    ) -> list[IntArray]:
-        """For each query the numbers of texts that may be among the k best."""
-        refined = max(_REFINED, _REFINED_A_HIT * k) + more
-        if self.view is None or points is None or len(self.store) <= refined:
-            return [self.store.live] * len(queries)
-        codes = self.view.query(queries, points)  # (queries, numbers)
-        head = min(HEAD, codes.shape[1])
-        count = min(max(_CANDIDATES, _CANDIDATES_A_HIT * k) + more, len(self.store))
-        numbers, _ = self.engine.candidates(np.ascontiguousarray(codes[:, :head]), count)
-        result = []
-        for row, code in zip(numbers, codes, strict=True):
-            kept = np.sort(row[row >= 0])
-            products = self._gathered("codes", kept).astype(np.float32) @ code
-            if len(kept) > refined:
-                kept = kept[np.argpartition(products, len(kept) - refined)[-refined:]]
-            result.append(np.sort(kept))
-        return result
+        self, queries: Levs, points: Points, k: int, outside: Sequence[frozenset[int]]
+    ) -> list[tuple[IntArray, Array32]]:
+        """For each query the texts that may be among the k best, and the products of their codes.
 
-    def near(self, query: Levs, numbers: IntArray, point: Points | None = None) -> FloatArray:
-        """(numbers,): nearly the log Bayes factors of a text (1, lev_size), but for a constant.
-
-        Its `point` is computed unless it is given.
+        The largest product is the first.
         """
         assert self.view is not None
-        point = self.view.points(query) if point is None else point
-        there = Points(
-            self._gathered("factors", numbers),
-            self._gathered("to_mean", numbers),
-            self._gathered("kin", numbers).astype(np.float32),
-            self._gathered("bias", numbers),
-        )
-        columns = self.verifier.scorer.columns(query)
-        plain = [np.asarray(part, np.float32)[0] for part in columns]
-        products = self.store.products(numbers, plain)
-        return self.view.near(point, products, there)
+        least = max(_CANDIDATES, _CANDIDATES_A_HIT * k, round(_CANDIDATES_SHARE * len(self.store)))
+        count = least + max(map(len, outside), default=0)
+        codes = self.view.query(queries, points)  # (queries, numbers)
+        result = []
+        for at, (numbers, products) in enumerate(
+            zip(*self.engine.candidates(codes, min(count, self.engine.most)), strict=True)
+        ):
+            order = np.argsort(-products, kind="stable")
+            order = order[numbers[order] >= 0]
+            if outside[at]:
+                order = order[~np.isin(numbers[order], list(outside[at]))]
+            result.append((numbers[order], products[order]))
+        return result
 
-    def _gathered(self, name: str, numbers: IntArray) -> Array32:
-        """(numbers, ...): rows of the arrays of all shards, by rising numbers."""
-        cuts = np.searchsorted(numbers, self.store.begins)
-        parts = [
-            self._codes[at][name][numbers[cuts[at] : cuts[at + 1]] - self.store.begins[at]]
-            for at in range(len(self._codes))
-            if cuts[at + 1] > cuts[at]
+    def near(
+        self, queries: Levs, numbers: Sequence[IntArray], points: Points | None = None
+    ) -> list[FloatArray]:
+        """For each text (texts, lev_size), of some of the index: nearly the log Bayes factors.
+
+        All of a text lack the same constant. Their `points` are computed unless they are given.
+        """
+        assert self.view is not None
+        points = self.view.points(queries) if points is None else points
+        products = self.store.products(numbers, queries)
+        return [
+            self.view.near(points[at : at + 1], products[at], self._points(row))
+            for at, row in enumerate(numbers)
         ]
-        return np.concatenate(parts) if parts else self._codes[0][name][:0]
+
+    def _points(self, numbers: IntArray) -> Points:
+        """Where some texts are."""
+        parts, order = [], []
+        for at, chosen in self.store.by_shard(numbers):
+            arrays, rows = self._codes[at], numbers[chosen] - self.store.begins[at]
+            parts.append([arrays[name][rows] for name in ("factors", "to_mean", "kin", "bias")])
+            order.append(chosen)
+        back = np.argsort(np.concatenate(order))
+        factors, to_mean, kin, bias = (
+            np.concatenate(several)[back] for several in zip(*parts, strict=True)
+        )
+        return Points(factors, to_mean, kin.astype(np.float32), bias)
+
+
+def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:
+    return numbers[~np.isin(numbers, list(gone))] if gone else numbers
 
 
 def _chosen(factors: LogBayesFactors, order: IntArray) -> LogBayesFactors:

@@ -11,8 +11,8 @@ is left out. That is an inner product, and near enough to look for candidates by
 told of them comes from the model's own path.
 
 The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
-itself, then the point along the directions in which a sample of the index differs most. The first
-`HEAD` numbers are what engines look through; all of them rank what these have brought up.
+itself, then the point along the directions in which a sample of the index differs most. Engines
+look through codes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, FloatArray, Levs, Rows, SparseRows
+from adhominem.arrays import Array32, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.index.packing import Arrays
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.members import StyleScorer
@@ -35,7 +35,6 @@ from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
 SIZE = 512  # numbers of a code
-HEAD = 128  # that engines look through
 SAMPLE = 2_048  # texts that show the directions
 _FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
 _RANGE = 5.0  # deviations that a byte reaches to
@@ -55,7 +54,7 @@ class Points:
     kin: Array32  # (texts, kin): the part of the point that tells of genres
     bias: Array32  # (texts,): what a text adds by itself
 
-    def __getitem__(self, rows: slice) -> Points:
+    def __getitem__(self, rows: slice | IntArray) -> Points:
         return Points(self.factors[rows], self.to_mean[rows], self.kin[rows], self.bias[rows])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -182,7 +181,7 @@ class View:
         total = points.bias + (alike * points.factors) @ point.factors[0]
         return np.asarray(total + points.kin @ (point.kin[0] * self.signs), np.float64)
 
-    @property
+    @cached_property
     def signs(self) -> Array32:
         """(kin,): 1, or -1 where being alike in what genres differ in speaks against one author."""
         signs = [

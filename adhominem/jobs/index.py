@@ -12,6 +12,7 @@ from adhominem.index.build import Writer, compacted, opened, removed
 from adhominem.index.chance import TRIALS, measure_chance
 from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
 from adhominem.index.finish import finished
+from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.jobs.compare import note_model
@@ -61,6 +62,7 @@ def index_files(
     compact: bool = False,
     check: bool = False,
     trials: int = TRIALS,
+    milvus: str | None = None,
     jobs: int | None = None,
     device: str = "cpu",
     engine: str = "local",
@@ -74,10 +76,13 @@ def index_files(
     unless `keep_texts`. `hash_ids` is a file with a key: ids and authors are then hashed with it.
     `remove` names ids or authors. `compact` writes the shards again without removed texts. `check`
     compares all files with their hashes first. What chance brings up is measured by so many
-    `trials`. With the `engine` `ray`, texts are encoded on a Ray cluster. What cannot be read goes
-    to `skipped`; without it, the first such thing is raised.
+    `trials`. `milvus` is the address of a collection that is brought to what the index is then:
+    `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on a Ray cluster. What
+    cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
     began, folder = time.monotonic(), Path(output)
+    if milvus is not None:
+        MilvusAddress.of(milvus)  # refuses what is none before the work
     with reading(corpora, "indexing", watch) as (sources, on_bytes), locked(folder):
         key = None if hash_ids is None else read_key(Path(hash_ids))
         if not sources and not (folder / MANIFEST).exists():
@@ -127,6 +132,9 @@ def index_files(
                 manifest = _with_chance(folder, manifest, Searcher(folder, verifier), trials, watch)
             write_manifest(folder, manifest)
         _clear(folder, before, manifest)
+        if milvus is not None:
+            with watch("sending", manifest.texts) as on_texts:
+                fill_collection(milvus, Store(folder, manifest), on_texts)
     return Indexed(
         index=str(folder),
         texts=manifest.texts,

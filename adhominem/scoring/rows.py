@@ -6,16 +6,19 @@ All are in double precision. A row that was chosen several times is multiplied o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray, Rows, SparseRows
+from adhominem.compiled import compiled
 
 _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
 _PLAIN_AT_ONCE = 512  # plain rows
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
 _NOT_WORTH_TURNING = 16  # sparse rows: by columns, plain rows are read faster, once turned
 _FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
+_COMPILED = 256  # rows: by more, tables by column would take much memory
 _RARE = 0.05  # share of rows: in columns that fewer of them have, numbers are multiplied one by one
 
 
@@ -29,7 +32,10 @@ def products(first: Rows, second: Rows) -> FloatArray:
     """(first rows, second rows): the scalar product of each row with each."""
     if isinstance(first, SparseRows):
         rows, which = first.distinct()
-        if not isinstance(second, SparseRows):
+        module = compiled("adhominem.scoring._rows")
+        if module is not None and second is not first and len(second) <= _COMPILED:
+            table = _compiled_products(module, rows, second)
+        elif not isinstance(second, SparseRows):
             few = len(second) < _FEW
             table = _with_few(rows, second) if few else _in_blocks(rows, second)
         else:
@@ -81,6 +87,22 @@ def column_means(rows: Rows, power: int = 1) -> FloatArray:
     if power == 1:
         return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
     return np.asarray(np.einsum("ij,ij->j", rows, rows, dtype=np.float64) / len(rows))
+
+
+def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArray:
+    """(rows, others): number by number, in C."""
+    packed = rows.packed
+    result = np.empty((len(rows), len(others)))
+    if isinstance(others, SparseRows):
+        turned, table = True, others.by_column
+    else:
+        turned = len(rows) > _NOT_WORTH_TURNING * 4
+        table = np.ascontiguousarray(others.T if turned else others)
+        if table.dtype not in (np.float32, np.float64):
+            table = table.astype(np.float64)
+    places, values = packed.places.astype(np.uint32), packed.values.astype(np.float64, copy=False)
+    module.products(packed.begins, packed.ends, places, values, table, turned, result)
+    return result
 
 
 def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:

@@ -37,7 +37,7 @@ def test_what_is_near_is_nearly_what_the_model_says(made_index: Path, mixed: Ver
     searcher = Searcher(made_index, mixed)
     levs = mixed.encode([NEW["text"]])
     numbers = searcher.store.live
-    near = searcher.near(levs, numbers)
+    near = searcher.near(levs, [numbers])[0]
     scored = searcher.scored(levs, [numbers])[0]
     raw = np.empty(len(numbers))
     raw[scored.numbers] = scored.factors.raw
@@ -50,10 +50,10 @@ def test_two_stages_find_what_a_full_scan_finds(
     searcher = Searcher(made_index, mixed)
     levs = mixed.encode([row["text"] for row in rich_rows("letters", 4, 6, "-index-")[4::6]])
     full = searcher.scored(levs, [searcher.store.live] * len(levs), 5)
-    for name, value in (("_CANDIDATES", 100), ("_REFINED", 60), ("_MARGIN", 25)):
+    for name, value in (("_CANDIDATES", 100), ("_FIRST", 40), ("_MARGIN", 25)):
         monkeypatch.setattr(searching, name, value)
     monkeypatch.setattr(searching, "_CANDIDATES_A_HIT", 1)
-    monkeypatch.setattr(searching, "_REFINED_A_HIT", 1)
+    monkeypatch.setattr(searching, "_FIRST_A_HIT", 1)
     shared = total = 0
     for quick, slow in zip(searcher.search(levs, 5), full, strict=True):
         shared += len(set(quick.numbers.tolist()) & set(slow.numbers.tolist()))

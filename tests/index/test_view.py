@@ -19,9 +19,9 @@ def test_products_of_codes_are_nearly_what_levs_give(made_index: Path, mixed_fol
     text = rich_rows("letters", 30, 6, "-index-")[4]["text"]
     levs = searcher.verifier.encode([text])
     numbers = searcher.store.live
-    near = searcher.near(levs, numbers)
+    near = searcher.near(levs, [numbers])[0]
     query = searcher.view.query(levs, searcher.view.points(levs))[0]
-    quick = searcher._gathered("codes", numbers).astype(np.float32) @ query
+    quick = searcher._codes[0]["codes"].astype(np.float32) @ query
     assert np.corrcoef(quick, near)[0, 1] > 0.9
 
 
@@ -36,7 +36,7 @@ def test_what_is_near_is_the_sum_of_weighted_cosines(made_index: Path, mixed_fol
         moved = (np.asarray(rows, float) - view.means[at]) * points.factors[:, at, None]
         slow += moved @ moved[0]
     slow += points.kin @ (points.kin[0] * view.signs)
-    near = searcher.near(levs[:1], np.array([3, 7, 50]))
+    near = searcher.near(levs[:1], [np.array([3, 7, 50])])[0]
     np.testing.assert_allclose(near, slow, rtol=1e-3, atol=1e-3)
 
 

@@ -1,0 +1,255 @@
+"""The codes of an index in Milvus: a server, or a cluster of them, finds the candidates.
+
+    milvus://host:19530/forum           a collection on a server
+    milvus+https://host:443/forum       the same, encrypted
+    milvus:///srv/forum.db/forum        a collection of Milvus Lite, in a file on this machine
+
+Milvus holds the code of each text, and its number. LEVs stay in the folder
+that `adhominem index` has made, on this machine or on a disk that several share: candidates are
+ranked, and Bayes factors computed, from there. Which folder that is, and which model and which view
+codes were made with, stands in the properties of the collection.
+
+The search is exact (FLAT). A token for the server is taken from the variable MILVUS_TOKEN.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+
+from adhominem.arrays import Array32, IntArray
+from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
+from adhominem.index.engine import Codes
+from adhominem.index.files import read_arrays
+from adhominem.index.store import Store
+
+SCHEMES = {"milvus": "http", "milvus+https": "https"}
+_MOST = 16_384  # texts that Milvus answers with at once
+_AT_ONCE = 2_048  # texts that are sent together
+_SECONDS = 10.0  # to wait for a server
+_TOKEN = "MILVUS_TOKEN"  # the name of a variable
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MilvusAddress:
+    """Where a collection is."""
+
+    given: str  # as the user wrote it
+    uri: str  # of the server, or the file
+    collection: str
+
+    @classmethod
+    def of(cls, given: str) -> MilvusAddress:
+        """From `milvus://…`; an OptionError says what is wrong with it."""
+        parts = urlsplit(given)
+        before, _, collection = unquote(parts.path).rpartition("/")
+        is_file = not parts.netloc and before.endswith(".db")
+        known = parts.scheme in SCHEMES and (is_file or (parts.netloc and not before))
+        if not known or not _NAME.fullmatch(collection):
+            raise OptionError(
+                f"'{given}' is no address of a collection; expected milvus://HOST:PORT/COLLECTION, "
+                "or milvus:///PATH.db/COLLECTION for a file of Milvus Lite, with a name of letters,"
+                " digits and underscores"
+            )
+        uri = before if is_file else f"{SCHEMES[parts.scheme]}://{parts.netloc}"
+        return cls(given=given, uri=uri, collection=collection)
+
+
+def is_address(index: str | Path) -> bool:
+    """Whether an index is named by its collection, and not by its folder."""
+    return isinstance(index, str) and index.partition("://")[0] in SCHEMES and "://" in index
+
+
+class MilvusEngine:
+    """Candidates from a collection in Milvus."""
+
+    most = _MOST
+
+    def __init__(self, address: MilvusAddress) -> None:
+        try:
+            from pymilvus import MilvusClient
+        except ImportError:
+            raise MissingExtraError("pymilvus", "milvus", "an index in Milvus") from None
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # errors are told by ours
+        logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
+        self.address, self._name = address, address.collection
+        with self._reached():
+            token = os.environ.get(_TOKEN, "")
+            self._client: Any = MilvusClient(address.uri, token=token, timeout=_SECONDS)
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Whatever Milvus refuses, as an error of ours."""
+        from pymilvus import MilvusException
+
+        try:
+            yield
+        except (MilvusException, OSError) as error:
+            reason = getattr(error, "message", "") or error
+            raise IndexFolderError(
+                f"Milvus at {self.address.uri} did not do what was asked ({reason}); expected a "
+                f"server that runs and, if it wants a token, {_TOKEN}; start it, or correct the "
+                "address"
+            ) from None
+
+    def about(self) -> dict[str, str]:
+        """What the collection says of itself; empty if there is none."""
+        with self._reached():
+            if not self._client.has_collection(self._name):
+                return {}
+            return dict(self._client.describe_collection(self._name).get("properties") or {})
+
+    def create(self, about: dict[str, str], size: int) -> None:
+        """A new collection for codes of so many numbers; one of the same name is dropped."""
+        from pymilvus import DataType
+
+        with self._reached():
+            if self._client.has_collection(self._name):
+                self._client.drop_collection(self._name)
+            schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
+            schema.add_field("number", DataType.INT64, is_primary=True)
+            schema.add_field("code", DataType.FLOAT_VECTOR, dim=size)
+            index = self._client.prepare_index_params()
+            index.add_index("code", index_type="FLAT", metric_type="IP")
+            self._client.create_collection(
+                self._name,
+                schema=schema,
+                index_params=index,
+                consistency_level="Strong",
+                properties=about,
+            )
+
+    def load(self) -> None:
+        """Have the server hold the codes in memory, ready for searches."""
+        with self._reached():
+            self._client.load_collection(self._name)
+
+    def count(self, begin: int, end: int) -> int:
+        """How many of the texts with these numbers the collection holds."""
+        with self._reached():
+            rows = self._client.query(
+                self._name,
+                filter=f"number >= {begin} and number < {end}",
+                output_fields=["count(*)"],
+            )
+        return int(rows[0]["count(*)"])
+
+    def add(self, numbers: IntArray, codes: Codes) -> None:
+        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
+        for at in range(0, len(numbers), _AT_ONCE):
+            part = slice(at, at + _AT_ONCE)
+            plain = codes[part].astype(np.float32)
+            rows = zip(numbers[part].tolist(), plain, strict=True)
+            with self._reached():
+                self._client.upsert(
+                    self._name, [{"number": number, "code": code} for number, code in rows]
+                )
+
+    def remove(self, numbers: IntArray) -> None:
+        """Never again answer with these texts."""
+        for at in range(0, len(numbers), _AT_ONCE):
+            with self._reached():
+                self._client.delete(self._name, ids=numbers[at : at + _AT_ONCE].tolist())
+
+    def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
+        """(queries, k) twice: the numbers of texts, and their products; 16,384 at most."""
+        with self._reached():
+            answers = self._client.search(
+                self._name,
+                data=list(queries),
+                anns_field="code",
+                limit=min(k, _MOST),
+                search_params={"metric_type": "IP"},
+                output_fields=["number"],
+            )
+        numbers = np.full((len(queries), k), -1, np.int64)
+        products = np.full((len(queries), k), -np.inf, np.float32)
+        for at, hits in enumerate(answers):
+            numbers[at, : len(hits)], products[at, : len(hits)] = hits.ids, hits.distances
+        return numbers, products
+
+    def close(self) -> None:
+        """Leave the server."""
+        self._client.close()
+
+
+def fill_collection(
+    given: str, store: Store, on_texts: Callable[[int], None] = lambda count: None
+) -> None:
+    """Bring a collection to what the index in a folder is now; what stands there is not sent again.
+
+    A collection that does not exist is made. One of another index is refused.
+    """
+    address = MilvusAddress.of(given)
+    about = _about(store)
+    engine = MilvusEngine(address)
+    there = engine.about()
+    if there and there.get("adhominem.folder") != about["adhominem.folder"]:
+        whose = there.get("adhominem.folder")
+        raise IndexFolderError(
+            f"the collection {address.collection} at {address.uri} holds "
+            + (f"the index in {whose}" if whose else "something else than an index")
+            + "; choose another name for the collection, or drop it first"
+        )
+    if there != about:
+        first = store.manifest.shards[0].codes
+        assert first is not None
+        engine.create(about, read_arrays(store.folder, first)["codes"].shape[1])
+    for begin, shard in zip(store.begins.tolist(), store.manifest.shards, strict=False):
+        assert shard.codes is not None
+        alive = store.alive[begin : begin + shard.texts]
+        if engine.count(begin, begin + shard.texts) != alive.sum():
+            codes = read_arrays(store.folder, shard.codes)["codes"][alive]
+            engine.remove(begin + np.flatnonzero(~alive))
+            engine.add(begin + np.flatnonzero(alive), codes)
+        on_texts(shard.texts)
+    engine.close()
+
+
+def open_collection(given: str) -> tuple[Path, MilvusEngine]:
+    """The folder of the index that a collection belongs to, and the engine that looks through it.
+
+    An IndexFolderError says what is missing, or that one of the two is older than the other.
+    """
+    address = MilvusAddress.of(given)
+    engine = MilvusEngine(address)
+    about = engine.about()
+    if "adhominem.folder" not in about:
+        raise IndexFolderError(
+            f"there is no collection {address.collection} of an index at {address.uri}; expected "
+            f"one that `adhominem index … -o FOLDER --milvus {given}` has made"
+        )
+    store = Store(about["adhominem.folder"])
+    engine.load()
+    if about != _about(store) or engine.count(0, store.numbers) != len(store):
+        raise IndexFolderError(
+            f"the collection {address.collection} at {address.uri} is not what the index in "
+            f"{store.folder} is now; run `adhominem index -o {store.folder} --milvus {given}`"
+        )
+    return store.folder, engine
+
+
+def _about(store: Store) -> dict[str, str]:
+    """What a collection says of itself."""
+    manifest = store.manifest
+    if manifest.view is None or any(shard.codes is None for shard in manifest.shards):
+        raise IndexFolderError(
+            f"the index in {store.folder} has no codes yet; expected one that is finished and has "
+            "more than a few texts: run `adhominem index` again with the same options"
+        )
+    return {
+        "adhominem.folder": str(store.folder.resolve()),
+        "adhominem.model": manifest.model,
+        "adhominem.model_sha256": manifest.model_sha256,
+        "adhominem.view": manifest.view.sha256,
+    }

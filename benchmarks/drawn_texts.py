@@ -1,0 +1,199 @@
+"""Texts that nobody wrote, drawn to have the statistics of real ones: to make an index larger.
+
+An author is drawn as two real ones of a genre, who share out the numbers of a LEV between them: in
+sparse parts each number is one or the other's, always the same one's; plain parts are turned from
+one towards the other, as seen from the middle of the genre. A text of such an author takes each
+number of a sparse part from one of two texts. So numbers are those of real texts, as many are not
+zero, and likenesses within genres and within authors vary much as they do in the real texts. How
+much they do is told by `statistics`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+import adhominem
+from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
+from adhominem.index.build import DIGEST_BYTES, SHARD
+from adhominem.index.files import IndexFile, Manifest, Shard, Strings, read_manifest, write_arrays
+from adhominem.index.files import write_manifest as write
+from adhominem.index.finish import _with_codes, read_view
+from adhominem.index.packing import PackedLevs
+from adhominem.index.store import Store, Texts, sums_of
+from adhominem.processes import worker_pool
+
+TEXTS = 10  # of an author that is drawn, at most
+_FIRST = 0.7  # share of numbers that are the first one's, of two authors and of two texts
+_TURN = np.sqrt([_FIRST, 1 - _FIRST], dtype=np.float32)
+
+
+class Draw:
+    """Draws texts from those of an index."""
+
+    def __init__(self, store: Store, seed: int) -> None:
+        self.store, self.rng = store, np.random.default_rng(seed)
+        genres: dict[str, dict[int, list[int]]] = {}
+        accounts = store.accounts
+        for number in store.live.tolist():
+            of_genre = genres.setdefault(store.topic(number), {})
+            of_genre.setdefault(int(accounts[number]), []).append(number)
+        self.genres = {name: authors for name, authors in genres.items() if len(authors) > 1}
+        counts = np.array([sum(map(len, one.values())) for one in self.genres.values()])
+        self.shares = counts / counts.sum()
+        self.middles = {name: self._middle(authors) for name, authors in self.genres.items()}
+
+    def _middle(self, authors: dict[int, list[int]]) -> list[Array32]:
+        """(size,) of each plain part: the mean of some texts of a genre."""
+        numbers = [texts[0] for texts in authors.values()][:500]
+        plain = self.store.levs(numbers).parts[:-1]
+        return [part.mean(axis=0) for part in plain if not isinstance(part, SparseRows)]
+
+    def author(self) -> Levs:
+        """(texts, lev_size): the texts of one that was drawn."""
+        rng, names = self.rng, list(self.genres)
+        genre = names[rng.choice(len(names), p=self.shares)]
+        authors = self.genres[genre]
+        # As many texts as real authors have: the larger ones are met more often, as among texts.
+        chosen = [list(authors)[at] for at in rng.choice(len(authors), 2, replace=False)]
+        sides = [rng.permutation(authors[one]) for one in chosen]
+        count = min(TEXTS, max(map(len, sides)))
+        numbers = [np.resize(side, count + 1) for side in sides]
+        there = [self.store.levs(side) for side in numbers]  # (count + 1, lev_size) each
+        parts: list[Array32 | SparseRows] = []
+        middles = iter(self.middles[genre])
+        for one, other in zip(there[0].parts[:-1], there[1].parts[:-1], strict=True):
+            if isinstance(one, SparseRows) and isinstance(other, SparseRows):
+                parts.append(self._shared_out(one, other, count))
+            else:
+                middle = next(middles)
+                moved = _TURN[0] * (one[:count] - middle) + _TURN[1] * (other[:count] - middle)
+                parts.append((middle + moved).astype(np.float32))
+        lengths = np.asarray(there[0].log_tokens[:count], np.float32)[:, None]
+        return Levs((*parts, lengths))
+
+    def _shared_out(self, one: SparseRows, other: SparseRows, count: int) -> SparseRows:
+        """(count, size): each number from one of two authors, and from one of two texts by them."""
+        rng = self.rng
+        second = rng.random(one.size, np.float32) > _FIRST  # (size,): the same for all texts
+        whose = second.astype(np.uint8) * 2
+        counts, places, values = [], [], []
+        for at in range(count):
+            rows = [side.row(at + step) for side in (one, other) for step in (0, 1)]
+            there = np.concatenate([row[0] for row in rows])
+            owner = np.repeat(np.arange(4, dtype=np.uint8), [len(row[0]) for row in rows])
+            wanted = whose + (rng.random(one.size, np.float32) > _FIRST)
+            kept = np.flatnonzero(wanted[there] == owner)
+            kept = kept[np.argsort(there[kept], kind="stable")]
+            counts.append(len(kept))
+            places.append(there[kept])
+            values.append(np.concatenate([row[1] for row in rows])[kept])
+        return SparseRows.of_counts(
+            np.array(counts), np.concatenate(places), np.concatenate(values), one.size
+        )
+
+
+def _written(folder: Path, name: str) -> IndexFile | None:
+    """A file that an earlier run has written; none if there is none."""
+    if not (folder / name).exists():
+        return None
+    data = (folder / name).read_bytes()
+    return IndexFile(name=name, bytes=len(data), sha256=sha256(data).hexdigest())
+
+
+def drawn_shard(real: Path, output: Path, model: str, number: int) -> Shard:
+    """A shard of texts that were drawn, with its codes."""
+    name = f"texts-{900_000 + number:06}.safetensors"
+    before = _written(output, name)
+    codes = next(output.glob(name.replace("texts", "codes")[:12] + "*"), None)
+    if before is not None and codes is not None:
+        return Shard(texts=SHARD, levs=before, codes=_written(output, codes.name))
+    verifier = adhominem.load(model)
+    store = Store(real)
+    draw, authors, rows, count = Draw(store, number), [], [], 0
+    while count < SHARD:
+        levs = draw.author()
+        levs = levs[: SHARD - count]
+        rows.append(levs)
+        authors += [f"drawn-{number}-{len(rows)}"] * len(levs)
+        count += len(levs)
+    packed = PackedLevs.of(joined(rows))
+    del rows
+    parts = [sums_of(packed.levs(part)) for part in np.array_split(np.arange(SHARD), 8)]
+    rng = np.random.default_rng(number)
+    texts = Texts(
+        Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
+        Strings.of(authors),
+        Strings.of([""] * SHARD),
+        rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
+        packed,
+        *(np.sum(several, axis=0) for several in zip(*parts, strict=True)),
+    )
+    file = write_arrays(output, name, texts.arrays())
+    shard = Shard(texts=SHARD, levs=file)
+    manifest = store.manifest
+    assert manifest.view is not None
+    population = store.make_population(verifier)
+    assert population is not None
+    view = read_view(store, verifier, population)
+    assert view is not None
+    new = Store(output, Manifest(model="", model_sha256="", shards=(shard,)))
+    return _with_codes(new, 0, shard, view, manifest.view.sha256)
+
+
+def _one(work: tuple[Path, Path, str, int]) -> Shard:
+    return drawn_shard(*work)
+
+
+def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> Path:
+    """An index of the texts of a real one, and of as many drawn as make the number full.
+
+    Centre and directions stay those of the real texts.
+    """
+    if (output / "index.json").exists():
+        return output
+    output.mkdir(parents=True, exist_ok=True)
+    manifest = read_manifest(real)
+    for file in manifest.files():
+        shutil.copyfile(real / file.name, output / file.name)
+    count = max(0, round((texts - manifest.texts) / SHARD))
+    work = [(real, output, model, number) for number in range(count)]
+    shards = []
+    for shard in _in_workers(work, jobs):
+        shards.append(shard)
+        print(f"  drawn: {len(shards) * SHARD:,}", flush=True)
+    write(output, replace(manifest, shards=(*manifest.shards, *shards), chance=None))
+    return output
+
+
+def _in_workers(work: list[tuple[Path, Path, str, int]], jobs: int) -> Iterator[Shard]:
+    with worker_pool(jobs) as pool:
+        yield from pool.map(_one, work)
+
+
+def statistics(levs: Levs) -> dict[str, float]:
+    """What texts are like: numbers that are not zero, and how likenesses vary."""
+    part = next(part for part in levs.parts if isinstance(part, SparseRows))
+    plain = np.asarray(part, np.float32)
+    centred = plain - plain.mean(axis=0)
+    centred /= np.linalg.norm(centred, axis=1, keepdims=True)
+    cosines = centred @ centred.T
+    above: Array32 = cosines[np.triu_indices(len(cosines), 1)]
+    return {
+        "numbers a text": float(part.counts.mean()),
+        "deviation of cosines": float(above.std()),
+        "effective dimensions": float(len(above) / (above**2).sum()),
+        "cosine that 1 in 10,000 have": float(np.quantile(above, 1 - 1e-4)),
+    }
+
+
+def sample(store: Store, begin: int, end: int, count: int = 1_500) -> Levs:
+    """(count, lev_size): of texts from a range, drawn at random, one an author."""
+    numbers: IntArray = np.random.default_rng(0).permutation(np.arange(begin, end))
+    _, first = np.unique(store.accounts[numbers], return_index=True)
+    return store.levs(np.sort(numbers[np.sort(first)[:count]]))
