@@ -29,6 +29,11 @@ def compiled(name: str) -> Any | None:
 _PARTS = ("text._chunks", "encoders.ngrams._counting", "encoders.network._fused")
 
 
+def parts_in_c() -> dict[str, bool]:
+    """Whether each part runs in C, by its module."""
+    return {part: compiled(f"adhominem.{part}") is not None for part in _PARTS}
+
+
 def what_runs() -> str:
     """Which parts in C are used, in a sentence."""
     modules = {part: compiled(f"adhominem.{part}") for part in _PARTS}
