@@ -105,6 +105,9 @@ class EmptyTextError(InputError):
     """A text without a single visible character."""
 
 
+NO_WORD = "the text has no word in it; expected a text with words, or leave it out"
+
+
 class TokenizerError(InputError):
     """A text that the tokenizer's engine gives up on."""
 

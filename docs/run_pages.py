@@ -40,6 +40,7 @@ PAGES = (
     "first-hour/participant.md",
     "first-hour/engineer.md",
 )
+README = "../README.md"  # whose commands are run in the repository; tests/test_readme.py checks it
 WIDTH = 88
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<note>[^\n]*) -->\n\n?)?```(?P<language>console|python)\n(?P<body>.*?)^```$",
@@ -183,9 +184,9 @@ def refreshed(text: str, folder: Path) -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    for name in sys.argv[1:] or PAGES:
+    for name in sys.argv[1:] or (README, *PAGES):
         before = (DOCS / name).read_text("utf-8")
         with tempfile.TemporaryDirectory() as place:
-            after = refreshed(before, Path(place))
+            after = refreshed(before, ROOT if name == README else Path(place))
         (DOCS / name).write_text(after, "utf-8")
         print(f"{name}: {'changed' if after != before else 'as it was'}", file=sys.stderr)
