@@ -31,9 +31,9 @@ to be skipped; what was skipped is listed at the end.
 
 ## Warnings about a comparison
 
-Programs should go by the code: it stays, while the words may change. Where the second column has
-a mark, no statement is made, and nothing is decided; the number is shown for those who want to
-know.
+Each has a code. Programs should go by the code: it stays, while the words may change. Where no
+statement is made, nothing is decided either; the number is shown for those who want to know.
+Where a code stands for several messages, they come from different commands or cases.
 """
 ERRORS = """
 ## Errors
@@ -129,23 +129,29 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _entry(one: Message) -> Iterator[str]:
+    """A caution as a list of its parts."""
+    blocks = {"": "", "True": " *No statement is made.*"}
+    blocked = blocks.get(one.decides, " *If much is copied, no statement is made.*")
+    labels = ("What happened", "What it means for the number", "What to do")
+    for label, part in zip(labels, one.parts, strict=False):
+        end = blocked if label == labels[1] else ""
+        yield f"- **{label}:** {_capital(_cell(part))}.{end}"
+    yield ""
+
+
 def messages_page() -> str:
     """The whole page."""
     told = list(messages())
     cautions = sorted(
         (one for one in told if one.kind.islower()), key=lambda one: (one.kind, one.place)
     )
-    parts = [
-        HEAD,
-        "| code | | what happened | what it means for the number | what to do |",
-        "|---|---|---|---|---|",
-    ]
-    for one in cautions:
-        mark = "×" if one.decides == "True" else "(×)" if one.decides else ""
-        cells = [_capital(_cell(part)) for part in one.parts]
-        cells += [""] * (3 - len(cells))
-        parts.append(f"| `{one.kind}` | {mark} | {' | '.join(cells)} |")
-    parts.append("\nA mark in brackets means: if the share that is copied is large.")
+    parts = [HEAD]
+    for code in dict.fromkeys(one.kind for one in cautions):
+        parts.append(f"### {code}\n")
+        for one in cautions:
+            if one.kind == code:
+                parts += _entry(one)
     for head, ending in ((FILES, "Warning"), (ERRORS, "Error")):
         parts.append(head)
         for kind in _tree(ending):
