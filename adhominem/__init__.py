@@ -35,6 +35,7 @@ _NAMES = {
     "jobs.compare": "explain_files verify_files",
     "jobs.contrast": "contrast_files",
     "jobs.corpora": "encode pair_files prepare_files split_files",
+    "jobs.doctor": "examine",
     "jobs.evaluate": "baseline_files evaluate_files table",
     "jobs.genres": "learn_genres",
     "jobs.index": "index_files",

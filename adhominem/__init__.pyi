@@ -39,6 +39,7 @@ from adhominem.jobs.corpora import encode as encode
 from adhominem.jobs.corpora import pair_files as pair_files
 from adhominem.jobs.corpora import prepare_files as prepare_files
 from adhominem.jobs.corpora import split_files as split_files
+from adhominem.jobs.doctor import examine as examine
 from adhominem.jobs.evaluate import baseline_files as baseline_files
 from adhominem.jobs.evaluate import evaluate_files as evaluate_files
 from adhominem.jobs.evaluate import table as table

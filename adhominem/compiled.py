@@ -35,6 +35,11 @@ _PARTS = (
 )
 
 
+def parts_in_c() -> dict[str, bool]:
+    """Whether each part runs in C, by its module."""
+    return {part: compiled(f"adhominem.{part}") is not None for part in _PARTS}
+
+
 def what_runs() -> str:
     """Which parts in C are used, in a sentence."""
     modules = {part: compiled(f"adhominem.{part}") for part in _PARTS}

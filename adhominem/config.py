@@ -52,7 +52,9 @@ class Settings(Options):
                 place = _known(place, room, path)
             before = _known(place, name, path)
             if isinstance(before, dict):
-                raise OptionError(f"'{path}' is no single setting")
+                raise OptionError(
+                    f"'{path}' is a group of settings; expected a single one, like {path}.NAME"
+                )
             place[name] = value if isinstance(before, str) else _parsed(value)
         return self.from_json(data)
 
@@ -338,7 +340,9 @@ def _pick(name: str, presets: Mapping[str, Preset]) -> Preset:
 
 def _known(place: Any, name: str, path: str) -> Any:
     if not isinstance(place, dict):
-        raise OptionError(f"'{path}' is no single setting")
+        raise OptionError(
+            f"'{path}' is a group of settings; expected a single one, like {path}.NAME"
+        )
     if name not in place:
         raise OptionError(f"there is no setting '{path}'; expected one of: {', '.join(place)}")
     return place[name]

@@ -7,7 +7,10 @@ skip the row, go on, and list at the end what it skipped.
 
 from __future__ import annotations
 
+import json
+from importlib import metadata
 from os import PathLike, fspath
+from pathlib import Path
 
 
 class AdHominemError(Exception):
@@ -28,8 +31,21 @@ class MissingExtraError(AdHominemError):
     def __init__(self, library: str, extra: str, needed_for: str) -> None:
         super().__init__(
             f"{needed_for} needs the library '{library}', which is not installed. "
-            f"Install it with: pip install 'adhominem[{extra}]'"
+            f"Install it with: {how_to_install(extra)}"
         )
+
+
+def how_to_install(extra: str) -> str:
+    """The command that adds an extra to this installation, be it a clone or a package."""
+    if (Path(__file__).parents[1] / "pyproject.toml").is_file():
+        return f"pip install --editable '.[{extra}]' (in your clone of the repository)"
+    try:
+        told = metadata.distribution("adhominem").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        told = None
+    if told and "dir_info" in json.loads(told):  # `pip install .`, of a folder
+        return f"pip install '.[{extra}]' (in the folder that AdHominem was installed from)"
+    return f"pip install 'adhominem[{extra}]'"
 
 
 class LockedError(AdHominemError):
@@ -87,6 +103,9 @@ class NotFoundError(InputError):
 
 class EmptyTextError(InputError):
     """A text without a single visible character."""
+
+
+NO_WORD = "the text has no word in it; expected a text with words, or leave it out"
 
 
 class TokenizerError(InputError):

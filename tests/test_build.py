@@ -14,6 +14,7 @@ from adhominem.compiled import _PARTS, NUMPY, VARIABLE, compiled, what_runs
 
 ROOT = Path(__file__).parents[1]
 NAMES = {"_chunks", "_counting", "_fused", "_looking", "_rows"}
+AUTHORS = "training_authors.txt"
 
 
 def built(folder: Path, **environment: str) -> tuple[set[str], str]:
@@ -57,3 +58,11 @@ def test_a_sentence_says_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         assert what_runs().startswith("The parts in C are used; the network's kernel is ")
     missing = [name for name in names if compiled(name) is None]
     assert all(name.removeprefix("adhominem.") in what_runs() for name in missing)
+
+
+def test_what_is_shipped_is_small_and_has_one_list_of_training_authors() -> None:
+    """A wheel stays under 30 MB; `.ci/install` weighs it."""
+    shipped = [path for path in (ROOT / "adhominem" / "models").rglob("*") if path.is_file()]
+    for model in (ROOT / "adhominem" / "models" / "shipped").iterdir():
+        assert sum(path.is_relative_to(model) and path.name == AUTHORS for path in shipped) == 1
+    assert sum(path.stat().st_size for path in shipped) < 45_000_000  # of which a third is packed

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text("utf-8")
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("recipes/**/*.md"))
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/**/*.md"))
     if path.name not in ("LOG.md", "CHANGELOG.md")  # they tell of commands that were
 }
 # The pages whose commands are run, in an order in which each finds what it needs.
@@ -241,10 +241,12 @@ def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
         assert not anchor or anchor in anchors(target.read_text("utf-8")), f"{link}#{anchor}"
 
 
-def test_the_readme_leads_to_every_page() -> None:
+def test_the_readme_leads_to_the_list_of_pages_and_that_to_every_page() -> None:
+    assert "(docs/index.md)" in README
+    listed = PAGES["docs/index.md"]
     for page in PAGES:
-        if page.startswith("docs/"):
-            assert page in README
+        if page.startswith("docs/") and page != "docs/index.md":
+            assert f"({page.removeprefix('docs/')})" in listed, page
 
 
 @pytest.mark.slow

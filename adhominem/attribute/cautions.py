@@ -14,7 +14,7 @@ from adhominem.attribute.material import listed
 from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS
 from adhominem.scoring.population import Population
 from adhominem.text.files import Document
-from adhominem.verify.cautions import Caution
+from adhominem.verify.cautions import Caution, caution
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
@@ -27,10 +27,11 @@ _SOME_CANDIDATES = 200  # the first, if there are more texts than that
 # What a comparison warns of because of its population; the other candidates are no usual one.
 _OF_POPULATION = {"mixed_population", "small_population"}
 
-UNTRIED = Caution(
+UNTRIED = caution(
     "untried",
-    "no candidate has two texts: the ranking could not be tried on known texts, and how far to "
-    "trust it is not known; more texts of the candidates would tell",
+    "no candidate has two texts: the ranking could not be tried on known texts",
+    "how far to trust it is not known",
+    "give more texts of the candidates",
 )
 
 
@@ -52,25 +53,30 @@ def cautions_of_ranking(
     each candidate's texts are most like, if they are of two genres.
     """
     left_out = {"other_genre_of_population"} | (set() if source == GIVEN else _OF_POPULATION)
-    yield from (caution for caution in verification.warnings if caution.code not in left_out)
+    yield from (told for told in verification.warnings if told.code not in left_out)
     if source == NO_POPULATION:
-        yield Caution(
+        yield caution(
             "few_others",
             "the other candidates have too few texts to be a population, so the model guessed what "
-            "such texts have in common; give a population of texts of the same genre by anybody",
+            "such texts have in common",
+            "the Bayes factors are less reliable than with a population",
+            "give a population: texts of the same genre and time by other people",
         )
     if odd := [name for name, share in foreign.items() if share >= _MOSTLY and name != first]:
-        yield Caution(
+        yield caution(
             "foreign_candidate",
-            f"texts of another language, or no running prose: those of {listed(odd)}. The Bayes "
-            "factors of these candidates mean little, and cannot be set beside those of the others",
+            f"texts of another language, or no running prose: those of {listed(odd)}",
+            "the Bayes factors of these candidates mean little, and cannot be set beside those of "
+            "the others",
+            "give running prose by them in the language of the disputed text",
         )
     if source == GIVEN and sum(strange) > len(strange) / 2:
-        yield Caution(
+        yield caution(
             "other_genre_of_population",
             "the texts do not lie among those of the population, which seems to be of another "
-            "genre. It was used all the same, and the Bayes factors are too high: give texts of "
-            "the same genre as those compared, or none",
+            "genre",
+            "it was used all the same, and the Bayes factors are too high",
+            "give texts of the same genre as those compared, or none",
             decides=True,
         )
     if source == OTHERS and genres:
@@ -86,18 +92,20 @@ def cautions_of_others(
     tokens = np.exp(levs[:, -1].astype(np.float64))  # (texts,)
     short = [text.id for text, count in zip(disputed, tokens, strict=True) if count < _FEWEST - 0.5]
     if short:
-        yield Caution(
+        yield caution(
             "too_short",
-            f"disputed texts with fewer than {_FEWEST} words and marks, of which nothing can be "
-            f"said: {listed(short)}",
+            f"disputed texts with fewer than {_FEWEST} words and marks: {listed(short)}",
+            "nothing can be said about them",
+            "leave them out, or give longer ones",
             decides=True,
         )
     foreign = verifier.foreign(disputed, levs).tolist()
     if odd := [text.id for text, is_odd in zip(disputed, foreign, strict=True) if is_odd]:
-        yield Caution(
+        yield caution(
             "foreign",
-            f"disputed texts of another language, or no running prose, of which nothing can be "
-            f"said: {listed(odd)}",
+            f"disputed texts of another language, or no running prose: {listed(odd)}",
+            "nothing can be said about them",
+            "leave them out, or remove the parts that are not prose",
             decides=True,
         )
 
@@ -108,11 +116,13 @@ def _of_two_genres(genres: Mapping[str, str]) -> Caution:
         f"{listed([name for name in genres if genres[name] == genre])} (most like {genre})"
         for genre, _ in reversed(counts)
     ]
-    return Caution(
+    return caution(
         "mixed_candidates",
         "the texts of the candidates fall into two groups that are as far apart as texts of two "
-        f"genres: {' and '.join(parts)}. What sets genres apart then counts as evidence on the "
-        "author, for candidates of the disputed text's genre and against the others",
+        f"genres: {' and '.join(parts)}",
+        "what sets genres apart then counts as evidence on the author, for candidates of the "
+        "disputed text's genre and against the others",
+        "give texts of the disputed text's genre for every candidate",
     )
 
 
@@ -147,10 +157,11 @@ def other_genres(
     if apart:
         told = "; ".join(f"{listed(those)} (most like {names[at]})" for at, those in apart.items())
         like = names[int(here.argmax())]
-        yield Caution(
+        yield caution(
             "other_genre_of_candidate",
-            f"texts of another genre than the disputed one (most like {like}): "
-            f"those of {told}. What sets the genres apart then counts against these candidates",
+            f"texts of another genre than the disputed one (most like {like}): those of {told}",
+            "what sets the genres apart then counts against these candidates",
+            "give texts by them of the disputed text's genre",
         )
 
 

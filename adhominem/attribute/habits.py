@@ -24,7 +24,7 @@ from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray
 from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.table import Ngram
-from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
 from adhominem.explain.ngram_groups import name_tokens
 from adhominem.explain.ngram_texts import NgramText, letters
 from adhominem.models.member import Member
@@ -213,7 +213,7 @@ def _tokenized(member: Member, document: Document, side: int, place: int) -> Ngr
     except InputError as error:
         raise error.at(document.id) from None
     if not tokenized.tokens:
-        raise EmptyTextError("the text has no word in it", document.id)
+        raise EmptyTextError(NO_WORD, document.id)
     nowhere = np.zeros(0, dtype=np.int64)
     return NgramText(
         side=side,

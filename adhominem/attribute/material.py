@@ -13,7 +13,7 @@ from adhominem.errors import InputError
 from adhominem.pairs.duplicates import Duplicate, find_duplicates, fingerprint
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.cautions import Caution
+from adhominem.verify.cautions import Caution, caution
 
 Candidates = Mapping[str, Sequence[Document]]  # the known texts of each, by name
 
@@ -74,7 +74,7 @@ def too_few(
     )
     if fewest > 1:
         told += ". With a single candidate, compare two sides instead, as `adhominem verify` does"
-    return InputError(". ".join([told, *(_capital(caution.message) for caution in cautions)]))
+    return InputError(". ".join([told, *(_capital(one.message) for one in cautions)]))
 
 
 def _capital(message: str) -> str:
@@ -84,10 +84,12 @@ def _capital(message: str) -> str:
 def without_texts(names: Sequence[str]) -> Iterator[Caution]:
     """What is said of candidates of whom there is no text."""
     if names:
-        yield Caution(
+        yield caution(
             "no_texts",
-            f"candidates without a text that can be used: {listed(names)}. They are left out; if "
-            "one of them wrote the disputed text, no candidate is the right answer",
+            f"candidates without a text that can be used: {listed(names)}",
+            "they are left out; if one of them wrote the disputed text, no candidate is the right "
+            "answer",
+            "give texts by them, or read the posterior of “none of them” with that in mind",
         )
 
 
@@ -137,36 +139,40 @@ class _Copies:
         """What is said of them."""
         if self.repeated:
             names = [self.disputed[at].document.id for at in sorted(self.repeated)]
-            yield Caution(
+            yield caution(
                 "repeated_disputed",
-                f"disputed texts that stand in another one, whole or in good part, are left out: "
-                f"{listed(names)}",
+                f"disputed texts that stand in another one, whole or in good part: {listed(names)}",
+                "they are left out, so that nothing counts twice",
+                "if these should be different texts, look at the files",
             )
         if self._of_disputed:
-            yield Caution(
+            yield caution(
                 "disputed_among_known",
-                f"a disputed text stands among the known ones: {listed(self._of_disputed, '; ')}. "
-                "The known text is left out, since a copy says nothing of style; but if it is "
-                "certain who wrote it, so is the answer",
+                f"a disputed text stands among the known ones: {listed(self._of_disputed, '; ')}",
+                "the known text is left out, since a copy says nothing of style",
+                "make sure whether it is known who wrote it: if it is certain, so is the answer",
             )
         if self._shared:
-            yield Caution(
+            yield caution(
                 "shared_text",
                 f"a good part of a disputed text stands in a known one, too: "
-                f"{listed(self._shared, '; ')}. What was copied makes that candidate look more "
-                "likely, whoever wrote the rest",
+                f"{listed(self._shared, '; ')}",
+                "what was copied makes that candidate look more likely, whoever wrote the rest",
+                "remove what they share from both, and rank again",
             )
         if self._of_two:
-            yield Caution(
+            yield caution(
                 "text_of_two_candidates",
-                f"one text under the names of two candidates: {listed(self._of_two, '; ')}. It is "
-                "left out of both: by whom is it?",
+                f"one text under the names of two candidates: {listed(self._of_two, '; ')}",
+                "it is left out of both",
+                "find out who wrote it, and remove the other copy",
             )
         if self._of_one:
-            yield Caution(
+            yield caution(
                 "repeated_text",
-                f"the same text twice under one name, which counts once: "
-                f"{listed(self._of_one, '; ')}",
+                f"the same text twice under one name: {listed(self._of_one, '; ')}",
+                "it counts once, so the numbers are not affected",
+                "if these should be different texts, look at the files",
             )
 
     def _name(self, number: int) -> str:

@@ -50,7 +50,7 @@ from adhominem.attribute.ranking import (
 )
 from adhominem.attribute.trust import MOST_TRIALS, try_known_texts
 from adhominem.attribute.versus import Versus, explain_versus
-from adhominem.errors import EmptyTextError
+from adhominem.errors import NO_WORD, EmptyTextError
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
@@ -210,7 +210,7 @@ def _disputed(material: CaseMaterial, store: LevStore) -> Levs:
     if len(good) < len(asked):
         kept = set(map(id, good))
         name = next(text.id for text in asked if id(text) not in kept)
-        raise EmptyTextError("the text has no word in it", name)
+        raise EmptyTextError(NO_WORD, name)
     return levs
 
 

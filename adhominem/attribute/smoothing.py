@@ -57,7 +57,10 @@ def smooth(log_likelihood: FloatArray, change: FloatArray) -> Smoothed:
     """
     blocks, states = log_likelihood.shape
     if change.shape != (blocks - 1,) or states < 2:
-        raise OptionError(f"{blocks} blocks, {states} states, {len(change)} changes between them")
+        raise OptionError(
+            f"{blocks} blocks, {states} states, {len(change)} changes between them; expected a "
+            "block or more, two states or more, and a change between any two blocks"
+        )
     if not ((change > 0) & (change < 1)).all() or not np.isfinite(log_likelihood).all():
         raise OptionError("expected changes with a probability between 0 and 1, finite likelihoods")
     stay = np.eye(states)

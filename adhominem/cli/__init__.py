@@ -29,6 +29,7 @@ from adhominem.cli import (
     compare,
     contrast,
     corpora,
+    doctor,
     index,
     models,
     rank,
@@ -188,7 +189,13 @@ for _command in (
     models.machine,
     models.prose,
     models.serve,
+    doctor.doctor,
 ):
-    if _command not in (models.ensemble, models.serve, index.link):  # all others read texts
+    if _command not in (
+        models.ensemble,
+        models.serve,
+        index.link,
+        doctor.doctor,
+    ):  # all others read texts
         _command.params.append(_MAX_BYTES)
     main.add_command(_command)

@@ -150,7 +150,9 @@ def _file_in(path: Path, name: str) -> Path:
         return path
     file = find_file(path, name)
     if file is None:
-        raise NotFoundError(f"there is no {name} in this folder", path)
+        raise NotFoundError(
+            f"there is no {name} in this folder; give the file, or a folder with one", path
+        )
     return file
 
 
@@ -167,7 +169,9 @@ def read_groups(
             raise row
         at = place.get(row.id)
         if at is None:
-            raise AnswersError(f"the truth has no line for the pair '{row.id}'", path)
+            raise AnswersError(
+                f"the truth has no line for the pair '{row.id}'; expected one for each pair", path
+            )
         if seen[at]:
             raise AnswersError(f"the pair '{row.id}' comes twice; expected once", path)
         first, second = row.first, row.second
@@ -213,7 +217,8 @@ def write_answers(
     columns = [value] if log_bayes_factor is None else [value, log_bayes_factor]
     if any(len(column) != len(ids) for column in columns):
         raise OptionError(
-            f"{len(ids):,} ids, but {' and '.join(f'{len(column):,}' for column in columns)} values"
+            f"{len(ids):,} ids, but {' and '.join(f'{len(column):,}' for column in columns)} "
+            "values; expected a value for each id"
         )
     if not all(np.isfinite(column).all() for column in columns):
         raise OptionError("an answer is no finite number; expected one, even if it is very large")

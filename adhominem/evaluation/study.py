@@ -146,11 +146,11 @@ class ValidationStudy:
     def __post_init__(self) -> None:
         for number, case in enumerate(self.cases, start=1):
             if not case.known or max(case.questioned, *case.known) >= len(self.texts):
-                raise OptionError(f"case {number} names texts that are not there")
+                raise OptionError(f"case {number} names texts that are not there; validate again")
             by = {self.texts[at].author for at in case.known}
             is_same = by == {self.texts[case.questioned].author}
             if case.questioned in case.known or len(by) > 1 or is_same != case.same_author:
-                raise OptionError(f"the sides of case {number} do not go together")
+                raise OptionError(f"the sides of case {number} do not go together; validate again")
         if len({case.same_author for case in self.cases}) < 2:
             raise OptionError("cases of both classes are expected")
 

@@ -118,7 +118,9 @@ class PackedSparse:
         owners = owners[kept]
         places = walked[kept] - before[owners] - 1
         if len(places) and places.max() >= self.size:
-            raise OptionError(f"a number in place {places.max()} of {self.size}")
+            raise OptionError(
+                f"a number in place {places.max()} of {self.size}; expected a place before that"
+            )
         return SparseRows.of_counts(
             np.bincount(owners, minlength=len(numbers)),
             places,
@@ -137,7 +139,9 @@ class PackedSparse:
         before = np.where(begins[filled] > 0, walked[begins[filled] - 1], 0)
         walked -= np.repeat(before + 1, counts[filled])
         if int(walked.max()) >= self.size:
-            raise OptionError(f"a number in place {walked.max()} of {self.size}")
+            raise OptionError(
+                f"a number in place {walked.max()} of {self.size}; expected a place before that"
+            )
         terms, values = plain.take(walked), self.values.astype(np.float32)
         terms *= values
         terms *= np.abs(values, out=values)

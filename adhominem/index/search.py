@@ -19,7 +19,7 @@ from adhominem.index.store import Store
 from adhominem.records import to_json
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit
-from adhominem.verify.cautions import Caution, cautions_of
+from adhominem.verify.cautions import Caution, caution, cautions_of
 from adhominem.verify.verifier import Verifier
 
 HITS = 20
@@ -200,11 +200,14 @@ def _cautions(
         departures=departures,
     )
     if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
-        yield Caution(
+        yield caution(
             "other_genre_than_index",
             f"{exhibit.document.id} does not lie among the texts of the index, which seem to be of "
-            "another genre: texts that share its genre look as if they shared its author, and the "
-            "Bayes factors are too large",
+            "another genre",
+            "texts that share its genre look as if they shared its author, and the Bayes factors "
+            "are too large",
+            "search an index of texts of its genre, or compare the hits with `adhominem verify` "
+            "and a population of that genre",
         )
 
 

@@ -37,7 +37,8 @@ def read_sets(
             warnings.warn(
                 f"the truth names no authors for {unnamed:,} of the {len(texts):,} pairs of {name}:"
                 " each pair is taken to have its own, and whether the model was trained on them "
-                "cannot be checked",
+                "cannot be checked. If it was, Bayes factors come out too sure; name the authors "
+                "if you can",
                 AdHominemWarning,
                 stacklevel=3,
             )

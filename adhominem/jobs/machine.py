@@ -71,7 +71,9 @@ def learn_machine_look(
                     _, levs = encode_documents(documents, encode, skipped, on_documents)
                     long = levs.log_tokens >= np.log(SHORTEST) - 1e-6
                     if not long.any():
-                        raise EmptyTextError(f"no text has {SHORTEST} words and marks", name)
+                        raise EmptyTextError(
+                            f"no text has {SHORTEST} words and marks; expected longer ones", name
+                        )
                     encoded[name] = verifier.scorer.dense_columns(levs[long])
             groups.append(encoded)
         people, by_machines = groups
@@ -102,5 +104,7 @@ def _drawn(
             )
             drawn[source.name] = draw(documents, texts)
             if not drawn[source.name]:
-                raise EmptyTextError("there is no text to learn from", source.path)
+                raise EmptyTextError(
+                    "there is no text to learn from; expected one or more", source.path
+                )
     return drawn

@@ -161,7 +161,9 @@ class PartialAnswers:
         for path in _files_of(self._output):
             path.unlink(missing_ok=True)
         if not self._order:
-            raise InputError("there is no pair or problem that could be answered")
+            raise InputError(
+                "there is no pair or problem that could be answered; expected one or more"
+            )
 
     def _in_order(self) -> Iterator[str]:
         begins = array("Q", [0])

@@ -64,7 +64,9 @@ def learn_prose(
                 )
                 drawn = draw((document.text for document in documents), texts)
                 if not drawn:
-                    raise EmptyTextError("there is no text to learn from", source.path)
+                    raise EmptyTextError(
+                        "there is no text to learn from; expected one or more", source.path
+                    )
                 genres[source.name] = drawn
         lexicon = learn_lexicon(genres, tokenizer)
         with watch("learning", sum(map(len, genres.values()))) as on_texts:

@@ -51,7 +51,7 @@ def join_all(likeness: npt.ArrayLike, linkage: str = "average") -> tuple[Join, .
         raise OptionError(f"likeness of shape {table.shape}; expected a symmetric table")
     np.fill_diagonal(table, -np.inf)
     if np.isnan(table).any():
-        raise OptionError("a likeness is not a number")
+        raise OptionError("a likeness is not a number; expected finite ones")
     sizes = np.ones(n)
     inside = np.full(n, np.inf)  # the least likeness within each group
     pairs: list[tuple[float, int, int]] = []  # the likeness, and a document of each group

@@ -175,8 +175,10 @@ def read_description(files: ModelFiles) -> dict[str, Any]:
     folder = files.folder
     if not files.has(CONFIG):
         if not folder.exists():
-            raise ModelError(f"there is no model folder {folder}")
-        raise ModelError(f"{folder} holds no model: there is no {CONFIG.name} in it")
+            raise ModelError(f"there is no model folder {folder}; give one that there is")
+        raise ModelError(
+            f"{folder} holds no model: there is no {CONFIG.name} in it; give a model's folder"
+        )
     with reading(folder, CONFIG.name):
         description: dict[str, Any] = files.json(CONFIG)
         if not isinstance(description, dict):

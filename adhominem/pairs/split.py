@@ -215,7 +215,7 @@ def assign_parts(labels: Labels, options: SplitOptions) -> IntArray:
             raise OptionError(
                 f"{len(labels.author_names)} authors"
                 f"{f' and {len(labels.topic_names)} topics' if options.topic_disjoint else ''} "
-                f"are too few to give {name} a share of {share}"
+                f"are too few to give {name} a share of {share}; add authors, or change --shares"
             )
     return parts
 

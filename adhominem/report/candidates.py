@@ -28,7 +28,7 @@ from adhominem.report.report import Report, ReportedText, Settings, make_report,
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
-from adhominem.verify.cautions import Caution
+from adhominem.verify.cautions import Caution, caution
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of
 
 FEWEST, MOST = 2, 30  # candidates: with more, rank them first
@@ -218,11 +218,13 @@ def _population_of_some(reports: Mapping[str, Report]) -> list[Caution]:
         return []
     without = [name for name, is_used in used.items() if not is_used]
     return [
-        Caution(
+        caution(
             "population_of_some",
             "the population seems to be of another genre than the texts of "
-            f"{listed(without)}, and was not used for them. Their Bayes factors are against "
-            "another H_0 than those of the others, and cannot be set beside them",
+            f"{listed(without)}, and was not used for them",
+            "their Bayes factors are against another H_0 than those of the others, and cannot be "
+            "set beside them",
+            "give a population, or texts by these candidates, so that all are of one genre",
             decides=True,
         )
     ]

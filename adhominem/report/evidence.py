@@ -79,7 +79,10 @@ def files_of(verifier: Verifier, model: str | Path | None) -> ModelFiles | None:
             raise
         return None
     if model is not None and not fits:
-        raise OptionError(f"{files.folder} holds another model than that which compares the texts")
+        raise OptionError(
+            f"{files.folder} holds another model than that which compares the texts; give the "
+            "folder of that one"
+        )
     return files if fits else None
 
 

@@ -81,7 +81,7 @@ class PairProducts:
             distinct, which = rows.distinct()
             rows, numbers = distinct.packed, np.where(numbers < 0, -1, which[numbers])
         if not is_finite(rows):
-            raise OptionError("a LEV is not finite")
+            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
         to_mean = np.zeros((len(rows), 1)) if mean is None else products(rows, mean[None])
         kept = np.zeros((len(rows), 0)) if cohort is None else products(rows, cohort)
         return cls(
@@ -207,7 +207,7 @@ class Table:
     def of(cls, levs: Rows, genres: FloatArray) -> Table:
         """From LEVs (texts, size), and the centres of genres (genres, size)."""
         if not is_finite(levs):
-            raise OptionError("a LEV is not finite")
+            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
         return cls(levs, products(levs, levs), products(levs, genres))
 
     def with_genres(self, genres: FloatArray) -> Table:

@@ -147,7 +147,9 @@ class Fusion:
     def check(self) -> None:
         """An OptionError if these are no weights."""
         if not all(abs(value) < _LARGEST for value in (*self.weights, *self.log_tokens)):
-            raise OptionError("the fusion has weights that are no numbers, or beyond all bounds")
+            raise OptionError(
+                "the fusion has weights that are no numbers, or beyond all bounds; calibrate again"
+            )
         if not self.log_tokens[0] <= self.log_tokens[1]:
             raise OptionError(f"log_tokens is {self.log_tokens}; expected the least, then the most")
 
@@ -233,11 +235,13 @@ class Calibration:
         if self.method == "logistic" and len(knots) != 2:
             raise OptionError(f"a logistic calibration with {len(knots)} scores; expected 2 points")
         if not (np.abs([knots, factors]) < _LARGEST).all():
-            raise OptionError("a point of the calibration is not finite, or beyond all bounds")
+            raise OptionError(
+                "a point of the calibration is not finite, or beyond all bounds; calibrate again"
+            )
         if (np.diff(knots) <= 0).any() or (np.diff(factors) < 0).any():
             raise OptionError("the calibration is not monotone; expected rising scores and factors")
         if self.method == "logistic" and not np.isfinite(self.slope):
-            raise OptionError("the slope of the calibration is not finite")
+            raise OptionError("the slope of the calibration is not finite; calibrate again")
         ends = [(self.lower_bound, self.upper_bound)]
         for lower, upper in ends + [(cell.lower, cell.upper) for cell in self.bounds]:
             if not lower <= upper:

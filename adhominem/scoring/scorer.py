@@ -167,7 +167,9 @@ class Scorer:
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
         """What each member says by itself, and the conditions of each pair."""
         if len(first) != len(second):
-            raise OptionError(f"{len(first)} first sides, {len(second)} second ones")
+            raise OptionError(
+                f"{len(first)} first sides, {len(second)} second ones; expected as many"
+            )
         parts = [
             self._scores(first[slice(*part)], second[slice(*part)], population)
             for part in _in_parts(first, second)
@@ -255,7 +257,9 @@ class Scorer:
         if population is None:
             return [None] * len(self.members)
         if len(population.lev_mean) != self.lev_size:
-            raise OptionError("the population was encoded by another model")
+            raise OptionError(
+                "the population was encoded by another model; encode it with this one"
+            )
         sizes = tuple(member.lev_size for member in self.members)
         if sizes in population.memory:
             return list(population.memory[sizes])
@@ -389,7 +393,7 @@ class Scorer:
         """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
         columns = self.columns(levs)
         if not all(is_finite(part) for part in columns):
-            raise OptionError("a LEV is not finite")
+            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
         parts = [part for part in self.parts(population) if part is not None]
         return [
             member.departures(rows, part)

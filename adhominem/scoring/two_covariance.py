@@ -76,7 +76,9 @@ class TwoCovariance:
             try:
                 factors.append(np.linalg.cholesky(np.asarray(matrix, dtype=np.float64)))
             except np.linalg.LinAlgError:
-                raise OptionError(f"{name} is not positive definite, or not square") from None
+                raise OptionError(
+                    f"{name} is not positive definite, or not square; expected both"
+                ) from None
         return cls.from_factors(author_mean, *factors)
 
     @classmethod
@@ -97,12 +99,14 @@ class TwoCovariance:
                 "expected (n,), (n, n) and (n, n)"
             )
         if not all(np.isfinite(value).all() for value in (mean, between, within)):
-            raise OptionError("the parameters are not finite")
+            raise OptionError("the parameters are not finite; expected numbers")
         model = cls()
         try:
             model._set(mean, between, within)
         except np.linalg.LinAlgError:
-            raise OptionError("within_author_factor is singular") from None
+            raise OptionError(
+                "within_author_factor is singular; expected one of full rank"
+            ) from None
         return model
 
     @classmethod
@@ -173,7 +177,10 @@ class TwoCovariance:
         first_count, first_sum = self._statistics(first)
         second_count, second_sum = self._statistics(second)
         if len(first_count) != len(second_count):
-            raise OptionError(f"{len(first_count)} first sides, {len(second_count)} second sides")
+            raise OptionError(
+                f"{len(first_count)} first sides, {len(second_count)} second sides; "
+                "expected as many"
+            )
         both = self._evidence(first_count + second_count, first_sum + second_sum)
         return (
             both - self._evidence(first_count, first_sum) - self._evidence(second_count, second_sum)
@@ -206,9 +213,12 @@ class TwoCovariance:
         index = np.array([names.setdefault(author, len(names)) for author in authors], np.int64)  # type: ignore[union-attr, arg-type]
         counts = np.bincount(index).astype(np.float64)  # (authors,)
         if data.ndim != 2 or len(data) != len(index):
-            raise OptionError(f"LEVs of shape {data.shape} for {len(index)} authors' names")
+            raise OptionError(
+                f"LEVs of shape {data.shape} for {len(index)} authors' names; expected a row for "
+                "each"
+            )
         if not np.isfinite(data).all():
-            raise OptionError("a LEV is not finite")
+            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
         if len(counts) < 2 or counts.max() < 2:
             raise OptionError(
                 f"{len(counts)} authors, at most {counts.max(initial=0):.0f} documents each; "
@@ -219,7 +229,7 @@ class TwoCovariance:
         data = data - centre
         variances, directions = np.linalg.eigh(data.T @ data / len(data))
         if not variances.max(initial=0) > 0:
-            raise OptionError("all LEVs are the same")
+            raise OptionError("all LEVs are the same; expected texts that differ")
         deviations = np.sqrt(np.maximum(variances, _FLAT * variances.max()))
         data = data @ (directions / deviations)
         sums = np.zeros((len(counts), data.shape[1]))
@@ -302,13 +312,15 @@ def sums_of_sides(side: Side, lev_size: int) -> tuple[FloatArray, FloatArray]:
             counts = np.ones(len(sums))
     except ValueError:
         shapes = ", ".join(sorted({str(np.shape(levs)) for levs in sets}))
-        raise OptionError(f"LEVs of different shapes in one call: {shapes}") from None
+        raise OptionError(
+            f"LEVs of different shapes in one call: {shapes}; expected one size"
+        ) from None
     if sums.ndim != 2 or sums.shape[1] != lev_size:
         raise OptionError(f"LEVs of shape {sums.shape}; expected (pairs, {lev_size})")
     if not counts.all():
         raise OptionError("a side without documents; expected at least one")
     if not np.isfinite(sums).all():
-        raise OptionError("a LEV is not finite")
+        raise OptionError("a LEV is not finite; expected numbers: encode its text again")
     return counts, sums
 
 
@@ -347,7 +359,9 @@ class IsotropicTwoCovariance:
         """(pairs,): as `TwoCovariance.log_bayes_factor`."""
         counts, sums, missing = zip(*map(self._statistics, (first, second)), strict=True)
         if len(counts[0]) != len(counts[1]):
-            raise OptionError(f"{len(counts[0])} first sides, {len(counts[1])} second sides")
+            raise OptionError(
+                f"{len(counts[0])} first sides, {len(counts[1])} second sides; expected as many"
+            )
         squares = [np.square(total).sum(axis=1) for total in (*sums, sums[0] + sums[1])]
         return (
             self.evidence(counts[0] + counts[1], squares[2], missing[0] + missing[1])

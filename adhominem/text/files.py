@@ -155,7 +155,9 @@ def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
         if os.path.samefile(error.filename, folder):
             raise error
         warnings.warn(
-            f"{error.filename}: the folder is passed over, as it cannot be read ({error.strerror})",
+            f"{error.filename}: the folder is passed over, as it cannot be read "
+            f"({error.strerror}); its texts are missing from the result: make it readable, or "
+            "leave it out",
             StrayFilesWarning,
             stacklevel=3,
         )
@@ -266,15 +268,19 @@ def readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise NotFoundError("there is no such file", path) from None
+        raise NotFoundError("there is no such file; look at the name and the place", path) from None
     except IsADirectoryError:
         raise NotFoundError("this is a folder; expected a file", path) from None
     except OSError as error:
-        raise InputError(f"the file cannot be read ({error.strerror or error})", path) from None
+        raise InputError(
+            f"the file cannot be read ({error.strerror or error}); is it yours to read?", path
+        ) from None
     except MemoryError:
         raise TooLargeError(FILLS_MEMORY, path) from None
     except RecursionError:
-        raise DamagedFileError("it is nested too deep to be read", path) from None
+        raise DamagedFileError(
+            "it is nested too deep to be read; save its text alone as a new file", path
+        ) from None
 
 
 def open_input(path: Path) -> BinaryIO:
@@ -283,7 +289,9 @@ def open_input(path: Path) -> BinaryIO:
         with readable(path):
             file = open(path, "rb", buffering=0)  # noqa: SIM115
     except ValueError as error:  # of a name with a NUL in it
-        raise NotFoundError(f"there can be no such file ({error})", path) from None
+        raise NotFoundError(
+            f"there can be no such file ({error}); choose another name", path
+        ) from None
     note_input(path)
     return cast(BinaryIO, file)
 

@@ -109,7 +109,9 @@ def pair_rows(
     if os.path.isdir(path):
         pairs = find_file(path, "pairs.jsonl")
         if pairs is None:
-            yield NotFoundError("there is no pairs.jsonl in this folder", path)
+            yield NotFoundError(
+                "there is no pairs.jsonl in this folder; give PAN's folder, or the file", path
+            )
             return
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
@@ -137,7 +139,9 @@ def pairs_in(
         same_author, authors = None, ("", "")
         if labels is not None:
             if id not in labels:
-                raise MissingFieldError(f"the truth has no usable line for the pair '{id}'")
+                raise MissingFieldError(
+                    f"the truth has no usable line for the pair '{id}'; expected one"
+                )
             same_author, authors = labels[id]
         sides = zip(("first", "second"), texts, authors, topics, strict=True)
         documents = {
@@ -183,7 +187,9 @@ def _field(row: dict[str, Any], name: str, expected: type) -> Any:
 def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
     value = _field(row, name, list)
     if len(value) != 2 or not all(isinstance(item, str) for item in value):
-        raise MissingFieldError(f"the field '{name}' is not a list of two strings")
+        raise MissingFieldError(
+            f"the field '{name}' is something else; expected a list of two strings"
+        )
     return value[0], value[1]
 
 
@@ -213,7 +219,9 @@ def problem_rows(
     for id in ids:
         try:
             if truth_file is not None and id not in truth:
-                raise MissingFieldError(f"no usable line for the problem '{id}'", truth_file)
+                raise MissingFieldError(
+                    f"no usable line for the problem '{id}'; expected one", truth_file
+                )
             yield _problem(folder / id, truth.get(id), on_bytes)
         except InputError as error:
             yield error
@@ -242,7 +250,9 @@ def _problem_ids(folder: Path) -> list[str]:
             f"expected a JSON object with a list 'problems' ({error!r})", contents
         ) from None
     if not isinstance(problems, list) or not all(isinstance(id, str) for id in problems):
-        raise BrokenLineError("'problems' is not a list of folder names", contents)
+        raise BrokenLineError(
+            "'problems' is something else; expected a list of folder names", contents
+        )
     for id in problems:
         if id in ("", ".", "..") or "/" in id or os.sep in id or os.path.splitdrive(id)[0]:
             raise BrokenLineError(
@@ -254,7 +264,9 @@ def _problem_ids(folder: Path) -> list[str]:
 
 def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> Problem:
     if not os.path.isdir(folder):
-        raise NotFoundError("contents.json names this problem, but there is no such folder", folder)
+        raise NotFoundError(
+            "contents.json names this problem, but there is no such folder; expected one", folder
+        )
     known = problem_texts(folder, "known*")
     questioned = problem_texts(folder, "unknown*")
     if not known or len(questioned) != 1:

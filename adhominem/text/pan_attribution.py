@@ -39,7 +39,7 @@ def read_attribution_problems(
     """The problems of a collection, or the one problem in a folder; see `readers` for `skipped`."""
     place = Path(path)
     if not os.path.isdir(place):
-        raise NotFoundError("there is no such folder", place)
+        raise NotFoundError("there is no such folder; look at the name and the place", place)
     if os.path.isfile(place / _PROBLEM):
         folders = [place]
     else:
@@ -67,7 +67,9 @@ def _problem(folder: Path, skipped: list[InputError] | None) -> AttributionProbl
         ) from None
     for name in (*names, unknown):
         if Path(name).name != name:  # a path out of the problem
-            raise BrokenLineError(f"'{name}' is no name of a folder in the problem", info_file)
+            raise BrokenLineError(
+                f"'{name}' is no name of a folder; expected one that is in the problem", info_file
+            )
     return AttributionProblem(
         name=readable_name(folder.resolve().name),
         candidates={
@@ -80,7 +82,7 @@ def _problem(folder: Path, skipped: list[InputError] | None) -> AttributionProbl
 
 def _texts(folder: Path, author: str) -> Iterator[Document | InputError]:
     if not os.path.isdir(folder):
-        yield NotFoundError("there is no such folder", folder)
+        yield NotFoundError("there is no such folder; expected one for each problem", folder)
         return
     for file in visible_files(folder, (".txt",)):
         name = readable_name(file.name)
@@ -109,4 +111,6 @@ def _json(file: Path) -> Any:
     try:
         return parsed_json(read_bytes(file))
     except ValueError as error:
-        raise BrokenLineError(f"this is no JSON ({error})", file) from None
+        raise BrokenLineError(
+            f"this is no JSON ({error}); expected an object, as PAN's files have it", file
+        ) from None

@@ -104,14 +104,18 @@ def prepare_pairs(
     def usable(pair: Pair) -> Pair | InputError:
         for document in (pair.first, pair.second):
             if not normaliser(document.text).strip():  # zero-width characters alone
-                return EmptyTextError(f"'{document.id}' has no visible character", source.path)
+                return EmptyTextError(
+                    f"'{document.id}' has no visible character; leave it out", source.path
+                )
         return pair
 
     def documents() -> Iterator[Document]:
         pairs = read_pairs(source.path, skipped=skipped)
         for pair in stop_or_skip(map(usable, pairs), skipped):
             if pair.same_author is None:
-                raise MissingFieldError("a pair set without truth.jsonl beside it", source.path)
+                raise MissingFieldError(
+                    "a pair set without truth.jsonl beside it; expected one", source.path
+                )
             same_author.append(pair.same_author)
             yield pair.first
             yield pair.second
@@ -137,7 +141,8 @@ def _pack(
                     packer.add(source, batch, tokens)
         if not packer.ids:
             raise NotFoundError(
-                "no document could be read", streams[0][0].path if streams else None
+                "no document could be read; expected one or more",
+                streams[0][0].path if streams else None,
             )
         packer.write(folder, [source for source, _ in streams], same_author)
     return PackedCorpus.open(output)
@@ -169,7 +174,9 @@ class _Packer:
         self._hash.update(data)
         for document, length in zip(documents, batch.lengths, strict=True):
             if length == 0:  # zero-width characters alone: visible to Python, to nobody else
-                error = EmptyTextError(f"'{document.id}' has no visible character", source.path)
+                error = EmptyTextError(
+                    f"'{document.id}' has no visible character; leave it out", source.path
+                )
                 if self._skipped is None:
                     raise error
                 self._skipped.append(error)

@@ -160,7 +160,7 @@ def find_sources(path: str | Path) -> list[Source]:
     if os.path.isfile(path):  # Path's own raise where a name is too long, or a folder is locked
         return [_file_source(path)]
     if not os.path.isdir(path):
-        raise NotFoundError("there is no such file or folder", path)
+        raise NotFoundError("there is no such file or folder; look at the name and the place", path)
     name = readable_name(path.resolve().name)
     pairs = find_file(path, "pairs.jsonl")
     if pairs is not None and "text" not in _first_of(
@@ -186,7 +186,7 @@ def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
     if strays:
         warnings.warn(
             f"{folder}: {len(strays)} text(s) beside {beside} are not read, "
-            f"the first is {strays[0].name}",
+            f"the first is {strays[0].name}; move them to their place if they belong here",
             StrayFilesWarning,
             stacklevel=3,
         )

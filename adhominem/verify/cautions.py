@@ -15,10 +15,6 @@ from adhominem.scoring.styles import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.foreign import in_what_respect
 
-UNCALIBRATED = (
-    "the model is not calibrated: its Bayes factors rank cases, but their size is not to be trusted"
-)
-
 _FEWEST_TOKENS = 100  # of a side's longest text: below, nothing is decided
 _SHORT_TOKENS = 500  # of a text: below, a model that does not know better says so
 _COMMON_WORDS = 100  # the most frequent words of the training texts
@@ -41,6 +37,27 @@ class Caution:
     code: str
     message: str
     decides: bool = False
+
+
+def caution(code: str, what: str, meaning: str, advice: str, decides: bool = False) -> Caution:
+    """A caution in three parts: what happened, what that means for the number, what to do.
+
+    docs/messages.md lists all of them in these parts.
+    """
+    return Caution(code, f"{what}. {_capital(meaning)}. {_capital(advice)}", decides)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+_NOT_CALIBRATED = caution(
+    "uncalibrated",
+    "the model is not calibrated",
+    "its Bayes factors rank cases, but their size is not to be trusted",
+    "calibrate it with `adhominem calibrate`, or use a shipped model",
+)
+UNCALIBRATED = _NOT_CALIBRATED.message
 
 
 def cautions_of(
@@ -86,33 +103,41 @@ def cautions_of(
         for exhibit, words, distance in zip(exhibits, texts, distances, strict=True):
             name = exhibit.document.id
             if _other_language(words, common_words):
-                yield Caution(
+                yield caution(
                     "other_language",
                     f"{name} hardly has a common word of the training texts: it seems to be in "
                     "another language, or no running text",
+                    "the model knows nothing about such texts",
+                    "compare running text in a language that the model was trained on",
                     decides=True,
                 )
             elif unlike := _unlike(words, known_types, distance, typicality):
-                yield Caution(
+                yield caution(
                     "unlike_training",
-                    f"{name} is unlike the training texts ({unlike}): the number may not hold "
-                    "for it",
+                    f"{name} is unlike the training texts ({unlike})",
+                    "the number may not hold for it",
+                    "try the model on such texts by known authors, with `adhominem validate`",
                 )
     for exhibits, look in zip(sides, machine_written, strict=False):
         yield from _by_machines(exhibits, look)
     if not calibrated:
-        yield Caution("uncalibrated", UNCALIBRATED)
+        yield _NOT_CALIBRATED
     yield from _long(tokens, longest)
     if guessed_genre:
         yield _no_population(misleading, genre_names or {})
     if not knows_topics and any(exhibit.document.topic for side in sides for exhibit in side):
-        yield Caution(
-            "topic_unused", "the model was trained without topics: those given are not used"
+        yield caution(
+            "topic_unused",
+            "topics were given, but the model was trained without any",
+            "they make no difference to the number",
+            "leave them out, or use a model that knows topics",
         )
     if at_bound:
-        yield Caution(
+        yield caution(
             "at_bound",
-            "the score lies beyond what the calibration supports: the Bayes factor is a bound",
+            "the score lies beyond what the calibration supports",
+            "the Bayes factor is a bound: nobody has measured what a score beyond it is worth",
+            "report the bound, and do not claim more",
         )
 
 
@@ -121,7 +146,7 @@ def cautions_of_many(
 ) -> Iterator[Caution]:
     """What to beware of when many pairs are compared, whatever is in them."""
     if not calibrated:
-        yield Caution("uncalibrated", UNCALIBRATED)
+        yield _NOT_CALIBRATED
     if population is None:
         return
     yield from _small(population)
@@ -132,14 +157,22 @@ def _no_population(
     misleading: Sequence[MisleadingRates], genre_names: Mapping[str, str]
 ) -> Caution:
     """What the number then means, and which way it errs, as far as that was measured."""
-    told = "no population was given: the model guessed what such texts have in common"
-    if not misleading:
-        return Caution(
-            "no_population", f"{told}, and the number is less reliable than with a population"
-        )
+    return caution(
+        "no_population",
+        "no population was given: the model guessed what such texts have in common",
+        _how_often_misleading(misleading, genre_names)
+        if misleading
+        else "the number is less reliable than with a population",
+        "give texts of the same genre and time by other people as the population",
+    )
+
+
+def _how_often_misleading(
+    misleading: Sequence[MisleadingRates], genre_names: Mapping[str, str]
+) -> str:
     guess, *others = misleading
-    told += (
-        f". In its validation without a population, {_of_which_genre(guess, genre_names)}, "
+    told = (
+        f"in its validation without a population, {_of_which_genre(guess, genre_names)}, "
         f"{guess.same:.0%} of the same-author cases gave evidence for different authors, and "
         f"{guess.different:.0%} of the different-author cases gave evidence for one author: the "
         f"number errs {_which_way(guess)}"
@@ -149,7 +182,7 @@ def _no_population(
             f"; {_of_which_genre(rates, genre_names)} ({rates.same:.0%} and "
             f"{rates.different:.0%}), it errs {_which_way(rates)}"
         )
-    return Caution("no_population", told)
+    return told
 
 
 def _of_which_genre(rates: MisleadingRates, genre_names: Mapping[str, str]) -> str:
@@ -170,11 +203,13 @@ def _long(tokens: Sequence[Sequence[Sequence[str]]], longest: float | None) -> I
     """Texts beyond all that the calibration has seen."""
     means = [exp(fsum(log(len(text)) for text in side) / len(side)) for side in tokens]
     if longest is not None and max(means) > longest + 1:  # a token: a LEV has their logarithm
-        yield Caution(
+        yield caution(
             "longer_than_calibrated",
             f"texts of about {max(means):,.0f} words and marks: nearly all texts that the model "
-            f"was calibrated with have at most {longest:,.0f}. These are weighed as if they were "
-            "no longer than that, and how reliable the number is for them was hardly measured",
+            f"was calibrated with have at most {longest:,.0f}",
+            "these are weighed as if they were no longer than that, and how reliable the number is "
+            "for them was hardly measured",
+            "try the model on texts of this length by known authors, with `adhominem validate`",
         )
 
 
@@ -188,11 +223,12 @@ def _mixed(population: Population, genre_names: Mapping[str, str]) -> Iterator[C
         f"{group.share:.0%} of them{genre}"
         for group, genre in zip(population.groups, like, strict=True)
     )
-    yield Caution(
+    yield caution(
         "mixed_population",
         f"the texts of the population fall into two groups that are as far apart as texts of two "
-        f"genres ({first}; {second}). Texts of another genre than those compared make the number "
-        "less reliable: leave them out",
+        f"genres ({first}; {second})",
+        "texts of another genre than those compared make the number less reliable",
+        "leave them out",
     )
 
 
@@ -204,19 +240,24 @@ def _of_other_length(
     sides = [exp(fsum(log(len(text)) for text in side) / len(side)) for side in tokens]
     if max(sides) < usual / _OTHER_LENGTH or min(sides) > usual * _OTHER_LENGTH:
         is_longer = "longer" if usual > max(sides) else "shorter"
-        yield Caution(
+        yield caution(
             "length_of_population",
             f"the texts of the population are much {is_longer} (about {usual:,.0f} words and marks "
-            "each) than those compared; the number allows for that, but it is more reliable with "
-            "texts of about the same length: give such texts, or cut the longer ones",
+            "each) than those compared",
+            "the number allows for that, but it is more reliable with texts of about the same "
+            "length",
+            "give such texts, or cut the longer ones",
         )
 
 
 def _small(population: Population) -> Iterator[Caution]:
     if population.texts < _FEW_TEXTS:
-        yield Caution(
+        yield caution(
             "small_population",
-            f"the population has {population.texts} texts; better are 50 or more",
+            f"the population has {population.texts} texts",
+            "the number is more cautious than it could be, and depends much on which texts these "
+            "are",
+            "give more of them: 50 or more are better",
         )
 
 
@@ -225,10 +266,12 @@ def _of_population(
 ) -> Iterator[Caution]:
     """What is wrong with a population: a wrong one makes a number wrong, not weak."""
     if strange:
-        yield Caution(
+        yield caution(
             "other_genre_of_population",
             "the texts do not lie among those of the population, which seems to be of another "
-            "genre: it was not used; give texts of the same genre as those compared, or none",
+            "genre",
+            "it was not used, and the number is the one without a population",
+            "give texts of the same genre as those compared, or none",
             decides=True,
         )
     yield from _small(population)
@@ -247,17 +290,21 @@ def _of_population(
             repeated.add(high)
     if compared:
         names = ", ".join(exhibits[at].document.id for at in sorted(compared)[:_MOST_NAMED])
-        yield Caution(
+        yield caution(
             "compared_in_population",
-            f"compared texts stand in the population, too ({names}): exact copies were left out of "
-            "it, but copies in part make their author's style look usual; leave them out",
+            f"compared texts stand in the population, too ({names})",
+            "exact copies were left out of it, but copies in part make their author's style look "
+            "usual",
+            "leave them out",
             decides=len(copies) > _MOST_COPIES * population.texts,
         )
     if len(repeated) > _MOST_REPEATED * inside:
-        yield Caution(
+        yield caution(
             "repeats_in_population",
             f"{len(repeated)} of the {inside} texts of the population stand there twice, whole or "
-            "in good part, and count as two",
+            "in good part",
+            "they count as two, and what they share looks more usual than it is",
+            "remove the copies",
         )
 
 
@@ -274,27 +321,41 @@ def _short(
     ]
     if not short:
         return
-    named = ", ".join(short[:_MOST_NAMED]) + (", ..." if len(short) > _MOST_NAMED else "")
+    named = ", ".join(short[:_MOST_NAMED]) + (", and more" if len(short) > _MOST_NAMED else "")
     if max(map(len, tokens)) < _FEWEST_TOKENS:
-        yield Caution(
+        yield caution(
             "too_short",
             f"too few words and marks to say anything: {named}; expected {_FEWEST_TOKENS} or more",
+            "a number for so little text means nothing",
+            "give longer texts; short messages by one author can be put into one file",
             decides=True,
         )
     elif known:
-        yield Caution("short", f"fewer words and marks than in nearly all training texts: {named}")
+        yield caution(
+            "short",
+            f"fewer words and marks than in nearly all training texts: {named}",
+            "how reliable the number is for texts so short was hardly measured",
+            "use longer texts if you have them",
+        )
     else:  # how long these were is not known, or they were shorter still
-        yield Caution("short", f"fewer than {usual:g} words and marks, which say little: {named}")
+        yield caution(
+            "short",
+            f"fewer than {usual:g} words and marks: {named}",
+            "texts so short say little about their author",
+            "use longer texts if you have them",
+        )
 
 
 def _foreign(exhibits: Sequence[Exhibit], departures: Sequence[Departure]) -> Iterator[Caution]:
     """Texts that are not what the model was made for, each with what shows it most clearly."""
     for exhibit, departure in zip(exhibits, departures, strict=True):
         if departure.atypicality > 1:
-            yield Caution(
+            yield caution(
                 "foreign",
                 f"{exhibit.document.id} is not running prose of a kind that the model knows: "
                 f"{in_what_respect(departure)}",
+                "the number means nothing for such a text",
+                "if only a part of it is not prose, remove that part and compare the rest",
                 decides=True,
             )
 
@@ -303,13 +364,14 @@ def _by_machines(exhibits: Sequence[Exhibit], look: BoolArray) -> Iterator[Cauti
     """A machine writes as many people do: what is compared is then nobody's style."""
     named = [exhibit.document.id for exhibit, is_so in zip(exhibits, look, strict=True) if is_so]
     if named:
-        listed = ", ".join(named[:_MOST_NAMED]) + (", ..." if len(named) > _MOST_NAMED else "")
-        yield Caution(
+        listed = ", ".join(named[:_MOST_NAMED]) + (", and more" if len(named) > _MOST_NAMED else "")
+        yield caution(
             "machine_written",
             f"may have been written by a machine: {listed}. Up to 2 in 100 texts by people look "
-            "like this, too. The number cannot tell a machine from an author: its text on "
-            "somebody's topic may count as theirs, and two texts by machines may count as one "
-            "person's",
+            "like this, too",
+            "the number cannot tell a machine from an author: its text on somebody's topic may "
+            "count as theirs, and two texts by machines may count as one person's",
+            "find out how the texts were written before you rely on it",
         )
 
 
@@ -342,8 +404,13 @@ def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Cau
     """Texts that stand on one side several times, word for word."""
     both = [f"{text.document.id} and {copy.document.id}" for text, same in copies for copy in same]
     if both:
-        named = "; ".join(both[:_MOST_NAMED]) + ("; ..." if len(both) > _MOST_NAMED else "")
-        yield Caution("repeated_text", f"the same text on one side, which counts once: {named}")
+        named = "; ".join(both[:_MOST_NAMED]) + ("; and more" if len(both) > _MOST_NAMED else "")
+        yield caution(
+            "repeated_text",
+            f"the same text more than once on one side: {named}",
+            "it counts once, so the number is not affected",
+            "if these should be different texts, look at the files",
+        )
 
 
 def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:
@@ -358,18 +425,26 @@ def _shared(sides: Sequence[Sequence[Exhibit]]) -> Iterator[Caution]:
         if in_first == (pair.second < len(sides[0])):
             repeated.setdefault(in_first, []).append(both)
         elif prints[pair.first].exact == prints[pair.second].exact:
-            yield Caution("identical", f"{both} are the same text", decides=True)
+            yield caution(
+                "identical",
+                f"{both} are the same text",
+                "a text compared with itself says nothing about who wrote it",
+                "compare two different texts",
+                decides=True,
+            )
         else:
-            yield Caution(
+            yield caution(
                 "shared_text",
-                f"about {pair.share:.0%} of the shorter of {both} stands in the other: what was "
-                "copied says nothing of who wrote the rest",
+                f"about {pair.share:.0%} of the shorter of {both} stands in the other",
+                "what was copied says nothing of who wrote the rest, but makes the two look alike",
+                "remove what they share from both, and compare the rest",
                 decides=pair.share >= 0.5,
             )
     for pairs in repeated.values():
-        named = "; ".join(pairs[:_MOST_NAMED]) + ("; ..." if len(pairs) > _MOST_NAMED else "")
-        yield Caution(
+        named = "; ".join(pairs[:_MOST_NAMED]) + ("; and more" if len(pairs) > _MOST_NAMED else "")
+        yield caution(
             "repeated",
-            f"texts of one side share a good part of their words, and count as two all the same: "
-            f"{named}",
+            f"texts of one side share a good part of their words: {named}",
+            "they count as two all the same, which makes the number surer than it should be",
+            "leave one of them out, or remove what they share",
         )

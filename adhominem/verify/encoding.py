@@ -14,7 +14,7 @@ from adhominem.arrays import IntArray, Levs, Rows, is_finite, joined
 from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.together import NgramsTogether
-from adhominem.errors import EmptyTextError, InputError
+from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.models.member import Member
 from adhominem.scoring.scorer import out_of_range
 from adhominem.text.files import Document
@@ -183,5 +183,5 @@ def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon) -> IntA
     except InputError as error:
         raise error.at(document.id) from None
     if not len(numbers):
-        raise EmptyTextError("the text has no word in it", document.id)
+        raise EmptyTextError(NO_WORD, document.id)
     return numbers

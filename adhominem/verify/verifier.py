@@ -12,7 +12,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs, joined
 from adhominem.encoders.network.runtime import Encoded
-from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
 from adhominem.models.calibration import MisleadingRates, Validation, read_validation
 from adhominem.models.files import ModelFiles, damaged
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
@@ -353,7 +353,7 @@ class Verifier:
                     except InputError as error:
                         raise error.at(name) from None
                     if not tokens_by[tokenizer].tokens:
-                        raise EmptyTextError("the text has no word in it", name)
+                        raise EmptyTextError(NO_WORD, name)
                 words = map(tuple, map(attrgetter("tokens"), tokens_by.values()))
                 texts.setdefault(tuple(words), ([], tokens_by))[0].append(exhibit)
             tokenized.append(list(texts.values()))

@@ -178,7 +178,9 @@ def open_socket(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
         )
     except OSError as error:
-        raise OptionError(f"the host '{host}' is not known ({error.strerror})") from None
+        raise OptionError(
+            f"the host '{host}' is not known ({error.strerror}); give an address of this machine"
+        ) from None
     family, type_, protocol, _, address = addresses[0]
     # By name, or asyncio does not take it for TCP, and answers in two parts wait for each other.
     listening = socket.socket(family, type_, protocol)

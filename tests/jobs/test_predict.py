@@ -35,7 +35,7 @@ from predict_cases import (
 )
 
 from adhominem import Document, Verifier, load_answers, load_truth
-from adhominem.errors import BrokenLineError, EmptyTextError, InputError, OptionError
+from adhominem.errors import NO_WORD, BrokenLineError, EmptyTextError, InputError, OptionError
 from adhominem.jobs import predict as module
 from adhominem.jobs import workers as workers_module
 from adhominem.jobs.predict import predict
@@ -204,8 +204,8 @@ def test_what_cannot_be_read_is_skipped_and_the_rest_is_answered(
     assert told[5].startswith(f"{path}:5: the field 'pair' is missing")
     assert told[13].startswith(f"{path}:13: a JSON list; expected an object")
     # Each by its own name, though the text is the same.
-    assert told[6] == f"{path}:6: blank/second: the text has no word in it"
-    assert told[12] == f"{path}:12: blank again/second: the text has no word in it"
+    assert told[6] == f"{path}:6: blank/second: {NO_WORD}"
+    assert told[12] == f"{path}:12: blank again/second: {NO_WORD}"
 
 
 def test_without_a_list_for_it_the_first_bad_thing_is_raised(
@@ -322,7 +322,7 @@ def test_bad_lines_are_listed_with_file_and_line_and_end_with_3(
     lines = result.stderr.splitlines()
     at = lines.index("skipped 2 of the inputs:")
     assert lines[at + 1].startswith(f"  {path}:4: not a line of JSON")
-    assert lines[at + 2] == f"  {path}:5: w/first: the text has no word in it"
+    assert lines[at + 2] == f"  {path}:5: w/first: {NO_WORD}"
     if as_json:
         assert json.loads(result.stdout)["skipped"] == [line.strip() for line in lines[at + 1 :]]
 

@@ -14,7 +14,7 @@ from predict_cases import made_up, model, verifier
 
 from adhominem import Document, Verifier, encode, make_ensemble
 from adhominem.arrays import Levs, joined
-from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
 from adhominem.jobs import workers
 from adhominem.jobs.workers import begun_ahead, encode_documents, encoded_batches, encoder
 
@@ -102,7 +102,7 @@ def test_a_text_without_a_word_is_an_error_in_its_place(
         good, levs = encode_documents(documents, run, skipped, counts.append)
     assert good == DOCUMENTS[:20]
     np.testing.assert_array_equal(levs, joined(encoded))
-    assert [str(error) for error in skipped] == ["empty: the text has no word in it"]
+    assert [str(error) for error in skipped] == [f"empty: {NO_WORD}"]
     assert sum(counts) == len(documents)
 
 

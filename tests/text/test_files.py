@@ -322,7 +322,10 @@ def test_a_hundred_megabytes_never_sit_in_memory(tmp_path: Path, suffix: str) ->
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError) as caught:
         read_text(tmp_path / "missing.txt")
-    assert str(caught.value) == f"{tmp_path}/missing.txt: there is no such file"
+    assert (
+        str(caught.value)
+        == f"{tmp_path}/missing.txt: there is no such file; look at the name and the place"
+    )
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -619,7 +619,7 @@ def test_a_missing_library_says_how_to_install_it(
         read_office(path)
     assert str(caught.value) == (
         "reading .pdf files needs the library 'pypdf', which is not installed. "
-        "Install it with: pip install 'adhominem[documents]'"
+        "Install it with: pip install --editable '.[documents]' (in your clone of the repository)"
     )
 
 

@@ -134,7 +134,10 @@ def test_the_rows_before_a_cut_come_and_then_one_error_with_the_line(
 def test_a_missing_file_comes_as_an_error_without_a_line(tmp_path: Path) -> None:
     ((_, error),) = read_json_lines(tmp_path / "a.jsonl")
     assert isinstance(error, NotFoundError)
-    assert str(error) == f"{tmp_path / 'a.jsonl'}: there is no such file"
+    assert (
+        str(error)
+        == f"{tmp_path / 'a.jsonl'}: there is no such file; look at the name and the place"
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n\t\r\n", b"\xef\xbb\xbf"])
@@ -439,7 +442,7 @@ def test_a_garbage_truth_line_is_an_error_and_leaves_its_problem_without_an_answ
     place = tmp_path / "truth.txt"
     assert str(in_truth) == f"{place}:3: '{line}'; expected a problem and Y or N"
     assert isinstance(no_answer, MissingFieldError)
-    assert str(no_answer) == f"{place}: no usable line for the problem 'EN01'"
+    assert str(no_answer) == f"{place}: no usable line for the problem 'EN01'; expected one"
     assert isinstance(good, Problem)
     assert good.id == "EN02"
 

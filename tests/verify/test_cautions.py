@@ -174,7 +174,7 @@ def test_without_a_population_it_is_told_which_way_the_number_errs(
         caution.message
     )
     assert f"{different:.0%} of the different-author cases gave evidence for one" in caution.message
-    assert caution.message.endswith(f"the number errs {way}")
+    assert f"the number errs {way}. Give texts of the same genre" in caution.message
     assert "over all genres" in caution.message
     assert not caution.decides
 
@@ -185,9 +185,9 @@ def test_it_is_told_of_which_genre_the_errors_are() -> None:
         found(VOYAGE, GARDEN, guessed_genre=True, misleading=both), "no_population"
     ).message
     assert "in the genre that it takes these texts for, “private letters”" in message
-    assert message.endswith(
-        "in genres that it does not know (20% and 30%), it errs more often towards one author"
-    )
+    assert (
+        "in genres that it does not know (20% and 30%), it errs more often towards one author. "
+    ) in message
 
 
 def test_where_nothing_was_measured_no_direction_is_told() -> None:
@@ -292,7 +292,7 @@ def test_of_many_pairs_a_small_population_and_a_lack_of_calibration_are_told() -
 @pytest.mark.parametrize("copy", [GARDEN, GARDEN.upper(), " ".join(GARDEN.split()) + " ***"])
 def test_the_same_text_on_both_sides_is_told_and_nothing_is_decided(copy: str) -> None:
     caution = only(found(GARDEN, copy), "identical")
-    assert caution.message == "a0.txt and b0.txt are the same text"
+    assert caution.message.startswith("a0.txt and b0.txt are the same text. ")
     assert caution.decides
 
 
@@ -317,7 +317,7 @@ def test_a_quotation_of_a_few_words_is_no_copy() -> None:
 
 def test_each_text_of_one_side_is_compared_with_each_of_the_other() -> None:
     caution = only(found([VOYAGE, GARDEN], [WINTER, GARDEN])[:1], "identical")
-    assert caution.message == "a1.txt and b1.txt are the same text"
+    assert caution.message.startswith("a1.txt and b1.txt are the same text. ")
 
 
 def test_a_text_that_stands_twice_on_one_side_counts_as_two_and_this_is_told() -> None:
@@ -330,8 +330,8 @@ def test_a_text_that_stands_twice_on_one_side_counts_as_two_and_this_is_told() -
 
 def test_a_hundred_copies_on_one_side_are_one_warning_of_bearable_length() -> None:
     (caution,) = [each for each in found(100 * [GARDEN], VOYAGE) if each.code == "repeated"]
-    assert caution.message.endswith("; ...")
-    assert len(caution.message) < 300
+    assert "; and more. " in caution.message
+    assert len(caution.message) < 400
 
 
 def test_texts_without_a_letter_are_not_taken_for_copies_of_each_other() -> None:
@@ -381,7 +381,7 @@ def test_many_short_texts_do_not_make_a_long_one() -> None:
     notes = [" ".join(words[at : at + 15]) for at in range(0, 150, 15)]  # 150 words in ten notes
     codes = {each.code: each for each in found(notes, VOYAGE, calibrated=False)}
     assert codes["too_short"].decides
-    assert codes["too_short"].message.endswith("...; expected 100 or more")
+    assert ", and more; expected 100 or more. " in codes["too_short"].message
     mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, typicality=None)}
     assert not mixed["short"].decides
     assert "a0.txt (" in mixed["short"].message
@@ -461,5 +461,5 @@ def test_several_texts_of_a_side_are_no_reason_to_doubt() -> None:
 
 def test_a_factor_at_its_bound_says_so() -> None:
     caution = only(found(GARDEN, VOYAGE, at_bound=True), "at_bound")
-    assert "the Bayes factor is a bound" in caution.message
+    assert "The Bayes factor is a bound" in caution.message
     assert not caution.decides

@@ -169,7 +169,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtins, "__import__", without_fastapi)
     result = CliRunner().invoke(main, ["serve"])
     assert result.exit_code == 1
-    assert "pip install 'adhominem[serve]'" in result.stderr
+    assert "pip install --editable '.[serve]'" in result.stderr
 
 
 def test_the_other_commands_do_not_load_the_web() -> None:

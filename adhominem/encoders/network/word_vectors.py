@@ -142,7 +142,10 @@ def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Ite
             with np.errstate(over="ignore"):
                 yield _Entry(word, values.astype(np.float32), number)
     if count == 0:
-        raise InputError("there are no word vectors in the file", path)
+        raise InputError(
+            "there are no word vectors in the file; expected a word and its numbers in each line",
+            path,
+        )
     if count < promised:
         raise InputError(
             f"the first line promises {promised} words, but the file ends after {count}; "

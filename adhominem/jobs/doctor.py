@@ -1,0 +1,240 @@
+"""A look at the installation: what is there, what is missing, and what is broken."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from math import isfinite
+from pathlib import Path
+
+import adhominem
+from adhominem.compiled import parts_in_c, what_runs
+from adhominem.errors import AdHominemError, how_to_install
+from adhominem.processes import cores
+
+EXTRAS = {  # what each adds
+    "documents": "reading .pdf files",
+    "evaluate": "figures, and the baseline systems",
+    "report": "case reports as PDF and as Word files",
+    "serve": "the web page and the REST interface",
+    "parquet": "text vectors as a Parquet table",
+    "train": "training models, and comparing texts on a GPU",
+    "milvus": "indexes of texts in a Milvus database",
+    "ray": "encoding on several machines",
+    "docs": "building the documentation",
+}
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?([^;]*)(?:;.*extra == ['\"](\w+)['\"])?")
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+_FEW_BYTES = 100 << 20  # left for temporary files
+_SAMPLE = "It was late, and nobody had come; so we shut the door, put out the lamp, and waited. "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """A library that AdHominem or one of its extras asks for."""
+
+    name: str
+    asked: str  # like >=1.26; empty: any version
+    version: str | None  # that is installed; None: none is
+    fits: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtraState:
+    """An extra, and what of it is not installed."""
+
+    name: str
+    adds: str
+    missing: tuple[str, ...]  # libraries, those that are too old included
+    install: str  # the command that adds it
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelState:
+    """A model that was loaded and compared two short texts; `problem` is empty if it could."""
+
+    name: str
+    sha256: str
+    calibrated: bool
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkup:
+    """What an installation consists of, and what is wrong with it."""
+
+    version: str
+    folder: str  # of the package
+    python: str
+    platform: str
+    libraries: tuple[Library, ...]  # that AdHominem cannot do without
+    extras: tuple[ExtraState, ...]
+    models: tuple[ModelState, ...]
+    default_model: str
+    devices: tuple[str, ...]  # for --device
+    cores: int
+    threads: dict[str, str]  # environment variables that limit the threads of a product
+    compiled: dict[str, bool]  # the parts in C, and whether they run
+    kernel: str  # the same in a sentence
+    scratch: str  # where temporary files go. There is no cache
+    scratch_free_bytes: int
+    problems: tuple[str, ...]  # each with what to do; nothing works as it should with any of them
+
+
+def examine(model: str | Path | None = None) -> Checkup:
+    """Look at this installation, and try each shipped model and, if given, another one.
+
+    A missing extra is no problem: not everybody needs it.
+    """
+    asked = dict(_asked_for())
+    libraries = asked.pop("", ())
+    problems = [*_of_libraries(libraries)]
+    default: str = ""
+    models: tuple[ModelState, ...] = ()
+    try:
+        default, models = _try_models(model)
+    except ImportError as error:  # even NumPy may be missing, and this must say so
+        problems.append(f"AdHominem cannot be loaded ({error}); install it again")
+    devices, device_problem = _devices()
+    scratch = tempfile.gettempdir()
+    free = shutil.disk_usage(scratch).free
+    problems += [f"the model {state.name}: {state.problem}" for state in models if state.problem]
+    if device_problem:
+        problems.append(device_problem)
+    if free < _FEW_BYTES:
+        problems.append(
+            f"only {free >> 20:,} MB are free in {scratch}, where temporary files go; make room, "
+            "or set TMPDIR to another folder"
+        )
+    return Checkup(
+        version=adhominem.__version__,
+        folder=str(Path(__file__).parents[1]),
+        python=f"{platform.python_version()} ({sys.executable})",
+        platform=platform.platform(),
+        libraries=libraries,
+        extras=tuple(_extra(name, asked.get(name, ())) for name in EXTRAS),
+        models=models,
+        default_model=default,
+        devices=devices,
+        cores=cores(),
+        threads={name: os.environ[name] for name in _THREADS if name in os.environ},
+        compiled=parts_in_c(),
+        kernel=what_runs(),
+        scratch=scratch,
+        scratch_free_bytes=free,
+        problems=tuple(problems),
+    )
+
+
+def _asked_for() -> Iterator[tuple[str, tuple[Library, ...]]]:
+    """The libraries of each extra, by its name; those of the core have none."""
+    by_extra: dict[str, list[Library]] = {}
+    for line in _requirements():
+        match = _REQUIREMENT.match(line)
+        if match is not None and match[1] != "adhominem":
+            name, asked = match[1], match[2].strip()
+            version = _installed(name)
+            fits = version is not None and _fits(version, asked)
+            library = Library(name=name, asked=asked, version=version, fits=fits)
+            by_extra.setdefault(match[3] or "", []).append(library)
+    return ((name, tuple(libraries)) for name, libraries in by_extra.items())
+
+
+def _requirements() -> list[str]:
+    """Like `numpy>=1.26`, and `torch>=2.8; extra == "train"`.
+
+    A clone's pyproject.toml may be newer than what was noted when the clone was installed.
+    """
+    file = Path(__file__).parents[2] / "pyproject.toml"
+    if not file.is_file():
+        try:
+            return metadata.requires("adhominem") or []
+        except metadata.PackageNotFoundError:
+            return []
+    project = tomllib.loads(file.read_text("utf-8"))["project"]
+    lines: list[str] = list(project["dependencies"])
+    for extra, libraries in project["optional-dependencies"].items():
+        lines += (f'{line}; extra == "{extra}"' for line in libraries)
+    return lines
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _fits(version: str, asked: str) -> bool:
+    """Whether a version is not older than asked for; other bounds are pip's business."""
+    bounds = re.findall(r">=\s*([\w.]+)", asked)
+    return all(_numbers(version) >= _numbers(bound) for bound in bounds)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d+", version.partition("+")[0]))
+
+
+def _of_libraries(libraries: tuple[Library, ...]) -> Iterator[str]:
+    if not libraries:
+        yield "what AdHominem asks for is not known: it is not installed; run pip install"
+    for library in libraries:
+        wanted = f"pip install '{library.name}{library.asked}'"
+        if library.version is None:
+            yield f"{library.name} is not installed; run {wanted}"
+        elif not library.fits:
+            yield f"{library.name} {library.version} does not fit {library.asked}; run {wanted}"
+
+
+def _extra(name: str, libraries: tuple[Library, ...]) -> ExtraState:
+    missing = tuple(library.name for library in libraries if not library.fits)
+    return ExtraState(name=name, adds=EXTRAS[name], missing=missing, install=how_to_install(name))
+
+
+def _try_models(model: str | Path | None) -> tuple[str, tuple[ModelState, ...]]:
+    """The name of the default model, and what becomes of all that there are."""
+    from adhominem.models.folder import DEFAULT_MODEL, shipped_models
+
+    default = os.environ.get("ADHOMINEM_MODEL") or DEFAULT_MODEL
+    named = [] if model is None else [str(model)]
+    names = dict.fromkeys([*shipped_models(), default, *named])
+    return default, tuple(map(_try_model, names))
+
+
+def _try_model(name: str) -> ModelState:
+    """Load a model and let it compare two texts, which takes it through the whole chain."""
+    from adhominem.verify.verifier import load
+
+    try:
+        result = load(name).verify(_SAMPLE * 10, _SAMPLE * 9)
+    except (AdHominemError, OSError) as error:
+        return ModelState(name=name, sha256="", calibrated=False, problem=str(error))
+    told = "" if isfinite(result.log10_bayes_factor) else "its Bayes factor is no number"
+    return ModelState(
+        name=name,
+        sha256=result.model_sha256,
+        calibrated=result.lower_bound is not None,
+        problem=told,
+    )
+
+
+def _devices() -> tuple[tuple[str, ...], str]:
+    """What `--device` can be, and what is wrong with torch if it cannot be loaded."""
+    if _installed("torch") is None:
+        return ("cpu",), ""
+    try:
+        import torch
+
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        names = [f"cuda:{at} ({torch.cuda.get_device_name(at)})" for at in range(count)]
+    except Exception as error:  # a torch built for another machine fails in many ways
+        return ("cpu",), f"torch is installed, but cannot be used ({error}); install it again"
+    return ("cpu", *names), ""
