@@ -128,9 +128,10 @@ class _Pages(platypus.BaseDocTemplate):
 
     def afterFlowable(self, flowable: platypus.Flowable) -> None:  # noqa: N802
         """Add a section's heading to the outline of the PDF; called by reportlab."""
-        is_heading = isinstance(flowable, platypus.Paragraph) and flowable.style.name == "section"
-        if is_heading or isinstance(flowable, _Boxed):
-            title = flowable.title if isinstance(flowable, _Boxed) else flowable.getPlainText()
+        title = flowable.title if isinstance(flowable, _Boxed) else ""
+        if isinstance(flowable, platypus.Paragraph) and flowable.style.name == "section":
+            title = flowable.getPlainText()
+        if title:
             self.canv.bookmarkPage(title)
             self.canv.addOutlineEntry(title, title)
 
@@ -176,7 +177,7 @@ def _with_heading(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]
 
 def _boxed(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
     """The words of a summary in a box; warnings and tables, which may be long, stay outside."""
-    words = list(takewhile(lambda one: isinstance(one, platypus.Paragraph), flowables))
+    words: list[Any] = list(takewhile(lambda one: isinstance(one, platypus.Paragraph), flowables))
     commands = [
         ("BOX", (0, 0), (-1, -1), 1.2, HexColor(layout.INK)),
         ("LEFTPADDING", (0, 0), (-1, -1), 8.0),
