@@ -60,6 +60,8 @@ _NAMES = {
     "render.roll_page": "roll_page",
     "report.candidates": "CandidatesReport make_candidates_report",
     "report.check": "check_report",
+    "report.details": "CaseDetails ItemDetails read_details",
+    "report.files": "read_report write_report",
     "report.html": "report_page",
     "report.report": "Report make_report",
     "scoring.decision": "VerbalScale",

@@ -74,6 +74,11 @@ from adhominem.render.roll_page import roll_page as roll_page
 from adhominem.report.candidates import CandidatesReport as CandidatesReport
 from adhominem.report.candidates import make_candidates_report as make_candidates_report
 from adhominem.report.check import check_report as check_report
+from adhominem.report.details import CaseDetails as CaseDetails
+from adhominem.report.details import ItemDetails as ItemDetails
+from adhominem.report.details import read_details as read_details
+from adhominem.report.files import read_report as read_report
+from adhominem.report.files import write_report as write_report
 from adhominem.report.html import report_page as report_page
 from adhominem.report.report import Report as Report
 from adhominem.report.report import make_report as make_report

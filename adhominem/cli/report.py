@@ -27,11 +27,11 @@ def _known_endings(
 ) -> tuple[Path, ...]:
     """Refuse what cannot be written before anything is computed."""
     from adhominem.errors import OptionError
-    from adhominem.jobs.report import check_report_name
+    from adhominem.report.files import form_of
 
     for output in outputs:
         try:
-            check_report_name(output)
+            form_of(output)
         except OptionError as error:
             raise click.BadParameter(str(error)) from None
     return outputs
@@ -69,7 +69,7 @@ def _several(options: dict[str, Any]) -> bool:
     multiple=True,
     type=opt.PATH,
     callback=_known_endings,
-    help="The .html or .pdf to write; may be given twice.",
+    help="The .html, .pdf or .docx to write; may be given several times.",
 )
 @opt.text("--population-source", "What the population is, in words.  [default: its path]")
 @click.option(
@@ -89,8 +89,17 @@ def _several(options: dict[str, Any]) -> bool:
 @opt.seed
 @scale_option
 @opt.path("--validation", "The .json of `validate`: its cases instead of the model's own.")
+@opt.choice(
+    "--annex",
+    ("none", "short", "full"),
+    "What follows the first pages: nothing; lists, figures and the strongest passages; or whole "
+    "texts with heat maps, too.",
+    default="short",
+)
+@opt.path("--case-file", "The details of the case, as TOML or JSON: see docs/report.md.")
 @opt.text("--case", "The case's title or number.")
 @opt.text("--examiner", "Who answers for the report.", "NAME")
+@opt.text("--qualification", "The examiner's qualification.")
 @click.option(
     "--date", metavar="DATE", help="The date of the report, like 2026-05-31.  [default: now]"
 )
@@ -100,12 +109,13 @@ def report(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **options:
 
     FIRST and SECOND are as for `verify`. If there are several candidates, FIRST is the disputed
     text, and each of them is given by --candidate: the report then has a proposition and a Bayes
-    factor for each. The .html is one file for a browser that needs nothing else; the .pdf needs the
-    extra `report`. The same texts, settings and date give the same bytes.
+    factor for each. The .html is one file for a browser that needs nothing else; .pdf and .docx
+    need the extra `report`. The same texts, settings and date give the same bytes.
 
     \b
         adhominem report letter.txt known-letters/ -o report.html
         adhominem report letter.txt known-letters/ -o report.pdf --population other-letters/
+        adhominem report letter.txt known-letters/ -o report.docx --case-file case.toml
         adhominem report letter.txt known-letters/ -o report.html --validation study.json
         adhominem report letter.txt --candidate anne/ --candidate ben/ -o report.html --none 0.5
     """
@@ -174,9 +184,10 @@ def _report_candidates(
 def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Compute a report anew from its texts, and say what differs.
 
-    REPORT is the .html that `report` wrote. Topics, seed, draws and prior are those of the report;
-    its population, a verbal scale of its own, and a validation study must be given again, and all
-    candidates, if it has several. Exit status: 0 if all is the same, 1 if not.
+    REPORT is the .html, .pdf or .docx that `report` wrote. Topics, seed, draws and prior are those
+    of the report; its population, a verbal scale of its own, and a validation study must be given
+    again, and all candidates, if it has several. Of a .docx that was edited, every paragraph that
+    was changed is listed. Exit status: 0 if all is the same, 1 if not.
 
     \b
         adhominem check-report report.html letter.txt known-letters/
@@ -208,9 +219,9 @@ def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
                 "as it should be, give the scale's file by --scale."
             )
     else:
-        say("The same: texts, population, model, version, numbers and page.")
+        say("The same: texts, population, model, version, numbers, and what the file shows.")
         if check.own_scale:
             say("The verbal scale is the one given, not the one of AdHominem.")
-        say("As the report has them: names, topics, prior, case, examiner, date.")
+        say("Taken from the report: names, topics, prior, date, and the details of the case.")
     if check.differences:
         sys.exit(1)

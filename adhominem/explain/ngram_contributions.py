@@ -104,6 +104,7 @@ def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
     strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:_CANDIDATES]]
     ngrams = {at: profile.table.ngram(int(columns[at])) for at in strongest.tolist()}
     telling = np.array([(letters(ngram), ngram.channel == 1) for ngram in ngrams.values()])
+    telling = telling.reshape(-1, 2)  # (n-grams, 2), be there none but names
     groups = group(occurrences, strongest[np.lexsort(-telling.T[::-1])])
     groups.sort(key=lambda members: -abs(contributions[members].sum()))
     tokens = (token for text in profile.texts for token in text.tokens)

@@ -12,7 +12,8 @@ both texts are halved, the Bayes factors of the first and of the second halves d
 times as much as the draws let expect (`benchmarks/interval.py`). So the interval is that many times
 as wide. Drawing blocks of neighbouring passages does not make up for it.
 
-On the texts of the population, by halves of it: all is computed again with each of them.
+On the texts of the population, by halves of it: all is computed again with each of them. On single
+texts of a side that has several, by leaving out each in turn.
 """
 
 from __future__ import annotations
@@ -90,6 +91,23 @@ class Sensitivity:
     def median(self) -> float:
         """That in the middle."""
         return float(np.median(self.log_bayes_factors))
+
+
+def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
+    """The log Bayes factors, rising and within bounds, with each text of a side left out in turn.
+
+    A side of one text stays as it is; there are none if both sides are such.
+    """
+    first, second = comparison.levs
+    variants = [(np.delete(first, at, axis=0), second) for at in range(len(first))]
+    variants = variants if len(first) > 1 else []
+    if len(second) > 1:
+        variants += [(first, np.delete(second, at, axis=0)) for at in range(len(second))]
+    factors = [
+        float(comparison.scorer([one], [other], comparison.population).log_bayes_factor[0])
+        for one, other in variants
+    ]
+    return tuple(sorted(factors))
 
 
 def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitivity | None:

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack, cast
 
-from adhominem.errors import OptionError
 from adhominem.evaluation.study import read_study
-from adhominem.explain.resampling import DRAWS
 from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
 from adhominem.models.folder import DEFAULT_MODEL
-from adhominem.report.candidates import CandidatesReport
-from adhominem.report.candidates_html import check_kind
-from adhominem.report.check import Difference, check_report
-from adhominem.report.html import report_in_page, report_page
-from adhominem.report.pdf import check_pdf, write_report_pdf
-from adhominem.report.report import Report, file_dates, make_report, report_date
+from adhominem.report.check import Difference, check_report, of_two_sides
+from adhominem.report.details import CaseDetails, read_details
+from adhominem.report.files import form_of, read_report, write_report
+from adhominem.report.report import (
+    Report,
+    ReportOptions,
+    file_dates,
+    make_report,
+    report_date,
+)
 from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.population import Population
+from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import check_not_read, noting_inputs
-from adhominem.text.writing import write_whole
 
-AnyReport = TypeVar("AnyReport", Report, CandidatesReport)
+
+class ReportFileOptions(CaseOptions, total=False):
+    """What a report from files can be made with, beside what its case consists of."""
+
+    population_source: str  # what the population is; by default its path
+    draws: int
+    seed: int
+    scale: str | Path | None  # the file of a verbal scale
+    case_file: str | Path | None  # with the details of the case: see `report.details`
+    case: str  # these three come before what the case file says
+    examiner: str
+    qualification: str
+    date: str | None
+    annex: str  # none, short or full
 
 
 @dataclass(frozen=True)
@@ -44,78 +60,88 @@ class ReportCheck:
         }
 
 
-def check_report_name(output: str | Path) -> None:
-    """Refuse a report whose file is no .html and no .pdf, or a PDF that cannot be made here."""
-    suffix = Path(output).suffix.lower()
-    if suffix not in (".html", ".htm", ".pdf"):
-        raise OptionError(f"{output} is no .html and no .pdf; expected one of these")
-    if suffix == ".pdf":
-        check_pdf()
-
-
 def report_files(
     first: str | Path,
     second: str | Path,
     outputs: Sequence[str | Path],
     *,
-    population_source: str = "",
     prior_same_author: float | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-    scale: str | Path | None = None,
-    case: str = "",
-    examiner: str = "",
-    date: str | None = None,
     validation: str | Path | None = None,
-    **options: Unpack[CaseOptions],
+    **options: Unpack[ReportFileOptions],
 ) -> Report:
-    """Write the report on two files or folders as .html or .pdf; see `make_report`.
+    """Write the report on two files or folders as .html, .pdf or .docx; see `make_report`.
 
     The `prior_same_author` is the court's: without it the report states no probability.
-    `population_source` says what the population is; by default it is its path. `validation` is the
-    file of a study of the examiner's own material, as `validate` writes it.
+    `validation` is the file of a study of the examiner's own material, as `validate` writes it.
     """
     for output in outputs:
-        check_report_name(output)
+        form_of(output)
     with noting_inputs():
         study = read_study(validation) if validation else None
-        texts = read_case(first, second, **options)
-        model = options.get("model", DEFAULT_MODEL)
-        note_model(model)
-        verbal_scale = VerbalScale.read(scale) if scale else None
-        for output in outputs:
-            check_not_read(output)  # before minutes of work
-        date = report_date(date)
+        case = read_case(first, second, **case_options(options))
+        texts = [*case.first, *case.second]
+        settings = report_options(options, texts, case.population, outputs)
         with options.get("watch", unwatched)("report", unit="share") as on_progress:
             report = make_report(
-                **vars(texts),
-                population_source=population_source or str(options.get("population") or ""),
+                case.verifier,
+                case.first,
+                case.second,
                 prior_same_author=prior_same_author,
-                seed=seed,
-                draws=draws,
-                case=case,
-                examiner=examiner,
-                date=date,
-                scale=verbal_scale,
-                model=model,
-                modified=file_dates([*texts.first, *texts.second]),
                 validation=study,
                 on_progress=on_progress,
+                **settings,
             )
-        write_report(report, outputs, report_page)
+        for output in outputs:
+            write_report(report, output)
     return report
 
 
-def write_report(
-    report: AnyReport, outputs: Sequence[str | Path], page: Callable[[AnyReport], str]
-) -> None:
-    """As PDF, or as the HTML that `page` makes of it, by the name of each output."""
-    for output in map(Path, outputs):
-        if output.suffix.lower() == ".pdf":
-            write_report_pdf(report, output)
-        else:
-            with write_whole(output) as file:
-                file.write(page(report))
+def case_options(options: ReportFileOptions) -> CaseOptions:
+    """Those of the options that say what the case consists of."""
+    named = {name: value for name, value in options.items() if name in CaseOptions.__annotations__}
+    return cast(CaseOptions, named)
+
+
+def report_options(
+    options: ReportFileOptions,
+    texts: Sequence[Exhibit],
+    population: Population | None,
+    outputs: Sequence[str | Path],
+) -> ReportOptions:
+    """What `make_report` takes for these options; whatever is wrong is said before the work."""
+    model, scale = options.get("model", DEFAULT_MODEL), options.get("scale")
+    note_model(model)
+    settings: ReportOptions = {
+        "population": population,
+        "population_source": options.get("population_source")
+        or str(options.get("population") or ""),
+        "details": _details(options, texts),
+        "date": report_date(options.get("date")),
+        "scale": VerbalScale.read(scale) if scale else None,
+        "model": model,
+        "modified": file_dates(texts),
+    }
+    if "draws" in options:
+        settings["draws"] = options["draws"]
+    if "seed" in options:
+        settings["seed"] = options["seed"]
+    if "annex" in options:
+        settings["annex"] = options["annex"]
+    for output in outputs:
+        check_not_read(output)
+    return settings
+
+
+def _details(options: ReportFileOptions, texts: Sequence[Exhibit]) -> CaseDetails:
+    details = CaseDetails()
+    if (path := options.get("case_file")) is not None:
+        details = read_details(path)
+        details.check_items([text.document.id for text in texts], path)
+    return details.with_options(
+        case=options.get("case", ""),
+        examiner=options.get("examiner", ""),
+        qualification=options.get("qualification", ""),
+    )
 
 
 def check_report_files(
@@ -127,15 +153,14 @@ def check_report_files(
     validation: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> ReportCheck:
-    """Compute the report in a page anew from the files of its texts, and say what differs.
+    """Compute the report in a file anew from the files of its texts, and say what differs.
 
     The model is the one that the report names, unless it is given; its population, a verbal scale
     of its own, and a validation study must be given again.
     """
-    check_kind(Path(page), of_candidates=False)
+    reported = of_two_sides(read_report(page))
     verbal_scale = VerbalScale.read(scale) if scale else None
     study = read_study(validation) if validation else None
-    reported, _ = report_in_page(Path(page))
     options["model"] = options.get("model") or reported.model
     texts = read_case(first, second, **options)
     with options.get("watch", unwatched)("checking", unit="share") as on_progress:

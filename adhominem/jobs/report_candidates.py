@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import Unpack
 
 from adhominem.errors import OptionError
-from adhominem.explain.resampling import DRAWS
-from adhominem.jobs.compare import CaseOptions, note_model, read_case
+from adhominem.jobs.compare import CaseOptions, read_case
 from adhominem.jobs.inputs import unwatched
-from adhominem.jobs.report import ReportCheck, check_report_name, write_report
-from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.jobs.report import (
+    ReportCheck,
+    ReportFileOptions,
+    case_options,
+    report_options,
+)
 from adhominem.report.candidates import CandidatesReport, make_candidates_report
-from adhominem.report.candidates_check import check_candidates_report
-from adhominem.report.candidates_html import candidates_in_page, candidates_page, check_kind
-from adhominem.report.report import file_dates, report_date
+from adhominem.report.candidates_check import check_candidates_report, of_candidates
+from adhominem.report.files import form_of, read_report, write_report
 from adhominem.scoring.decision import VerbalScale
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.files import bare_stem, check_not_read, noting_inputs
+from adhominem.text.files import bare_stem, noting_inputs
 
 
 def report_candidates(
@@ -26,53 +28,33 @@ def report_candidates(
     candidates: Sequence[str | Path],
     outputs: Sequence[str | Path],
     *,
-    population_source: str = "",
     prior_none: float | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-    scale: str | Path | None = None,
-    case: str = "",
-    examiner: str = "",
-    date: str | None = None,
-    **options: Unpack[CaseOptions],
+    **options: Unpack[ReportFileOptions],
 ) -> CandidatesReport:
-    """Write the report on a disputed text and several candidates as .html or .pdf.
+    """Write the report on a disputed text and several candidates as .html, .pdf or .docx.
 
     Each candidate is a file, or a folder of one person's texts, and is called by its name. The
     `prior_none` is the court's: without it the report states no probabilities. Everything else is
     as in `report_files`.
     """
     for output in outputs:
-        check_report_name(output)
+        form_of(output)
     with noting_inputs():
         sides = _read_candidates(candidates)
-        texts = read_case(disputed, candidates[0], **options)
-        model = options.get("model", DEFAULT_MODEL)
-        note_model(model)
-        verbal_scale = VerbalScale.read(scale) if scale else None
-        for output in outputs:
-            check_not_read(output)  # before minutes of work
-        date = report_date(date)
+        case = read_case(disputed, candidates[0], **case_options(options))
         known = [exhibit for side in sides.values() for exhibit in side]
+        settings = report_options(options, [*case.first, *known], case.population, outputs)
         with options.get("watch", unwatched)("report", unit="share") as on_progress:
             report = make_candidates_report(
-                texts.verifier,
-                texts.first,
+                case.verifier,
+                case.first,
                 sides,
-                population=texts.population,
-                population_source=population_source or str(options.get("population") or ""),
                 prior_none=prior_none,
-                seed=seed,
-                draws=draws,
-                case=case,
-                examiner=examiner,
-                date=date,
-                scale=verbal_scale,
-                model=model,
-                modified=file_dates([*texts.first, *known]),
                 on_progress=on_progress,
+                **settings,
             )
-        write_report(report, outputs, candidates_page)
+        for output in outputs:
+            write_report(report, output)
     return report
 
 
@@ -84,10 +66,9 @@ def check_candidates_files(
     scale: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> ReportCheck:
-    """Compute the report in a page anew from the files of its texts, and say what differs."""
-    check_kind(Path(page), of_candidates=True)
+    """Compute the report in a file anew from the files of its texts, and say what differs."""
+    reported = of_candidates(read_report(page))
     verbal_scale = VerbalScale.read(scale) if scale else None
-    reported, _ = candidates_in_page(Path(page))
     options["model"] = options.get("model") or reported.first.model
     sides = _read_candidates(candidates)
     texts = read_case(disputed, candidates[0], **options)

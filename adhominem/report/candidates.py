@@ -13,20 +13,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from adhominem.attribute.material import listed, sort_out
 from adhominem.attribute.posterior import check_prior, posteriors
 from adhominem.errors import OptionError
-from adhominem.explain.resampling import DRAWS
 from adhominem.records import SCHEMA, from_json, with_schema
+from adhominem.report.details import CaseDetails
 from adhominem.report.evidence import LOG_10
-from adhominem.report.report import Report, ReportedText, Settings, make_report, report_date
-from adhominem.scoring.decision import VerbalScale
-from adhominem.scoring.population import Population
+from adhominem.report.report import (
+    Report,
+    ReportedText,
+    ReportOptions,
+    Settings,
+    make_report,
+    report_date,
+)
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution, caution
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of
@@ -74,6 +78,11 @@ class CandidatesReport:
         return self.first.first
 
     @property
+    def details(self) -> CaseDetails:
+        """The formal part of the report."""
+        return self.first.details
+
+    @property
     def case(self) -> str:
         """The case's title or number."""
         return self.first.case
@@ -119,18 +128,9 @@ def make_candidates_report(
     disputed: SideTexts,
     candidates: Mapping[str, SideTexts],
     *,
-    population: Population | None = None,
-    population_source: str = "",
     prior_none: float | None = None,
-    seed: int = 0,
-    draws: int = DRAWS,
-    case: str = "",
-    examiner: str = "",
-    date: str | None = None,
-    scale: VerbalScale | None = None,
-    model: str | Path | None = None,
-    modified: Mapping[str, str] | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
+    **options: Unpack[ReportOptions],
 ) -> CandidatesReport:
     """Compare disputed texts with those of each candidate, and gather all that belongs to it.
 
@@ -146,23 +146,14 @@ def make_candidates_report(
         check_prior(prior_none)
     texts = {name: exhibits_of(side, name) for name, side in candidates.items()}
     questioned, sides, cautions = _once(exhibits_of(disputed, "disputed"), texts)
-    date = report_date(date)
+    options["date"] = report_date(options.get("date"))
     reports: dict[str, Report] = {}
     for name, side in sides.items():
         reports[name] = make_report(
             verifier,
             questioned,
             side,
-            population=population,
-            population_source=population_source,
-            seed=seed,
-            draws=draws,
-            case=case,
-            examiner=examiner,
-            date=date,
-            scale=scale,
-            model=model,
-            modified=modified,
+            **options,
             explained=False,
             on_progress=partial(_tell_share, on_progress, len(reports), len(sides)),
         )

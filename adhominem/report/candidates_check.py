@@ -10,14 +10,14 @@ from adhominem.errors import InputError
 from adhominem.harmless import harmless
 from adhominem.models.files import is_plain
 from adhominem.report.candidates import CandidatesReport, make_candidates_report
-from adhominem.report.candidates_html import candidates_in_page, candidates_page
 from adhominem.report.check import (
     Difference,
     as_reported,
-    compare_pages,
+    compare_files,
     compare_reports,
     compare_values,
 )
+from adhominem.report.files import StoredReport, read_report
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
@@ -34,12 +34,13 @@ def check_candidates_report(
     scale: VerbalScale | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Difference]:
-    """All differences between the report in a page and what the texts give now.
+    """All differences between the report in a file and what the texts give now.
 
     Seed, draws and priors are those of the report, and so is the order of candidates; everything
     else is as in `check_report`.
     """
-    reported, page = candidates_in_page(Path(path))
+    stored = read_report(path)
+    reported = of_candidates(stored)
     if verifier is None and model is None and not is_plain(reported.first.model):
         raise InputError(  # a report may be anybody's: it does not say which folder is opened
             "the report does not name its model as a model is named; say where it lies", path
@@ -63,17 +64,26 @@ def check_candidates_report(
         prior_none=reported.prior_none,
         seed=reported.settings.seed,
         draws=reported.settings.draws,
-        case=reported.case,
-        examiner=reported.examiner,
+        details=reported.details,
         date=reported.date,
+        annex=reported.settings.annex,
         scale=scale,
         model=model,
         on_progress=on_progress,
     )
     differences = _compare_all(reported, computed)
     if not differences:
-        differences += compare_pages(page, candidates_page(reported))
+        differences += compare_files(stored, reported)
     return differences
+
+
+def of_candidates(stored: StoredReport) -> CandidatesReport:
+    """The report of a file, which must be one with several candidates."""
+    if not isinstance(stored.report, CandidatesReport):
+        raise InputError(
+            "this is a report on two sides; give FIRST and SECOND, and no --candidate", stored.path
+        )
+    return stored.report
 
 
 def _compare_names(names: list[str], candidates: Mapping[str, SideTexts]) -> Difference | None:

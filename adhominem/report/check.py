@@ -1,9 +1,11 @@
-"""Compute a report anew, and say in what it differs."""
+"""Compute a report anew, and say in what it differs: in its data, and in what its file shows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,11 +14,13 @@ from adhominem.errors import InputError
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.harmless import harmless
 from adhominem.models.files import is_plain
-from adhominem.report.html import report_in_page, report_page
+from adhominem.report.files import StoredReport, read_report, report_bytes
 from adhominem.report.report import Report, ReportedText, make_report
+from adhominem.report.shown import AnyReport
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import text_in
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
 
 _CLOSE = 1e-4  # decades: how far numbers of two machines may be apart
@@ -67,15 +71,16 @@ def check_report(
     validation: ValidationStudy | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Difference]:
-    """All differences between the report in a page and what the texts give now.
+    """All differences between the report in a file and what the texts give now.
 
     The model is the one that the report names, unless a `verifier` is given; `model` is where it
     lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
     trust, since the words of the result come of it: it must be `scale`, or AdHominem's. Nor are its
     cases of known authors, if they are the examiner's own: the study must be given again, as
-    `validation`. The page itself is compared, too: it must say what its data say.
+    `validation`. What the file shows is compared, too: it must say what its data say.
     """
-    reported, page = report_in_page(Path(path))
+    stored = read_report(path)
+    reported = of_two_sides(stored)
     if verifier is None and model is None and not is_plain(reported.model):
         raise InputError(  # a report may be anybody's: it does not say which folder is opened
             "the report does not name its model as a model is named; say where it lies", path
@@ -96,9 +101,9 @@ def check_report(
         prior_same_author=reported.prior_same_author,
         seed=reported.settings.seed,
         draws=reported.settings.draws,
-        case=reported.case,
-        examiner=reported.examiner,
+        details=reported.details,
         date=reported.date,
+        annex=reported.settings.annex,
         scale=scale,
         model=model,
         validation=validation,
@@ -106,9 +111,20 @@ def check_report(
     )
     differences = compare_reports(reported, computed)
     if not differences:
-        now = report_page(replace(reported, explanation=computed.explanation, like=computed.like))
-        differences += compare_pages(page, now)
+        shown = replace(reported, explanation=computed.explanation, like=computed.like)
+        differences += compare_files(stored, shown)
     return differences
+
+
+def of_two_sides(stored: StoredReport) -> Report:
+    """The report of a file, which must be one on two sides: one on candidates needs others."""
+    if not isinstance(stored.report, Report):
+        raise InputError(
+            "this is a report with several candidates; give the disputed text, and each "
+            "candidate's by --candidate",
+            stored.path,
+        )
+    return stored.report
 
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
@@ -234,13 +250,45 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def compare_pages(page: str, expected: str) -> Iterator[Difference]:
-    """Whether a page says what its data say, and shows the texts as they are.
+def compare_files(stored: StoredReport, expected: AnyReport) -> Iterator[Difference]:
+    """Whether a file says what its data say, and shows the texts as they are.
 
     What is `expected` is written anew from the data that stand in it: so the last digits of another
     machine do not count. Those of the heat maps do, in the rare case that a colour or a third digit
     hangs on them.
     """
+    suffix = stored.path.suffix.lower()
+    if suffix not in (".pdf", ".docx"):
+        now = report_bytes(expected, ".html").decode("utf-8")
+        yield from _compare_pages(text_in(stored.data, stored.path), now)
+        return
+    written = report_bytes(expected, suffix)
+    if suffix == ".docx":
+        yield from _compare_words(*(text_in(data, stored.path) for data in (stored.data, written)))
+    elif stored.data != written:
+        yield Difference(
+            "what the PDF shows",
+            f"other bytes ({_digest(stored.data)})",
+            f"those that AdHominem writes here ({_digest(written)}; another version of reportlab "
+            "or matplotlib may write others)",
+        )
+
+
+def _digest(data: bytes) -> str:
+    return f"SHA-256 {sha256(data).hexdigest()[:16]}…"
+
+
+def _compare_words(document: str, expected: str) -> Iterator[Difference]:
+    """The paragraphs of a Word document that an examiner changed, added or took away."""
+    before, now = document.split("\n"), expected.split("\n")
+    for kind, one, two, three, four in SequenceMatcher(None, before, now, False).get_opcodes():
+        if kind != "equal":
+            for written, wanted in zip_longest(before[one:two], now[three:four], fillvalue=""):
+                if written != wanted:
+                    yield Difference("what the document says", *_where(written, wanted))
+
+
+def _compare_pages(page: str, expected: str) -> Iterator[Difference]:
     parts = (page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS))
     (before, _, texts), (expected_before, _, expected_texts) = parts
     for what, written, now in (

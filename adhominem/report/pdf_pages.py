@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import takewhile
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -18,11 +19,12 @@ from reportlab.lib.units import mm
 from reportlab.pdfgen.canvas import Canvas
 
 from adhominem.explain.explanation import Explanation
-from adhominem.render import layout, summary
+from adhominem.explain.sentences import at_sentences
+from adhominem.render import layout
+from adhominem.report.attached import attach_to_pdf, data_of
 from adhominem.report.candidates import CandidatesReport
-from adhominem.report.candidates_html import TITLE as CANDIDATES_TITLE
-from adhominem.report.candidates_html import candidates_sections
-from adhominem.report.html import TITLE, elements, sections
+from adhominem.report.html import elements, headline, sections, title_of
+from adhominem.report.paper import ANNEXES, PaperTable, style_of, table_of, text_of
 from adhominem.report.pdf_texts import (
     BOLD,
     MONO,
@@ -32,62 +34,59 @@ from adhominem.report.pdf_texts import (
     legend,
     readable,
     register_fonts,
+    width,
 )
-from adhominem.report.report import Report
+from adhominem.report.shown import AnyReport
 
-_LEFT, _TOP, _BOTTOM = 18 * mm, 18 * mm, 20 * mm
+_LEFT, _TOP, _BOTTOM = 18 * mm, 15 * mm, 18 * mm
 _WIDE = A4[0] - 2 * _LEFT
-_WIDTHS = {  # of the columns of the table in each section that has one
-    "material": (0.1, 0.43, 0.25, 0.11, 0.11),
-    "result": (0.4, 0.6),
-    "validation": (0.2, 0.1, 0.35, 0.35),
-    "population-texts": (0.08, 0.8, 0.12),
-    "summary": (0.08, 0.32, 0.4, 0.2),  # of a report with several candidates, as those below
-    "candidates": (0.08, 0.37, 0.1, 0.2, 0.25),
-    "priors": (0.6, 0.2, 0.2),
-    "candidates-validation": (0.3, 0.3, 0.3, 0.1),
-}
+_MOST_TOGETHER = 1_200  # characters of a table that is not divided between pages
+_ROOM = 62.0  # points for a heading and a few lines
+_CELL = 8.3  # points of the letters in a table
+_PADDING = 12.0  # of a cell, on both sides together
 _FOOT = 90  # characters of the line at the foot
-_SPACE = re.compile("[ \n]+")
 _RULE, _BEWARE, _EDGE = "#bbbbbb", "#fff6ea", "#8a4500"
 
 
 def _style(name: str, size: float, font: str = SANS, **more: Any) -> ParagraphStyle:
-    given = {"leading": size * 1.4, "spaceAfter": size * 0.6, "textColor": HexColor(layout.INK)}
+    given = {"leading": size * 1.32, "spaceAfter": size * 0.45, "textColor": HexColor(layout.INK)}
     return ParagraphStyle(
         name, fontName=font, bulletFontName=font, fontSize=size, **{**given, **more}
     )
 
 
-_BODY = _style("body", 9)
+_BODY = _style("body", 8.6)
 _STYLES = {
     "": _BODY,
-    "number": _style("number", 16, BOLD, spaceAfter=4),
-    "verbal": _style("verbal", 10.5),
-    "strong": _style("strong", 9, BOLD),
-    "note": _style("note", 7.5, textColor=HexColor("#444444")),
-    "title": _style("title", 18, BOLD, spaceAfter=8),
-    "section": _style("section", 12.5, BOLD, spaceBefore=10, spaceAfter=6, keepWithNext=1),
+    "number": _style("number", 15, BOLD, spaceAfter=2, leading=18),
+    "verbal": _style("verbal", 9.8),
+    "strong": _style("strong", 8.6, BOLD),
+    "note": _style("note", 7.2, textColor=HexColor("#444444")),
+    "title": _style("title", 17, BOLD, spaceAfter=5),
+    "section": _style("section", 11.5, BOLD, spaceBefore=7, spaceAfter=3),
     "text": _style("text", 9.5, BOLD, spaceBefore=8, spaceAfter=4, keepWithNext=1),
-    "bullet": _style("bullet", 9, leftIndent=12, bulletIndent=2, spaceAfter=3),
-    "caption": _style("caption", 8, textColor=HexColor("#444444"), spaceAfter=2, keepWithNext=1),
-    "name": _style("name", 9, BOLD, spaceAfter=0),
-    "cell": _style("cell", 8.5, spaceAfter=0, leading=11),
-    "head": _style("head", 8.5, BOLD, spaceAfter=0, leading=11),
-    "figures": _style("figures", 8.5, spaceAfter=0, leading=11, alignment=TA_RIGHT),
-    "figures-head": _style("figures-head", 8.5, BOLD, leading=11, alignment=TA_RIGHT),
-    "code": _style("code", 7.5, MONO, spaceAfter=0),
+    "bullet": _style("bullet", 8.6, leftIndent=10, bulletIndent=1, spaceAfter=2),
+    "caption": _style("caption", 7.6, textColor=HexColor("#444444"), spaceAfter=1),
+    "name": _style("name", _CELL, BOLD, spaceAfter=0, leading=10.8),
+    "cell": _style("cell", _CELL, spaceAfter=0, leading=10.8),
+    "head": _style("head", _CELL, BOLD, spaceAfter=0, leading=10.8, splitLongWords=0),
+    "figures": _style("figures", _CELL, spaceAfter=0, leading=10.8, alignment=TA_RIGHT),
+    "figures-head": _style(
+        "figures-head", _CELL, BOLD, leading=10.8, alignment=TA_RIGHT, splitLongWords=0
+    ),
+    "code": _style("code", 6.6, MONO, spaceAfter=0, leading=10.8),
+    "signature": _style("signature", 8.3, spaceBefore=2, spaceAfter=0),
 }
 
 
-def pdf_of(report: Report | CandidatesReport) -> bytes:
+def pdf_of(report: AnyReport) -> bytes:
     """All pages: made twice, since the first one says how many there are."""
     register_fonts()
     pages, _ = _built(report, None)
     return _built(report, pages)[1]
 
 
-def _built(report: Report | CandidatesReport, pages: int | None) -> tuple[int, bytes]:
+def _built(report: AnyReport, pages: int | None) -> tuple[int, bytes]:
     data = io.BytesIO()
     document = _Pages(data, report, pages)
     document.build(list(_story(report)))
@@ -97,15 +96,12 @@ def _built(report: Report | CandidatesReport, pages: int | None) -> tuple[int, b
 class _Pages(platypus.BaseDocTemplate):
     """A4 with a line at the foot; sections are listed beside the pages."""
 
-    def __init__(
-        self, file: io.BytesIO, report: Report | CandidatesReport, pages: int | None
-    ) -> None:
-        of_candidates = isinstance(report, CandidatesReport)
-        self._title = CANDIDATES_TITLE if of_candidates else TITLE
+    def __init__(self, file: io.BytesIO, report: AnyReport, pages: int | None) -> None:
+        self._title = title_of(report)
         super().__init__(
             file,
             pagesize=A4,
-            title=f"{self._title}: {report.case}" if report.case else self._title,
+            title=headline(report),
             author=report.examiner,
             subject=self._title,
             creator=f"AdHominem {report.version}",
@@ -120,6 +116,8 @@ class _Pages(platypus.BaseDocTemplate):
     def _foot(self, canvas: Canvas, document: platypus.BaseDocTemplate) -> None:
         date = re.sub(r"\D", "", self._report.date)[:12]
         canvas.setDateFormatter(lambda *now: f"D:{date:0<14}Z")  # not that of the invariant clock
+        if document.page == 1:
+            attach_to_pdf(canvas, data_of(self._report))
         canvas.setFont(SANS, 7.5)
         canvas.setFillColor(HexColor("#444444"))
         of = f" of {self._pages}" if self._pages else ""
@@ -130,34 +128,64 @@ class _Pages(platypus.BaseDocTemplate):
 
     def afterFlowable(self, flowable: platypus.Flowable) -> None:  # noqa: N802
         """Add a section's heading to the outline of the PDF; called by reportlab."""
+        title = flowable.title if isinstance(flowable, _Boxed) else ""
         if isinstance(flowable, platypus.Paragraph) and flowable.style.name == "section":
             title = flowable.getPlainText()
+        if title:
             self.canv.bookmarkPage(title)
             self.canv.addOutlineEntry(title, title)
 
 
-def _story(report: Report | CandidatesReport) -> Iterator[platypus.Flowable]:
-    if isinstance(report, CandidatesReport):
-        shown, explanation = candidates_sections(report), None
-    else:
-        shown, explanation = sections(report), report.explanation
-    for section in elements(shown):
+class _Boxed(platypus.Flowable):
+    """Stands before a box with a heading in it, of which reportlab does not tell."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.title = title
+
+    def draw(self) -> None:
+        """Nothing is seen of it."""
+
+
+def _story(report: AnyReport) -> Iterator[platypus.Flowable]:
+    explanation = None if isinstance(report, CandidatesReport) else report.explanation
+    annexed = False
+    for section in elements(sections(report)):
         name = section.get("id", "")
-        if name in ("population-texts", "texts"):
+        if name in ANNEXES and not annexed:
+            annexed = True
             yield platypus.PageBreak()
-        boxed = name == "summary"
-        if boxed:
-            yield platypus.HRFlowable(
-                "100%", 1.5, color=HexColor(layout.INK), spaceBefore=6, spaceAfter=0
-            )
+        flowables: list[platypus.Flowable] = []
         for element in section:
-            yield from _element(element, name)
-        if boxed:
-            yield platypus.HRFlowable(
-                "100%", 1.5, color=HexColor(layout.INK), spaceBefore=4, spaceAfter=6
-            )
-        if name == "texts" and explanation is not None:
-            yield from _texts(explanation)
+            if style_of(element) == "heat" and explanation is not None:
+                flowables += _heat_maps(at_sentences(explanation))
+            else:
+                flowables += _element(element)
+        if name == "summary":
+            yield from _boxed(flowables)
+        else:
+            yield from _with_heading(flowables)
+
+
+def _with_heading(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
+    """A heading stays with a few lines of what follows it, and with all that is kept together."""
+    if len(flowables) > 1 and isinstance(flowables[1], platypus.KeepTogether):
+        together = flowables[1]._content  # type: ignore[attr-defined]
+        return [platypus.KeepTogether([flowables[0], *together]), *flowables[2:]]
+    return [platypus.CondPageBreak(_ROOM), *flowables]
+
+
+def _boxed(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
+    """The words of a summary in a box; warnings and tables, which may be long, stay outside."""
+    words: list[Any] = list(takewhile(lambda one: isinstance(one, platypus.Paragraph), flowables))
+    commands = [
+        ("BOX", (0, 0), (-1, -1), 1.2, HexColor(layout.INK)),
+        ("LEFTPADDING", (0, 0), (-1, -1), 8.0),
+        ("TOPPADDING", (0, 1), (-1, -1), 0.0),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 4.0),
+    ]
+    box = _grid([(one,) for one in words], (_WIDE,), commands)
+    return [_Boxed(words[0].getPlainText()), box, platypus.Spacer(0, 5), *flowables[len(words) :]]
 
 
 def _words(text: str, style: str = "", bullet: str | None = None) -> platypus.Paragraph:
@@ -165,164 +193,121 @@ def _words(text: str, style: str = "", bullet: str | None = None) -> platypus.Pa
     return platypus.Paragraph(shown, _STYLES[style], bulletText=bullet)
 
 
-def _text(element: Element) -> str:
-    return _SPACE.sub(" ", "".join(element.itertext())).strip(" ")
-
-
-def _style_of(element: Element, usual: str = "") -> str:
-    return element.get("class", "").removeprefix("report-") or usual
-
-
-def _element(element: Element, section: str) -> Iterator[platypus.Flowable]:
+def _element(element: Element) -> Iterator[platypus.Flowable]:
     match element.tag:
         case "h1":
-            yield _words(_text(element), "title")
+            yield _words(text_of(element), "title")
         case "h2":
-            yield _words(_text(element), "section")
+            yield _words(text_of(element), "section")
+        case "p" if style_of(element) == "signature":
+            line = platypus.HRFlowable("45%", 0.8, color=HexColor(layout.INK), hAlign="LEFT")
+            signed = _words(text_of(element), "signature")
+            yield platypus.KeepTogether([platypus.Spacer(0, 20), line, signed])
         case "p":
-            yield _words(_text(element), _style_of(element))
+            yield _words(text_of(element), style_of(element))
         case "ul":
-            yield from (_words(_text(item), "bullet", "•") for item in element)
+            yield from (_words(text_of(item), "bullet", "•") for item in element)
+            yield platypus.Spacer(0, 3)
         case "dl":
             rows = [
-                (_words(_text(name), "name"), _words(_text(fact), _style_of(fact, "cell")))
+                (_words(text_of(name), "name"), _words(text_of(fact), style_of(fact) or "cell"))
                 for name, fact in zip(element[::2], element[1::2], strict=True)
             ]
-            padding = ("BOTTOMPADDING", (0, 0), (-1, -1), 3.0)
-            yield _grid(rows, (0.27, 0.73), [padding, ("LEFTPADDING", (0, 0), (0, -1), 0)])
-            yield platypus.Spacer(0, 6)
+            if rows:
+                commands = [("LEFTPADDING", (0, 0), (0, -1), 0)]
+                yield _grid(rows, (0.25 * _WIDE, 0.75 * _WIDE), commands)
+                yield platypus.Spacer(0, 4)
         case "figure":
             drawing, caption = element
-            shown = [Drawn(drawing, 0.9), platypus.Spacer(0, 4), _words(_text(caption), "note")]
+            shown = [Drawn(drawing, 0.8), platypus.Spacer(0, 4), _words(text_of(caption), "note")]
             yield platypus.KeepTogether(shown)
-        case "div" if element.get("class") == "report-beware":
+        case "div" if style_of(element) == "beware":
             yield from _beware(element)
         case _:
-            yield from _table_element(element, _WIDTHS.get(section, ()))
+            yield from _table(element)
 
 
 def _grid(
-    rows: Sequence[tuple[platypus.Paragraph, ...]],
-    shares: tuple[float, ...],
+    rows: Sequence[tuple[platypus.Flowable, ...]],
+    widths: Sequence[float],
     commands: list[Any],
     heads: int = 0,
 ) -> platypus.Table:
     style = [
         ("FONTNAME", (0, 0), (-1, -1), SANS),  # else Helvetica is named, though nothing is in it
         ("VALIGN", (0, 0), (-1, -1), "TOP"),
-        ("TOPPADDING", (0, 0), (-1, -1), 2.0),
-        ("BOTTOMPADDING", (0, 0), (-1, -1), 2.0),
+        ("TOPPADDING", (0, 0), (-1, -1), 1.4),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 1.8),
         *commands,
     ]
-    widths = [share * _WIDE for share in shares]
     # A cell may be higher than a page: names may be long.
     return platypus.Table(rows, widths, repeatRows=heads, style=style, splitInRow=1, hAlign="LEFT")
 
 
 def _beware(element: Element) -> Iterator[platypus.Flowable]:
-    rows = [(_words(_text(title), "name"),) for title in element.iter("h3")]
-    rows += [(_words(_text(item), "bullet", "•"),) for item in element.iter("li")]
+    rows = [(_words(text_of(title), "name"),) for title in element.iter("h3")]
+    rows += [(_words(text_of(item), "bullet", "•"),) for item in element.iter("li")]
     commands = [
         ("BACKGROUND", (0, 0), (-1, -1), HexColor(_BEWARE)),
         ("LINEBEFORE", (0, 0), (0, -1), 3, HexColor(_EDGE)),
         ("LEFTPADDING", (0, 0), (-1, -1), 9.0),
     ]
     yield platypus.Spacer(0, 3)
-    yield _grid(rows, (1.0,), commands)
+    yield _grid(rows, (_WIDE,), commands)
     yield platypus.Spacer(0, 6)
 
 
-def _table_element(element: Element, widths: tuple[float, ...]) -> Iterator[platypus.Flowable]:
-    rows = [[_text(cell) for cell in row] for row in element.iter("tr")]
-    if not widths:  # numbers beside a name, as many as there are
-        widths = (0.4, *[0.6 / (len(rows[0]) - 1)] * (len(rows[0]) - 1))
-    heads = list(element.iter("th"))[: len(widths)]
-    numbers_from = sum(not head.get("class") for head in heads)
-    notes = [row[1] for row in rows if len(row) == 2 < len(widths)]
-    rows = [row for row in rows if len(row) == len(widths)]
-    (caption,) = element.iter("caption")
-    yield from _table(_text(caption), rows[0], rows[1:], numbers_from, widths, notes)
-
-
-def _table(
-    caption: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numbers_from: int,
-    widths: tuple[float, ...],
-    notes: Sequence[str] = (),
-) -> Iterator[platypus.Flowable]:
-    """Rows of cells; those from `numbers_from` on are numbers. A note may follow each row."""
+def _table(element: Element) -> Iterator[platypus.Flowable]:
+    """Rows of cells; a note may follow each row."""
+    table = table_of(element)
     shown = [
         tuple(
-            _words(head, "figures-head" if at >= numbers_from else "head")
-            for at, head in enumerate(heads)
+            _words(head, "figures-head" if kind == "figures" else "head")
+            for kind, head in zip(table.kinds, table.heads, strict=True)
         )
     ]
     commands: list[Any] = [("LINEBELOW", (0, 0), (-1, 0), 1, HexColor(layout.INK))]
     empty = _words("")
-    for number, row in enumerate(rows):
+    for number, row in enumerate(table.rows):
         shown.append(
-            tuple(
-                _words(cell, "figures" if at >= numbers_from else "cell")
-                for at, cell in enumerate(row)
-            )
+            tuple(_words(cell, kind or "cell") for kind, cell in zip(table.kinds, row, strict=True))
         )
-        if notes:
-            shown.append((empty, _words(notes[number], "code"), *[empty] * (len(row) - 2)))
+        if table.notes:
+            shown.append((empty, _words(table.notes[number], "code"), *[empty] * (len(row) - 2)))
             last = len(shown) - 1
             commands += [("SPAN", (1, last), (-1, last)), ("NOSPLIT", (0, last - 1), (-1, last))]
         end = len(shown) - 1
         commands.append(("LINEBELOW", (0, end), (-1, end), 0.5, HexColor(_RULE)))
-    grid = _grid(shown, widths, commands, heads=1)
-    above = _words(caption, "caption")
-    yield from [above, grid] if notes else [platypus.KeepTogether([above, grid])]
-    yield platypus.Spacer(0, 8)
+    grid = _grid(shown, column_widths(table), commands, heads=1)
+    above = _words(table.caption, "caption")
+    letters = sum(len(cell) for row in table.rows for cell in (*row, *table.notes))
+    fits = letters <= _MOST_TOGETHER
+    if fits:
+        yield platypus.KeepTogether([above, grid])
+    else:
+        yield from (platypus.CondPageBreak(_ROOM), above, grid)
+    yield platypus.Spacer(0, 6)
 
 
-def _texts(explanation: Explanation) -> Iterator[platypus.Flowable]:
-    yield _words(
-        "The number beside a passage is what it contributes to the log10 Bayes factor. On teal, "
-        "and with a plus, it speaks for one author; on orange, and with a minus, for different "
-        "authors. " + summary.PASSAGE_CONTRIBUTION
-    )
-    yield _words(summary.NOT_WHY if explanation.has_attention else summary.NO_ATTENTION)
+def column_widths(table: PaperTable) -> list[float]:
+    """The widths of the columns in points, none narrower than the longest word of its head."""
+    least = [
+        max(width(word, _CELL, BOLD) for word in [*head.split(), ""]) + _PADDING
+        for head in table.heads
+    ]
+    given = [share * _WIDE for share in table.widths]
+    lacking = [max(0.0, need - wide) for need, wide in zip(least, given, strict=True)]
+    spare = [max(0.0, wide - need) for need, wide in zip(least, given, strict=True)]
+    part = min(1.0, sum(lacking) / max(sum(spare), 1e-9))
+    return [
+        wide + lack - part * more for wide, lack, more in zip(given, lacking, spare, strict=True)
+    ]
+
+
+def _heat_maps(explanation: Explanation) -> Iterator[platypus.Flowable]:
     yield legend(explanation.has_attention)
     strongest = layout.strongest_passage(explanation)
     for text in explanation.texts:
         yield _words(f"{text.name} ({text.side} side)", "text")
         yield from heat_map(text, strongest, _WIDE)
     yield platypus.Spacer(0, 12)
-    yield from _table(
-        "What the log10 Bayes factor is the sum of. All passages together are the sum without the "
-        "starting point.",
-        ("part", "what it is", "amount"),
-        [(name, said, amount) for name, amount, said in summary.balance(explanation)],
-        2,
-        (0.2, 0.66, 0.14),
-    )
-    yield from _ngrams(explanation)
-
-
-def _ngrams(explanation: Explanation) -> Iterator[platypus.Flowable]:
-    if not explanation.ngrams:
-        return
-    yield from _table(
-        "The n-grams (words, or parts of words, in a row) that contribute most to the log10 Bayes "
-        f"factor. {summary.NGRAM_CONTRIBUTION} {summary.RATES}",
-        ("n-gram", "what it is", "speaks for", "contribution", "first", "second", "usual"),
-        [
-            (
-                ngram.ngram,
-                summary.described(ngram),
-                summary.speaks_for(ngram.contribution),
-                summary.contributed(ngram.contribution),
-                f"{ngram.first:,} ({summary.rate(ngram.first_rate)})",
-                f"{ngram.second:,} ({summary.rate(ngram.second_rate)})",
-                summary.rate(ngram.usual_rate),
-            )
-            for ngram in explanation.ngrams
-        ],
-        3,
-        (0.16, 0.25, 0.16, 0.13, 0.11, 0.11, 0.08),
-    )

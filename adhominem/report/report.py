@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 import adhominem
 from adhominem.errors import OptionError
@@ -25,10 +25,12 @@ from adhominem.explain.resampling import (
     Sensitivity,
     bootstrap_interval,
     population_sensitivity,
+    text_sensitivity,
 )
 from adhominem.models.calibration import LikeCases, Validation, read_validation
-from adhominem.records import SCHEMA, UNWRITTEN, from_json, with_schema
+from adhominem.records import SCHEMA, UNWRITTEN, OneOf, from_json, with_schema
 from adhominem.report import evidence, own_material
+from adhominem.report.details import CaseDetails, readable
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population, PopulationText
 from adhominem.scoring.scorer import LogBayesFactors
@@ -39,6 +41,7 @@ from adhominem.verify.verification import Likeness, Side, Verification
 from adhominem.verify.verifier import SideTexts, Verifier
 
 MOST_DRAWS = 10_000  # more would move no digit that is shown
+NO_ANNEX, SHORT_ANNEX, FULL_ANNEX = ANNEXES = ("none", "short", "full")
 _ALL_BUT_INTERVAL = 0.4  # of the work, roughly
 
 
@@ -92,11 +95,12 @@ class ReportedInterval:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All that the numbers depend on beside texts, population and model."""
+    """All that a report depends on beside texts, population and model."""
 
     seed: int
     draws: int
     scale: tuple[tuple[float, str], ...]  # the verbal scale
+    annex: Annotated[str, OneOf(*ANNEXES)] = SHORT_ANNEX
 
     def __post_init__(self) -> None:
         if self.seed < 0 or not 0 < self.draws <= MOST_DRAWS:
@@ -104,14 +108,15 @@ class Settings:
                 f"seed {self.seed}, {self.draws:,} draws; expected 0 or more, and 1 to "
                 f"{MOST_DRAWS:,} draws"
             )
+        if self.annex not in ANNEXES:
+            raise OptionError(f"the annex is {self.annex!r}; expected one of {', '.join(ANNEXES)}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """All that is reported of a case."""
 
-    case: str
-    examiner: str
+    details: CaseDetails
     date: str
     first: tuple[ReportedText, ...]
     second: tuple[ReportedText, ...]
@@ -121,6 +126,8 @@ class Report:
     reach: str  # what can be said at most under these conditions; empty without a calibration
     states: bool  # whether anything is stated; if not, `verbal` says why
     interval: ReportedInterval | None  # None where a text has too few passages
+    # The log10 Bayes factors, rising, with each text of a side left out that has several.
+    without_one_text: tuple[float, ...]
     prior_same_author: float | None  # the court's, not ours
     probability_same_author: float | None  # only together with the prior
     population: ReportedPopulation | None
@@ -144,6 +151,16 @@ class Report:
         if prior is not None and not 0 < prior < 1:
             raise OptionError(f"the prior is {prior}; expected it to be above 0 and below 1")
 
+    @property
+    def case(self) -> str:
+        """The case's title or number."""
+        return self.details.case
+
+    @property
+    def examiner(self) -> str:
+        """Who answers for the report."""
+        return self.details.examiner
+
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings, with the version of the schema; without texts."""
         return with_schema(self)
@@ -154,42 +171,49 @@ class Report:
         return from_json(cls, data, "report", schema=SCHEMA)
 
 
+class ReportOptions(TypedDict, total=False):
+    """What any report can be made with; all of it can be left out."""
+
+    population: Population | None
+    population_source: str  # where it is from, in words
+    details: CaseDetails
+    date: str | None  # of the report, by default today
+    seed: int
+    draws: int
+    scale: VerbalScale | None
+    annex: str  # none, short or full
+    model: str | Path | None  # where it lies, by default where a model of its name is
+    modified: Mapping[str, str] | None  # dates of files by the texts' names: see `file_dates`
+
+
 def make_report(
     verifier: Verifier,
     first: SideTexts,
     second: SideTexts,
     *,
-    population: Population | None = None,
-    population_source: str = "",
     prior_same_author: float | None = None,
-    seed: int = 0,
-    draws: int = DRAWS,
-    case: str = "",
-    examiner: str = "",
-    date: str | None = None,
-    scale: VerbalScale | None = None,
-    model: str | Path | None = None,
-    modified: Mapping[str, str] | None = None,
     validation: ValidationStudy | None = None,
     explained: bool = True,
     on_progress: Callable[[float], None] = lambda share: None,
+    **options: Unpack[ReportOptions],
 ) -> Report:
     """Compare two sides, and gather all that belongs to the result.
 
-    `model` is where the model lies, by default where a model of its name is: its calibration and
-    its validation are read there. `modified` has the dates of files by the texts' names, as
-    `file_dates` finds them. The `date` of the report is that of today, unless given. `validation`
-    is a study of the same model on the examiner's own material, which takes the place of the
-    model's own. Without being `explained`, there are no heat maps.
+    The calibration and the validation are read where the `model` lies. `validation` is a study of
+    the same model on the examiner's own material, which takes the place of the model's own. Without
+    being `explained`, or without an annex, no passages are shown.
     """
     if validation is not None:
         own_material.check_study(validation, verifier)
+    seed, draws, scale = options.get("seed", 0), options.get("draws", DRAWS), options.get("scale")
+    annex = options.get("annex", SHORT_ANNEX)
     scale = scale or VerbalScale()
-    settings = Settings(seed=seed, draws=draws, scale=scale.rungs)
-    comparison = verifier.compare(first, second, population, attention=explained)
+    settings = Settings(seed=seed, draws=draws, scale=scale.rungs, annex=annex)
+    explained = explained and annex != NO_ANNEX
+    comparison = verifier.compare(first, second, options.get("population"), attention=explained)
     population = comparison.population
     sides = [[text.exhibit for text in side] for side in comparison.sides]
-    files = evidence.files_of(verifier, model)
+    files = evidence.files_of(verifier, options.get("model"))
     prior = 0.5 if prior_same_author is None else prior_same_author
     verification = verifier.judge(comparison, prior, scale=scale)
     explanation = None
@@ -220,12 +244,11 @@ def make_report(
             population=used.texts if used else 0,
         )
     states = not any(caution.decides for caution in verification.warnings)
-    dates = modified or {}
+    dates = options.get("modified") or {}
     on_progress(1.0)
     return Report(
-        case=_readable(case),
-        examiner=_readable(examiner),
-        date=report_date(date),
+        details=options.get("details", CaseDetails()),
+        date=report_date(options.get("date")),
         first=_texts(comparison.exhibits[0], verification.first, dates),
         second=_texts(comparison.exhibits[1], verification.second, dates),
         log10_bayes_factor=verification.log10_bayes_factor,
@@ -234,6 +257,7 @@ def make_report(
         reach=verification.reach,
         states=states,
         interval=_reported(interval, comparison.scored),
+        without_one_text=tuple(factor / evidence.LOG_10 for factor in text_sensitivity(comparison)),
         prior_same_author=prior_same_author,
         probability_same_author=(
             verification.probability_same_author
@@ -242,7 +266,7 @@ def make_report(
         ),
         population=_population(
             comparison,
-            population_source,
+            options.get("population_source", ""),
             verification,
             population_sensitivity(comparison, seed=seed),
         ),
@@ -271,11 +295,6 @@ def _words(exhibit: Exhibit) -> int:
 def _words_a_text(side: Sequence[Exhibit]) -> int:
     """The geometric mean, as the cases of a validation have it."""
     return round(geometric_mean([max(1, _words(exhibit)) for exhibit in side]))
-
-
-def _readable(text: str) -> str:
-    """An argument of a command may hold bytes that are no text."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _texts(
@@ -319,7 +338,7 @@ def _population(
     if population is None or verification.population is None:
         return None
     return ReportedPopulation(
-        source=_readable(source),
+        source=readable(source),
         texts=population.texts,
         sha256=population.sha256,
         used=comparison.used is not None,

@@ -27,7 +27,25 @@ _FIRST = "I have not yet had an answer to my last, and so I write again; the roa
 _SECOND = "No answer from you yet. I'm writing again anyway. Roads are bad here, really bad."
 
 
-class Comparison(Strict):
+class TwoSides(Strict):
+    """Two sides, each one text, or several by one author, and what they are seen against."""
+
+    first: Side
+    second: Side
+    population: Annotated[list[Text] | None, WithJsonSchema(MANY_TEXTS)] = Field(
+        None,
+        description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
+        "out: the server's, if it has one. An empty list: none.",
+    )
+
+    def case(self) -> Case:
+        """The comparison as the service takes it, without a population."""
+        return Case(
+            first=as_exhibits(self.first, "first"), second=as_exhibits(self.second, "second")
+        )
+
+
+class Comparison(TwoSides):
     """Two sides, each one text, or several by one author."""
 
     model_config = ConfigDict(
@@ -48,8 +66,6 @@ class Comparison(Strict):
         }
     )
 
-    first: Side
-    second: Side
     prior_same_author: float = Field(
         0.5,
         gt=0,
@@ -59,20 +75,10 @@ class Comparison(Strict):
     delta: float = Field(
         0.125, ge=0, lt=0.5, description="Undecided if the probability is within 0.5 ± delta."
     )
-    population: Annotated[list[Text] | None, WithJsonSchema(MANY_TEXTS)] = Field(
-        None,
-        description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
-        "out: the server's, if it has one. An empty list: none.",
-    )
 
     def case(self) -> Case:
         """The comparison as the service takes it, without a population."""
-        return Case(
-            first=as_exhibits(self.first, "first"),
-            second=as_exhibits(self.second, "second"),
-            prior_same_author=self.prior_same_author,
-            delta=self.delta,
-        )
+        return replace(super().case(), prior_same_author=self.prior_same_author, delta=self.delta)
 
 
 class Texts(Strict):
@@ -138,14 +144,7 @@ def api_router(service: Service) -> APIRouter:
     async def answer(
         request: Request, comparison: Comparison, ask: Callable[[Case], Awaitable[Result]]
     ) -> Result:
-        case = await unhurried(len(await request.body()), comparison.case)
-        service.check_case(case)
-        # The server's, unless the request has one; an empty list is none.
-        population = service.population if comparison.population is None else None
-        if comparison.population:
-            texts = await asyncio.to_thread(as_exhibits, comparison.population, "population")
-            population = await service.find_population([text.document for text in texts])
-        return await ask(replace(case, population=population))
+        return await ask(await case_of(service, request, comparison))
 
     @router.post("/api/verify", responses=responses(Verification), summary="Compare two sides")
     async def verify(request: Request, comparison: Comparison) -> Response:
@@ -211,6 +210,18 @@ def api_router(service: Service) -> APIRouter:
         return json_response(with_schema({"status": "ok"}))
 
     return router
+
+
+async def case_of(service: Service, request: Request, asked: TwoSides) -> Case:
+    """What is asked for as the service takes it, with its population."""
+    case = await unhurried(len(await request.body()), asked.case)
+    service.check_case(case)
+    # The server's, unless the request has one; an empty list is none.
+    population = service.population if asked.population is None else None
+    if asked.population:
+        texts = await asyncio.to_thread(as_exhibits, asked.population, "population")
+        population = await service.find_population([text.document for text in texts])
+    return replace(case, population=population)
 
 
 async def _written(

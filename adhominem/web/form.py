@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 
 from adhominem.errors import AdHominemError
 from adhominem.explain.explanation import Explanation
+from adhominem.report.details import CaseDetails
 from adhominem.report.html import report_page
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -110,8 +111,7 @@ class Comparer(Answerer[FormFields]):
             )
             source = ", ".join(file.name for file in fields.population)
         heading = {
-            "case": fields.case,
-            "examiner": fields.examiner,
+            "details": CaseDetails(case=fields.case, examiner=fields.examiner),
             "population_source": source,
             # What the form begins with is nobody's prior, and a report has no probability by it.
             "prior_same_author": None if fields.prior == NO_PRIOR else prior,

@@ -25,6 +25,7 @@ from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.answering import Answerer
 from adhominem.web.api import api_router
 from adhominem.web.api_attribute import attribution_router
+from adhominem.web.api_report import report_router
 from adhominem.web.api_search import search_router
 from adhominem.web.case_fields import RANK, ROLL
 from adhominem.web.case_form import CaseAnswerer
@@ -78,6 +79,7 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.add_exception_handler(AdHominemError, _refuse)
     app.include_router(api_router(service))
     app.include_router(attribution_router(service))
+    app.include_router(report_router(service))
     if service.searcher is not None:
         app.include_router(search_router(service, service.searcher))
     reader = FileReader(service.limits)

@@ -24,7 +24,8 @@ from conftest import NgramRun, SmallRun, rich_rows
 from adhominem import PackedCorpus, load
 from adhominem.errors import AdHominemError, CheckpointError, CorpusError, InputError, ModelError
 from adhominem.models.folder import member_folders
-from adhominem.report.html import report_in_page, report_page
+from adhominem.report.files import read_report
+from adhominem.report.html import report_page
 from adhominem.report.report import make_report
 from attack.conftest import Attack
 from attack.damage import damaged, damaged_json, kept, mutated
@@ -335,8 +336,7 @@ def test_a_damaged_report_is_read_or_says_what_is_wrong(
         path.write_bytes(f"{head}{opening}".encode() + changed + f"{closing}{tail}".encode())
 
         def read() -> None:
-            report, _ = report_in_page(path)
-            report_page(report)
+            report_page(read_report(path).report)
 
         errors += endure(read, InputError, f"round {number}", path) is not None
     assert errors > rounds / 3

@@ -603,6 +603,16 @@ def test_a_profile_that_knows_nothing_of_the_texts_has_nothing_to_say(profile: V
     assert habits(profile.compare("§ §", "§")) == ()
 
 
+def test_texts_of_nothing_but_names_have_no_habits(
+    profile: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "are_names", lambda of, names: np.ones_like(of.is_pair))
+    told = explain_ngrams(profile.compare(TEXTS[0], TEXTS[1]))
+    assert told is not None
+    assert told.habits == ()
+    assert told.names == pytest.approx(told.all)
+
+
 def test_the_explanation_has_them(verifiers: dict[str, Verifier]) -> None:
     mixed = verifiers["mixed"]
     result = explain_texts(mixed, [Document(text=TEXTS[0])], TEXTS[1])

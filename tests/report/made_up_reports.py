@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import made_up
@@ -10,7 +11,9 @@ import numpy as np
 
 from adhominem.evaluation.study import MEASURES
 from adhominem.models.calibration import LikeCases, Validation
+from adhominem.report.details import CaseDetails, ItemDetails
 from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
+from adhominem.report.files import read_report
 from adhominem.report.html import elements, sections
 from adhominem.report.own_material import StudyFacts
 from adhominem.report.report import (
@@ -25,6 +28,32 @@ from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.scoring.population import PopulationText
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verification import Likeness
+
+DETAILS = CaseDetails(
+    case="Crown v. Nobody",
+    examiner="Dr. A. Example",
+    qualification="Doctorate in linguistics",
+    organisation="Institute of Letters",
+    instructed_by="the court of Nowhere",
+    instruction=f"Compare the letters of {made_up.BAD}",
+    received="2 May 2026",
+    custody="a sealed bag, kept in a safe",
+    background="nothing but the dates",
+    reviewed_by="B. Other",
+    not_examined=("The paper, which is lost.",),
+    items=(
+        ItemDetails(
+            file="second.txt", reference="K2", received="2 May, by post", origin="a transcript"
+        ),
+    ),
+)
+
+
+def report_in_page(path: Path) -> tuple[Report, str]:
+    """The report on two sides that a page holds, and the page."""
+    stored = read_report(path)
+    assert isinstance(stored.report, Report)
+    return stored.report, stored.data.decode("utf-8")
 
 
 def validation(pairs: int = 400, seed: int = 0) -> Validation:
@@ -99,8 +128,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
     if prior is not None:
         probability = float(probability_same_author(log10 * LOG_10, prior))
     made = Report(
-        case="Crown v. Nobody",
-        examiner="Dr. A. Example",
+        details=DETAILS,
         date="2026-05-31",
         first=(text("letters/tom.txt", modified="2026-01-02 03:04 UTC"),),
         second=(text(made_up.BAD, topic="mills"), text("second.txt", sha256="ef" * 32)),
@@ -112,6 +140,7 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
         interval=ReportedInterval(
             low=log10 - 0.5, high=log10 + 0.4, low_is_bound=False, high_is_bound=True, level=0.95
         ),
+        without_one_text=(log10 - 0.2, log10 + 0.1),
         prior_same_author=prior,
         probability_same_author=probability,
         population=ReportedPopulation(
@@ -142,10 +171,12 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
         model_sha256="01" * 32,
         members=("ngrams", "network"),
         version="1.2.3",
-        settings=Settings(seed=7, draws=200, scale=VerbalScale().rungs),
+        settings=Settings(seed=7, draws=200, scale=VerbalScale().rungs, annex="full"),
         explanation=made_up.explanation(),
         like=pairs,
     )
+    if "annex" in changes:
+        changes["settings"] = replace(made.settings, annex=changes.pop("annex"))
     return replace(made, **changes)
 
 
@@ -154,8 +185,8 @@ def bare(log10: float = 1.23, **changes: Any) -> Report:
     lacking: dict[str, Any] = dict.fromkeys(
         ("interval", "population", "likeness", "validation", "calibration")
     )
-    given = {**lacking, "case": "", "examiner": "", "reach": "", "warnings": (), "like": None}
-    return report(log10, **{**given, **changes})
+    given = {**lacking, "details": CaseDetails(), "reach": "", "warnings": (), "like": None}
+    return report(log10, **{**given, "without_one_text": (), **changes})
 
 
 def silent(**changes: Any) -> Report:
@@ -205,6 +236,8 @@ ALL = {
     "silent, with a prior": silent(prior_same_author=0.1),
     "far too great": bare(41.7),
     "with a study": with_study(),
+    "with a short annex": report(annex="short"),
+    "without an annex": report(annex="none", explanation=None),
     "with a study like the case": with_study(-0.9, remarks=(), differences=(), shared_texts=0),
 }
 

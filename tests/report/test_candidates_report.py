@@ -21,8 +21,9 @@ from adhominem.report.candidates import (
     Proposition,
     make_candidates_report,
 )
-from adhominem.report.candidates_html import candidates_in_page, candidates_page
-from adhominem.report.html import report_in_page
+from adhominem.report.check import of_two_sides
+from adhominem.report.files import read_report
+from adhominem.report.html import report_page
 from adhominem.report.report import make_report
 from adhominem.verify.cautions import Caution
 
@@ -97,14 +98,14 @@ def test_posteriors_follow_from_the_stated_prior_by_bayes_rule() -> None:
 
 
 def test_without_a_prior_the_page_has_no_probability() -> None:
-    page = candidates_page(made_up(None))
+    page = report_page(made_up(None))
     assert "No probabilities of the propositions are given" in page
     assert "What other priors would do" not in page
     assert "posterior probabilities are" not in page
 
 
 def test_the_page_has_all_propositions_and_says_what_priors_do() -> None:
-    page = candidates_page(made_up())
+    page = report_page(made_up())
     for label in ("H_1", "H_2", "H_0"):
         assert f"<dt>{label}</dt>" in page
     assert "moderate support for H_1 over H_0" in page
@@ -122,9 +123,9 @@ def test_where_nothing_can_be_stated_no_posterior_is_given() -> None:
     told = replace(
         told, propositions=tuple(replace(one, posterior=None) for one in told.propositions)
     )
-    page = candidates_page(told)
+    page = report_page(told)
     assert "not everything can be stated" in page
-    assert "must\nnot be set beside each other" in page
+    assert "numbers must not be compared with each other" in page
 
 
 def test_a_population_for_some_candidates_alone_stands_in_the_way(
@@ -185,6 +186,13 @@ def place(tmp_path_factory: pytest.TempPathFactory, mixed_folder: Path) -> Path:
     return folder
 
 
+def reported(path: Path) -> CandidatesReport:
+    """The report with several candidates that a file holds."""
+    report_in_file = read_report(path).report
+    assert isinstance(report_in_file, CandidatesReport)
+    return report_in_file
+
+
 def of(folder: Path, names: list[str] | None = None) -> list[object]:
     return [part for name in names or NAMES for part in ("--candidate", folder / name)]
 
@@ -219,7 +227,7 @@ def test_whatever_is_changed_in_the_page_is_found(
     place: Path, mixed_folder: Path, tmp_path: Path
 ) -> None:
     page = (place / "report.html").read_text("utf-8")
-    told, _ = candidates_in_page(place / "report.html")
+    told = reported(place / "report.html")
     assert told.posterior_none is not None
     first = told.propositions[0]
     for changed in (
@@ -233,7 +241,7 @@ def test_whatever_is_changed_in_the_page_is_found(
             ),
         ),
     ):
-        (tmp_path / "changed.html").write_text(candidates_page(changed), "utf-8")
+        (tmp_path / "changed.html").write_text(report_page(changed), "utf-8")
         assert "the report has" in check(place, mixed_folder, tmp_path / "changed.html", status=1)
     (tmp_path / "words.html").write_text(page.replace("is not a verdict", "is a verdict"), "utf-8")
     assert "what the page says" in check(place, mixed_folder, tmp_path / "words.html", status=1)
@@ -256,7 +264,7 @@ def test_the_pdf_says_the_same(place: Path) -> None:
     pypdf = pytest.importorskip("pypdf")
     pdf = pypdf.PdfReader(place / "report.pdf")
     words = " ".join(" ".join(page.extract_text() for page in pdf.pages).split())
-    told, _ = candidates_in_page(place / "report.html")
+    told = reported(place / "report.html")
     assert "Report on a disputed text and several candidates · 17 C" in words
     assert "What other priors would do" in words
     for one in told.propositions:
@@ -282,5 +290,5 @@ def test_wrong_calls_are_refused_with_a_reason(
     page = place / "report.html"
     said = run("check-report", page, disputed, place / NAMES[0], status=1).output
     assert "report with several candidates" in said
-    with pytest.raises(InputError, match="damaged, or of another version"):
-        report_in_page(page)
+    with pytest.raises(InputError, match="report with several candidates"):
+        of_two_sides(read_report(page))

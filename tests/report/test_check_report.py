@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows, write_rows
+from made_up_reports import report_in_page
 
 from adhominem import Verifier, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError
 from adhominem.jobs.calibrate import calibrate_model
 from adhominem.report.check import Difference, check_report
-from adhominem.report.html import report_in_page, report_page
+from adhominem.report.html import report_page
 from adhominem.report.report import Report, make_report
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
@@ -85,7 +86,9 @@ def plain(case: Worked) -> tuple[Verifier, list[Exhibit], list[Exhibit], Path]:
     """The same without a population, by the library."""
     verifier = load(case.model)
     first, second = read_exhibits([case.first]), read_exhibits([case.second])
-    made = make_report(verifier, first, second, draws=20, date="2026-05-31", model=case.model)
+    made = make_report(
+        verifier, first, second, draws=20, date="2026-05-31", model=case.model, annex="full"
+    )
     page = case.place / "plain.html"
     page.write_text(report_page(made), "utf-8")
     return verifier, first, second, page

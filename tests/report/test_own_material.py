@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows
-from made_up_reports import said, with_study
+from made_up_reports import report_in_page, said, with_study
 
 from adhominem import Report, ValidationStudy, Verifier, load, make_report, read_study, validate
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import MEASURES
-from adhominem.report.html import report_in_page
 
 ROWS = made_up_rows(8, 5, "o")
 CASE = [row["text"] for row in made_up_rows(2, 4, "c")]

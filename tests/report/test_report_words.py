@@ -76,9 +76,10 @@ def test_whatever_the_number_its_probability_needs_a_prior(
 @every_report
 def test_the_two_propositions_are_there_with_the_names_of_all_texts(made: Report) -> None:
     told = "\n".join(said(made))
-    assert "Same-author proposition (H_same): One person wrote both “letters/tom.txt”" in told
-    assert "Different-author proposition (H_different): One person wrote “letters/tom.txt”" in told
-    assert "and a different person wrote “<script>alert(1)</script>” and “second.txt”" in told
+    assert "H_same: Same-author proposition: one person wrote both “letters/tom.txt”" in told
+    known = "K2" if made.details.items else "“second.txt”"
+    assert f"(first side) and “<script>alert(1)</script>” and {known} (second side)" in told
+    assert "H_different: Different-author proposition: one person wrote the first side, and" in told
 
 
 def test_several_encoders_are_said_to_be_several() -> None:
@@ -86,7 +87,7 @@ def test_several_encoders_are_said_to_be_several() -> None:
     assert "the first divided by the second is the Bayes factor." in alone
     together = " ".join(said(report(members=("network", "ngrams"))))
     assert "each of 2 encoders turns it" in together
-    assert "those of all encoders are made into one" in together
+    assert "those of all encoders are combined into one" in together
 
 
 def test_a_side_of_many_texts_is_named_by_some() -> None:
@@ -122,15 +123,17 @@ def test_a_report_says_what_it_lacks() -> None:
     told = " ".join(said(bare()))
     for lack in (
         "No relevant population was given.",
-        "No interval is given",
-        "No validation under conditions like those of this case is at hand.",
+        "Interval over passages: not given",
+        "No validation under conditions like those of this case is available.",
+        "Examiner: not stated",
+        "Custody: not stated",
         "The model is not calibrated",
         "How often cases of known authors give such a Bayes factor is not known",
         "The software found nothing unusual",
     ):
         assert lack in told
-    assert "At last the number is calibrated." not in told
-    assert "At last the number is calibrated." in " ".join(said(report()))
+    assert "Last, the number is calibrated" not in told
+    assert "Last, the number is calibrated" in " ".join(said(report()))
 
 
 def test_where_no_statement_is_made_the_number_is_not_put_into_words() -> None:
@@ -138,7 +141,8 @@ def test_where_no_statement_is_made_the_number_is_not_put_into_words() -> None:
     assert "No statement is made" in told
     assert "nothing is stated on the ground of it" in told
     assert "support for" not in told
-    assert "times as probable" not in told
+    assert "times as probable" not in words_of_section(silent(), "summary")
+    assert "times as probable" not in words_of_section(silent(), "result")
     assert " to 1 for" not in told
 
 
@@ -168,7 +172,8 @@ def test_a_population_that_was_not_used_is_not_said_to_be() -> None:
     assert "With it: it was not used" in told
     assert "Texts used" not in told
     assert "with a part of it" not in told
-    assert "scores without a relevant population" in told
+    assert "here without a relevant population" in told
+    assert "seem to be of another genre" in told
 
 
 def test_the_texts_of_the_population_are_listed_with_their_hashes() -> None:
@@ -183,20 +188,26 @@ def test_the_texts_of_the_population_are_listed_with_their_hashes() -> None:
 
 def test_conditions_that_the_cases_do_not_share_are_in_the_summary_and_beside_them() -> None:
     named = "These cases were not chosen by genre and length of the texts, since too few"
-    for at in (1, 6):  # the summary, section 5
+    for at in (1, 11):  # the summary, Annex C
         section = elements(sections(ALL["unlike the cases"]))[at]
         assert named in " ".join("".join(section.itertext()).split())
     assert "These cases were not chosen" not in " ".join(said(report()))
 
 
-def test_what_can_be_said_at_most_is_in_the_summary_and_with_the_bounds() -> None:
+def words_of_section(made: Report, name: str) -> str:
+    """All words of a section, by its id."""
+    (section,) = (one for one in elements(sections(made)) if one.get("id") == name)
+    return " ".join(" ".join(section.itertext()).split())
+
+
+def test_what_can_be_said_at_most_is_with_the_result_and_with_the_bounds() -> None:
     named = (
-        "a population of 50 texts) the model reports log10 Bayes factors from −1.34 to +1.76, that "
-        "is, at most moderate support for either proposition"
+        "a population of 50 texts) the model reports numbers from −1.34 to +1.76, that is, at most "
+        "moderate support for either proposition"
     )
-    for at in (1, 7):  # the summary, section 6
-        section = elements(sections(report()))[at]
-        assert named in " ".join("".join(section.itertext()).split())
+    assert named in words_of_section(report(), "result")
+    bounds = "no log10 Bayes factor below −1.34 or above +1.76 is reported"
+    assert bounds in words_of_section(report(), "annex-calibration")
 
 
 def test_shares_and_costs_have_their_intervals() -> None:
@@ -255,12 +266,61 @@ def test_the_sections_come_in_order_and_the_texts_last() -> None:
     head, *result = elements(sections(report()))
     assert head.tag == "header"
     assert [section.get("id") for section in result] == [
-        *("summary", "propositions", "population", "material", "result", "validation"),
-        *("calibration", "limits", "method", "reproduction", "population-texts", "texts"),
+        *("summary", "propositions", "material", "method", "result", "validation", "limits"),
+        *("not-examined", "annex-material", "annex-population", "annex-validation"),
+        *("annex-calibration", "annex-method", "texts"),
     ]
     titles = [section.findtext("h2") or "" for section in result]
-    assert titles[7].startswith("7. Warnings")  # the summary refers to it
-    assert titles[5].startswith("5. The result among")
+    assert titles[5].startswith("5. Validation")  # the words refer to these
+    assert titles[2].startswith("2. Material")
+    assert [title[:7] for title in titles[8:]] == [f"Annex {letter}" for letter in "ABCDEF"]
+
+
+@pytest.mark.parametrize(
+    ("annex", "last"),
+    [("none", "not-examined"), ("short", "annex-passages"), ("full", "texts")],
+)
+def test_the_annex_is_as_long_as_was_asked_for(annex: str, last: str) -> None:
+    made = report(annex=annex)
+    names = [section.get("id") for section in elements(sections(made))]
+    assert names[-1] == last
+    told = "\n".join([*said(made)])
+    assert ("cd" * 32 in told) == (annex != "full" or "Annex A" in told)
+    assert ("Annex" in told) == (annex != "none")
+    assert ("01" * 32 in told) == (annex != "none")
+
+
+def test_what_the_case_file_says_is_in_the_sections_where_a_court_looks_for_it() -> None:
+    made = report()
+    for name, words in (
+        ("propositions", "Instruction Compare the letters of"),
+        ("propositions", "Told to the examiner nothing but the dates"),
+        ("material", "Received 2 May 2026"),
+        ("material", "Custody a sealed bag, kept in a safe"),
+        ("material", "K2 second second.txt 2 May, by post 1,234"),
+        ("not-examined", "The paper, which is lost."),
+        ("annex-material", "K2 a transcript"),
+    ):
+        assert words in words_of_section(made, name), words
+    head = " ".join(" ".join(elements(sections(made))[0].itertext()).split())
+    assert "Examiner Dr. A. Example, Institute of Letters" in head
+    assert "Qualification Doctorate in linguistics" in head
+    assert "Instructed by the court of Nowhere" in head
+    assert "Reviewed by B. Other" in head
+
+
+def test_what_would_change_the_result_is_told_in_numbers() -> None:
+    told = words_of_section(report(), "result")
+    assert "if it favours H_different over H_same by odds of more than about 17 to 1." in told
+    assert "with one text of a side left out in turn, the number is +1.03 to +1.33; the" in told
+    assert "without any, the number is +2.23; with parts of this one it is +0.83 to +1.53" in told
+    assert "could point the other way" not in told
+    against = words_of_section(report(-0.9), "result")
+    assert "if it favours H_same over H_different by odds of more than about 7.9 to 1." in against
+    assert "without any, the number is +0.10" in against
+    assert "the evidence could point the other way" in against
+    assert "by odds of" not in words_of_section(report(0.0), "result")
+    assert "What would change" not in words_of_section(silent(), "result")
 
 
 def test_hashes_version_model_and_settings_are_all_said() -> None:

@@ -295,7 +295,7 @@ class TestOthers:
     def test_the_description_for_machines_has_examples_that_work(self, client: TestClient) -> None:
         told = client.get("/openapi.json").json()
         asked = {f"/api/{name}" for name in ("verify", "encode", "rank", "roll", "cluster")}
-        asked.add("/api/contrast")
+        asked |= {"/api/contrast", "/api/report"}
         assert set(told["paths"]) == {*asked, "/api/explain", "/api/models", "/health"}
         for path in asked:
             body = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]

@@ -19,8 +19,9 @@ from serving import open_service, running
 
 POSTED = tuple(
     f"POST /api/{name}"
-    for name in ("verify", "encode", "explain", "rank", "roll", "cluster", "contrast")
+    for name in ("verify", "encode", "explain", "report", "rank", "roll", "cluster", "contrast")
 )
+_EXAMPLES = {"GET /api/models": 3, "GET /health": 3, "POST /api/report": 8}  # 30 of the others
 _CHECKED = [
     not_a_server_error,
     status_code_conformance,
@@ -50,7 +51,7 @@ def test_no_request_makes_the_server_fail_and_every_answer_is_as_described(
 
     @given(case=described[path][method].as_strategy(generation_mode=mode))
     @settings(
-        max_examples=30 if method == "POST" else 3,
+        max_examples=_EXAMPLES.get(operation, 30),
         deadline=None,
         derandomize=True,
         database=None,

@@ -1,29 +1,19 @@
-"""A report with several candidates as one page; its words are on the page and in a PDF alike."""
+"""The words of a report with several candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
-from adhominem.errors import InputError
 from adhominem.render.rank_rows import posterior as shown_posterior
 from adhominem.render.summary import signed, times
-from adhominem.render.templates import asset, embedded_json, markup, render_page, sentence
+from adhominem.render.templates import markup, sentence
 from adhominem.report.candidates import CandidatesReport, Proposition
-from adhominem.report.html import (
-    data_in_page,
-    listed,
-    population_rows,
-    scale_rows,
-    text_row,
-)
 from adhominem.report.report import Report
+from adhominem.report.shown import common_values, listed
 from adhominem.scoring.decision import NONE, VerbalScale
-from adhominem.verify.cautions import UNCALIBRATED
 
 TITLE = "Report on a disputed text and several candidates"
 _OTHER_PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)  # of H_0
@@ -44,91 +34,41 @@ class ShownCandidate:
     without: str  # the number without the population
     used: bool
     halves: str
+    left_out: str  # the number with each text left out in turn
     bounds: str
     at_bound: bool
-
-
-def candidates_page(report: CandidatesReport) -> str:
-    """A report as an HTML page; the same report gives the same page."""
-    return render_page(
-        "report.html",
-        (asset("report.css"),),
-        title=candidates_headline(report),
-        report=report,
-        sections=candidates_sections(report),
-        data=embedded_json(report.to_json(), indent=1),
-    )
-
-
-def candidates_in_page(path: Path) -> tuple[CandidatesReport, str]:
-    """The report whose data a page holds, and the page."""
-    return data_in_page(path, _read)
-
-
-def _read(data: Any) -> CandidatesReport:
-    report = CandidatesReport.from_json(data)
-    VerbalScale(report.settings.scale)
-    return report
-
-
-def is_of_candidates(path: Path) -> bool:
-    """Whether a page holds a report with several candidates; an error if it holds none at all."""
-    kept: list[bool] = []
-
-    def look(data: Any) -> Any:
-        kept.append(isinstance(data, dict) and "propositions" in data)
-        return None
-
-    data_in_page(path, look)
-    return kept[0]
-
-
-def check_kind(path: Path, *, of_candidates: bool) -> None:
-    """Refuse a report of the other kind: it needs other texts."""
-    if is_of_candidates(path) != of_candidates:
-        told = (
-            "this is a report on two sides; give FIRST and SECOND, and no --candidate"
-            if of_candidates
-            else "this is a report with several candidates; give the disputed text, and each "
-            "candidate's by --candidate"
-        )
-        raise InputError(told, path)
-
-
-def candidates_headline(report: CandidatesReport) -> str:
-    """The title of the whole report."""
-    return f"{TITLE}: {report.case}" if report.case else TITLE
 
 
 def candidates_sections(report: CandidatesReport) -> Markup:
     """The head and all sections of a report as HTML."""
     rows = [_shown(report, at, one) for at, one in enumerate(report.propositions, start=1)]
-    word = "text" if len(report.disputed) == 1 else "texts"
-    texts = [("disputed", text) for text in report.disputed]
-    texts += [(one.name, text) for one in report.propositions for text in one.report.second]
+    texts_word = "text" if len(report.disputed) == 1 else "texts"
+    sides = [("disputed", report.disputed)]
+    sides += [(one.name, one.report.second) for one in report.propositions]
     others = [prior for prior in _OTHER_PRIORS if prior != report.prior_none]
+    of_population = report.first.population is not None
     return markup(
         "report_candidates.html",
-        report=report,
+        **common_values(report, report.first, sides),
         heading=TITLE,
+        the_texts=f"the disputed {texts_word}",
+        somebody="a candidate",
+        other_person="somebody else of H_0",
+        H0="somebody else of the relevant population"
+        if of_population
+        else "somebody else who writes such texts",
         rows=rows,
-        disputed=listed(report.disputed),
-        texts_word=word,
+        disputed=listed(report.disputed, report.details),
+        texts_word=texts_word,
         summary=[(row.label, row.name, row.verbal, row.factor) for row in rows],
         result=_result(report, rows),
-        versus=list(_versus(report)),
+        versus=_versus(report),
         posterior=_posterior(report, rows),
         posterior_sentence=_posterior_sentence(report),
         other_heads=("proposition", *(f"H_0 {prior:g}" for prior in others)),
         other_priors=_other_priors(report, rows, others),
         validated=_validated(report, rows),
-        material=[text_row(side, text) for side, text in texts],
-        hashes=[text.sha256 for _, text in texts],
         warned=_warned(report),
-        population_texts=population_rows(report.first),
-        scale=scale_rows(report.settings.scale),
-        usual_scale=report.settings.scale == VerbalScale().rungs,
-        uncalibrated=UNCALIBRATED,
     )
 
 
@@ -142,7 +82,7 @@ def _shown(report: CandidatesReport, number: int, one: Proposition) -> ShownCand
     return ShownCandidate(
         label=label,
         name=one.name,
-        listed=listed(of_one.second),
+        listed=listed(of_one.second, of_one.details),
         factor=signed(of_one.log10_bayes_factor),
         states=of_one.states,
         verbal=_verbal(report, of_one, label),
@@ -150,14 +90,19 @@ def _shown(report: CandidatesReport, number: int, one: Proposition) -> ShownCand
         without="" if population is None else signed(population.log10_bayes_factor_without),
         used=population is not None and population.used,
         halves="" if halves is None else f"{signed(halves.lowest)} to {signed(halves.highest)}",
+        left_out=_ends(of_one.without_one_text),
         bounds=bounds,
         at_bound=calibration is not None and calibration.at_bound,
     )
 
 
+def _ends(numbers: Sequence[float]) -> str:
+    return f"{signed(numbers[0])} to {signed(numbers[-1])}" if numbers else ""
+
+
 def _verbal(report: CandidatesReport, of_one: Report, label: str) -> str:
     if not of_one.states:
-        return "no statement is made (section 8)"
+        return "no statement is made"
     words = VerbalScale(report.settings.scale).words(of_one.log10_bayes_factor)
     if words == NONE:
         return words

@@ -1,0 +1,132 @@
+"""The route of the REST interface that writes the report on two sides, as a file."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import fields, replace
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+from adhominem.explain.resampling import DRAWS
+from adhominem.records import from_json
+from adhominem.report.details import CaseDetails, ItemDetails
+from adhominem.report.files import FORMS, form_of
+from adhominem.report.report import MOST_DRAWS
+from adhominem.web.api import TwoSides, case_of
+from adhominem.web.json_requests import JsonRoute, awaited
+from adhominem.web.schema import responses
+from adhominem.web.service import SERVERS, Service
+
+_STRINGS = {"type": "string"}
+_ITEM = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["file"],
+    "properties": {field.name: _STRINGS for field in fields(ItemDetails)},
+}
+_LISTS = {
+    "not_examined": {"type": "array", "items": _STRINGS},
+    "items": {"type": "array", "items": _ITEM},
+}
+_DETAILS = {  # those of the dataclass, which checks them
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {field.name: _LISTS.get(field.name, _STRINGS) for field in fields(CaseDetails)},
+}
+
+
+class ReportOnTwoSides(TwoSides):
+    """Two sides, and what their report is to be like."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "first": {"text": "I write again; the roads are poor.", "name": "letter"},
+                    "second": "No answer from you yet. I'm writing again anyway.",
+                    "form": "html",
+                    "annex": "none",
+                    "details": {"case": "17 C 2026", "examiner": "A. Example"},
+                }
+            ]
+        }
+    )
+
+    form: Literal["html", "pdf", "docx"] = Field(
+        "html", description="A page, a PDF or a Word document."
+    )
+    annex: Literal["none", "short", "full"] = Field(
+        "short",
+        description="What follows the first pages: nothing; lists, figures and the strongest "
+        "passages; or whole texts with heat maps, too.",
+    )
+    prior_same_author: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="The court's prior probability of one author. Left out: the report gives no "
+        "probability.",
+    )
+    population_source: str = Field("", description="What the population is, in words.")
+    details: Annotated[dict[str, Any], WithJsonSchema(_DETAILS)] = Field(
+        default_factory=dict, description="The case, the examiner and so on, as in a case file."
+    )
+    seed: int = Field(0, ge=0, le=2**32, description="Repeats the draws of the interval.")
+    draws: int = Field(DRAWS, ge=20, le=MOST_DRAWS, description="For the interval.")
+
+
+_FILES: dict[int | str, dict[str, Any]] = {
+    **responses(None),
+    200: {
+        "description": "The report as a file, whose data `adhominem check-report` checks.",
+        "content": {form.media_type: {} for form in FORMS.values()},
+    },
+    501: {"description": "The server lacks the library for this form."},
+}
+
+
+def report_router(service: Service) -> APIRouter:
+    """The route that programs can ask for."""
+    router = APIRouter(route_class=JsonRoute)
+
+    @router.post(
+        "/api/report",
+        response_class=Response,
+        responses=_FILES,
+        summary="The report on two sides, as a file",
+    )
+    async def report(request: Request, asked: ReportOnTwoSides) -> Response:
+        """The report that `adhominem report` writes: HTML, PDF or Word.
+
+        A report compares two propositions. It never says who wrote a text, and gives a probability
+        only together with the prior that it rests on.
+        """
+        form = form_of(f"report.{asked.form}")
+        details = from_json(CaseDetails, asked.details, "details")
+
+        async def work() -> bytes:
+            case = await case_of(service, request, asked)
+            names = [document.id for document in case.documents]
+            details.check_items(names, "details")
+            source = asked.population_source
+            if asked.population is None and case.population is not None:
+                source = source or SERVERS
+            heading = {
+                "details": details,
+                "annex": asked.annex,
+                "population_source": source,
+                "prior_same_author": asked.prior_same_author,
+                "seed": asked.seed,
+                "draws": asked.draws,
+            }
+            made = await service.report(replace(case, heading=heading))
+            return await asyncio.to_thread(form.write, made)
+
+        data = await awaited(service, request, work())
+        name = f"attachment; filename=report.{asked.form}"
+        return Response(data, media_type=form.media_type, headers={"Content-Disposition": name})
+
+    return router
