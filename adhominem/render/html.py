@@ -33,23 +33,36 @@ _VIEWS = {
 _LONG = 40_000  # characters
 _PART = 3_000  # at least so many
 _CUT = '</div><div class="part">'
+# The deepest colours on dark pages: those of tokens have ink upon them.
+_DEEP_TOKEN, _DEEP_PASSAGE = "#a8382b", "#7db4e2"
 
 
 def _palette() -> str:
-    rules = [
-        f".heat .t{at} {{ background: {name}; }}" for at, name in enumerate(layout.TOKEN_COLOURS)
-    ]
-    for name, colours in (("w", layout.PASSAGE_COLOURS), ("t", layout.TOKEN_COLOURS)):
-        rules += [f".{name}{at} {{ --{name}: {colour}; }}" for at, colour in enumerate(colours)]
-    for name, stroke, edge, colours in (
-        ("same", "solid", layout.SAME_LINE, layout.SAME_COLOURS),
-        ("diff", "dotted", layout.DIFFERENT_LINE, layout.DIFFERENT_COLOURS),
+    """The colours of each level; where a page is dark, as deep on dark as they are on white."""
+    tokens, passages = (
+        [_themed(colour, deep, at / (len(colours) - 1)) for at, colour in enumerate(colours)]
+        for colours, deep in (
+            (layout.TOKEN_COLOURS, _DEEP_TOKEN),
+            (layout.PASSAGE_COLOURS, _DEEP_PASSAGE),
+        )
+    )
+    rules = [f".heat .t{at} {{ background: {colour}; }}" for at, colour in enumerate(tokens)]
+    for name, shown in (("w", passages), ("t", tokens)):
+        rules += [f".{name}{at} {{ --{name}: {colour}; }}" for at, colour in enumerate(shown)]
+    for name, stroke, sided in (
+        ("same", "solid", layout.SAME_COLOURS),
+        ("diff", "dotted", layout.DIFFERENT_COLOURS),
     ):
         rules += [
-            f".{name}{at} {{ --side: {colour}; --stroke: {stroke}; --edge: {edge}; }}"
-            for at, colour in enumerate(colours, 1)
+            f".{name}{at} {{ --side: var(--{name}-{at}); --stroke: {stroke}; "
+            f"--edge: var(--{name}); }}"
+            for at in range(1, len(sided) + 1)
         ]
     return "\n".join(rules)
+
+
+def _themed(colour: str, deep: str, share: float) -> str:
+    return f"light-dark({colour}, color-mix(in oklab, var(--paper), {deep} {share:.0%}))"
 
 
 STYLE = f"{_palette()}\n{asset('heat_map.css')}"
@@ -85,8 +98,11 @@ def explanation_page(explanation: Explanation) -> str:
     )
 
 
-def explanation_fragment(explanation: Explanation) -> Markup:
-    """The texts of both sides, with the switch between views, legends and the table of n-grams."""
+def explanation_fragment(explanation: Explanation, view: str = "") -> Markup:
+    """The texts of both sides, with the switch between views, legends and the table of n-grams.
+
+    `view` is the one to begin with; if it is not given, the first.
+    """
     strongest = layout.strongest_passage(explanation)
     strongest_ngram = layout.strongest_of(ngram.contribution for ngram in explanation.ngrams)
     levels = []
@@ -104,9 +120,11 @@ def explanation_fragment(explanation: Explanation) -> Markup:
         ]
         sides[text.side].append((text, heat_map(text, strongest=strongest, marks=marks)))
     shown = {"attention": explanation.has_attention, "ngrams": bool(explanation.ngrams)}
+    views = [(name, label) for name, label in _VIEWS.items() if shown.get(name, True)]
     return markup(
         "explanation_fragment.html",
-        views=[(name, label) for name, label in _VIEWS.items() if shown.get(name, True)],
+        views=views,
+        view=view or views[0][0],
         explanation=explanation,
         layout=layout,
         summary=summary,

@@ -14,10 +14,13 @@ from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
+from adhominem.models.calibration import LikeCases
+from adhominem.report.evidence import like_pairs
 from adhominem.report.report import Report, make_report
 from adhominem.scoring.population import Population
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, words_a_text
 from adhominem.text.files import Document
+from adhominem.verify.influences import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
 from adhominem.web.batching import LONG_TEXT, Finish, Job, Progress, Worker, cost, no_progress
@@ -54,6 +57,15 @@ class Case:
             "prior_same_author": self.prior_same_author,
             "delta": self.delta,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """What a comparison came to, what did that, and how cases of known authors came out."""
+
+    verification: Verification
+    influences: tuple[Influence, ...]
+    like: LikeCases | None  # under like conditions, if the model was tried on any
 
 
 class Service:
@@ -141,6 +153,28 @@ class Service:
             lambda verifier, _: verifier.verify(case.first, case.second, **case.settings),
             on_progress,
         )
+
+    async def look(self, case: Case, on_progress: Progress = no_progress) -> Looked:
+        """The same, with what is shown beside it."""
+        self.check(case.documents, self.limits.characters, "the texts")
+
+        def finish(verifier: Verifier, _: Progress) -> Looked:
+            comparison = verifier.compare(case.first, case.second, case.population)
+            verification = verifier.judge(comparison, case.prior_same_author, case.delta)
+            sides, used = (case.first, case.second), comparison.used
+            return Looked(
+                verification=verification,
+                influences=influences(comparison, verification.likeness),
+                like=like_pairs(
+                    verifier.validation,
+                    min(map(words_a_text, sides)),
+                    verification.likeness,
+                    texts=max(map(len, sides)),
+                    population=used.texts if used else 0,
+                ),
+            )
+
+        return await self._encoded(case.documents, finish, on_progress)
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
         """What `explain_texts` says of a case."""
