@@ -28,8 +28,9 @@ _VIEWS = {
     "plain": "Plain",
 }
 
-# A long text is cut into parts at its own line ends, and browsers draw those on the screen only.
-# Of its tokens, only those with a colour, an even share of the attention or more, are told apart.
+# Of the tokens, only those with a colour, an even share of the attention or more, are told apart: a
+# page is half as large. A long text is cut into parts at its own line ends, and browsers draw those
+# on the screen only.
 _LONG = 40_000  # characters
 _PART = 3_000  # at least so many
 _CUT = '</div><div class="part">'
@@ -65,7 +66,7 @@ def _themed(colour: str, deep: str, share: float) -> str:
     return f"light-dark({colour}, color-mix(in oklab, var(--paper), {deep} {share:.0%}))"
 
 
-STYLE = f"{_palette()}\n{asset('heat_map.css')}"
+STYLE = "\n".join((asset("colours.css"), _palette(), asset("heat_map.css")))
 SCRIPT = asset("heat_map.js")
 
 
@@ -159,7 +160,7 @@ def heat_map(
         for piece, shown in group:
             if number is not None and piece.token is not None:
                 level = levels[number].tokens[piece.token]
-                if level or not long:
+                if level:
                     told = f"Token: {_times(levels[number].tokens_times_even[piece.token])}"
                     shown = f'<span class="t{level}" title="{told}">{shown}</span>'
             size += piece.end - piece.start

@@ -81,5 +81,8 @@ def ranking_shown(ranking: Ranking, notes: Sequence[str]) -> Markup:
 def rolled_shown(rolled: Rolled, notes: Sequence[str]) -> Markup:
     """A rolled text as HTML; `notes` says what was odd about the files."""
     return markup(
-        "web_result.html", title=page_title(rolled), notes=notes, fragment=roll_fragment(rolled)
+        "web_result.html",
+        title=page_title(rolled).removesuffix(" the text"),
+        notes=notes,
+        fragment=roll_fragment(rolled),
     )

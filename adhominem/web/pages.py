@@ -33,7 +33,9 @@ STATIC = {
     **dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8"),
     "icon.svg": "image/svg+xml",
 }
-_SHARED_STYLES = {"page.css": ("base.css", "gauge.css")}  # those of all pages, before our own
+_SHARED_STYLES = {
+    "page.css": ("colours.css", "base.css", "gauge.css")
+}  # those of all pages, before our own
 PAGES = {  # the tabs
     "/": "Same author?",
     "/rank": "Which candidate?",
@@ -262,4 +264,6 @@ def _folded(caution: Caution) -> tuple[str, str, bool]:
 
 def explained(explanation: Explanation) -> str:
     """The heat maps of an explanation as HTML, under a heading."""
-    return markup("web_explanation.html", fragment=explanation_fragment(explanation, "contributions"))
+    return markup(
+        "web_explanation.html", fragment=explanation_fragment(explanation, "contributions")
+    )

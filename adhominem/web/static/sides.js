@@ -123,7 +123,7 @@ export function setUp(side) {
     area.rows = 5;
     area.removeAttribute("aria-invalid");
     label.htmlFor = area.id;
-    label.firstChild.textContent = texts.dataset.another;
+    label.textContent = texts.dataset.another;
     const remove = document.createElement("button");
     remove.type = "button";
     remove.className = "plain";
