@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.render import layout, summary
+from adhominem.render.gauge import gauge
 from adhominem.render.templates import asset, markup, render_page, verbatim
 
 _VIEWS = {
@@ -84,16 +85,20 @@ def explanation_page(explanation: Explanation) -> str:
     """A page of its own, which fetches nothing and lets no script run but its own."""
     verification = explanation.verification
     claim, _, reason = summary.NOT_A_VERDICT.partition(":")
+    stated = not any(warning.decides for warning in verification.warnings)
+    bounds = verification.lower_bound, verification.upper_bound
     return render_page(
         "explanation.html",
-        (asset("explanation.css"), STYLE),
+        (asset("gauge.css"), asset("explanation.css"), STYLE),
         SCRIPT,
         title=summary.title(verification),
         verification=verification,
         number=summary.signed(verification.log10_bayes_factor),
         claim=claim,
         reason=reason,
+        gauge=gauge(verification.log10_bayes_factor, *bounds) if stated else "",
         probability=summary.probability(verification),
+        against_prior=summary.against_prior(verification),
         background=summary.background(verification),
         fragment=explanation_fragment(explanation),
     )
