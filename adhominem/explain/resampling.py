@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, IntArray
+from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.scoring.population import FEWEST, Population
 from adhominem.verify.comparison import Comparison
 
@@ -99,10 +99,8 @@ def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
     A side of one text stays as it is; there are none if both sides are such.
     """
     first, second = comparison.levs
-    variants = [(np.delete(first, at, axis=0), second) for at in range(len(first))]
-    variants = variants if len(first) > 1 else []
-    if len(second) > 1:
-        variants += [(first, np.delete(second, at, axis=0)) for at in range(len(second))]
+    variants = [(rest, second) for rest in _without_each(first)]
+    variants += [(first, rest) for rest in _without_each(second)]
     factors = [
         float(comparison.scorer([one], [other], comparison.population).log_bayes_factor[0])
         for one, other in variants
@@ -140,3 +138,9 @@ def _parts(texts: int, seed: int) -> list[IntArray]:
     if texts > FEWEST:
         return [np.delete(np.arange(texts), at) for at in range(texts)]
     return []
+
+
+def _without_each(levs: Levs) -> list[Levs]:
+    """The LEVs of a side without each text in turn; a single one is not left out."""
+    places = np.arange(len(levs))
+    return [levs[places != at] for at in places] if len(levs) > 1 else []

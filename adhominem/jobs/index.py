@@ -77,8 +77,8 @@ def index_files(
     `remove` names ids or authors. `compact` writes the shards again without removed texts. `check`
     compares all files with their hashes first. What chance brings up is measured by so many
     `trials`. `milvus` is the address of a collection that is brought to what the index is then:
-    `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on a Ray cluster. What
-    cannot be read goes to `skipped`; without it, the first such thing is raised.
+    `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on a Ray cluster.
+    What cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
     began, folder = time.monotonic(), Path(output)
     if milvus is not None:

@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.render import layout, summary
+from adhominem.render.gauge import gauge
 from adhominem.render.templates import asset, markup, render_page, verbatim
 
 _VIEWS = {
@@ -28,31 +29,45 @@ _VIEWS = {
     "plain": "Plain",
 }
 
-# A long text is cut into parts at its own line ends, and browsers draw those on the screen only.
-# Of its tokens, only those with a colour, an even share of the attention or more, are told apart.
+# Of the tokens, only those with a colour, an even share of the attention or more, are told apart: a
+# page is half as large. A long text is cut into parts at its own line ends, and browsers draw those
+# on the screen only.
 _LONG = 40_000  # characters
 _PART = 3_000  # at least so many
 _CUT = '</div><div class="part">'
+# The deepest colours on dark pages: those of tokens have ink upon them.
+_DEEP_TOKEN, _DEEP_PASSAGE = "#a8382b", "#7db4e2"
 
 
 def _palette() -> str:
-    rules = [
-        f".heat .t{at} {{ background: {name}; }}" for at, name in enumerate(layout.TOKEN_COLOURS)
-    ]
-    for name, colours in (("w", layout.PASSAGE_COLOURS), ("t", layout.TOKEN_COLOURS)):
-        rules += [f".{name}{at} {{ --{name}: {colour}; }}" for at, colour in enumerate(colours)]
-    for name, stroke, edge, colours in (
-        ("same", "solid", layout.SAME_LINE, layout.SAME_COLOURS),
-        ("diff", "dotted", layout.DIFFERENT_LINE, layout.DIFFERENT_COLOURS),
+    """The colours of each level; where a page is dark, as deep on dark as they are on white."""
+    tokens, passages = (
+        [_themed(colour, deep, at / (len(colours) - 1)) for at, colour in enumerate(colours)]
+        for colours, deep in (
+            (layout.TOKEN_COLOURS, _DEEP_TOKEN),
+            (layout.PASSAGE_COLOURS, _DEEP_PASSAGE),
+        )
+    )
+    rules = [f".heat .t{at} {{ background: {colour}; }}" for at, colour in enumerate(tokens)]
+    for name, shown in (("w", passages), ("t", tokens)):
+        rules += [f".{name}{at} {{ --{name}: {colour}; }}" for at, colour in enumerate(shown)]
+    for name, stroke, sided in (
+        ("same", "solid", layout.SAME_COLOURS),
+        ("diff", "dotted", layout.DIFFERENT_COLOURS),
     ):
         rules += [
-            f".{name}{at} {{ --side: {colour}; --stroke: {stroke}; --edge: {edge}; }}"
-            for at, colour in enumerate(colours, 1)
+            f".{name}{at} {{ --side: var(--{name}-{at}); --stroke: {stroke}; "
+            f"--edge: var(--{name}); }}"
+            for at in range(1, len(sided) + 1)
         ]
     return "\n".join(rules)
 
 
-STYLE = f"{_palette()}\n{asset('heat_map.css')}"
+def _themed(colour: str, deep: str, share: float) -> str:
+    return f"light-dark({colour}, color-mix(in oklab, var(--paper), {deep} {share:.0%}))"
+
+
+STYLE = "\n".join((asset("colours.css"), _palette(), asset("heat_map.css")))
 SCRIPT = asset("heat_map.js")
 
 
@@ -70,23 +85,30 @@ def explanation_page(explanation: Explanation) -> str:
     """A page of its own, which fetches nothing and lets no script run but its own."""
     verification = explanation.verification
     claim, _, reason = summary.NOT_A_VERDICT.partition(":")
+    stated = not any(warning.decides for warning in verification.warnings)
+    bounds = verification.lower_bound, verification.upper_bound
     return render_page(
         "explanation.html",
-        (asset("explanation.css"), STYLE),
+        (asset("gauge.css"), asset("explanation.css"), STYLE),
         SCRIPT,
         title=summary.title(verification),
         verification=verification,
         number=summary.signed(verification.log10_bayes_factor),
         claim=claim,
         reason=reason,
+        gauge=gauge(verification.log10_bayes_factor, *bounds) if stated else "",
         probability=summary.probability(verification),
+        against_prior=summary.against_prior(verification),
         background=summary.background(verification),
         fragment=explanation_fragment(explanation),
     )
 
 
-def explanation_fragment(explanation: Explanation) -> Markup:
-    """The texts of both sides, with the switch between views, legends and the table of n-grams."""
+def explanation_fragment(explanation: Explanation, view: str = "") -> Markup:
+    """The texts of both sides, with the switch between views, legends and the table of n-grams.
+
+    `view` is the one to begin with; if it is not given, the first.
+    """
     strongest = layout.strongest_passage(explanation)
     strongest_ngram = layout.strongest_of(ngram.contribution for ngram in explanation.ngrams)
     levels = []
@@ -104,9 +126,11 @@ def explanation_fragment(explanation: Explanation) -> Markup:
         ]
         sides[text.side].append((text, heat_map(text, strongest=strongest, marks=marks)))
     shown = {"attention": explanation.has_attention, "ngrams": bool(explanation.ngrams)}
+    views = [(name, label) for name, label in _VIEWS.items() if shown.get(name, True)]
     return markup(
         "explanation_fragment.html",
-        views=[(name, label) for name, label in _VIEWS.items() if shown.get(name, True)],
+        views=views,
+        view=view or views[0][0],
         explanation=explanation,
         layout=layout,
         summary=summary,
@@ -141,7 +165,7 @@ def heat_map(
         for piece, shown in group:
             if number is not None and piece.token is not None:
                 level = levels[number].tokens[piece.token]
-                if level or not long:
+                if level:
                     told = f"Token: {_times(levels[number].tokens_times_even[piece.token])}"
                     shown = f'<span class="t{level}" title="{told}">{shown}</span>'
             size += piece.end - piece.start

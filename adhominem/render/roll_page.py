@@ -157,10 +157,14 @@ def _tints() -> str:
     rules = []
     for ink in (*_COLOURS, _GREY):
         name = _class(ink)
-        rules.append(f".{name} .who, .key .{name} {{ color: {ink}; }}")
-        rules.append(f"mark.{name} {{ border-color: {ink}; }}")
+        pale = f"light-dark({ink}, color-mix(in oklab, {ink}, white 45%))"
+        rules.append(f".{name} .who, .key .{name} {{ color: {pale}; }}")
+        rules.append(f"mark.{name} {{ border-color: {pale}; }}")
         for level, share in enumerate(_TINTS):
-            rules.append(f"mark.{name}.l{level} {{ background: {_mixed(ink, share)}; }}")
+            dark = f"color-mix(in oklab, var(--paper), {ink} {2 * share:.0%})"
+            rules.append(
+                f"mark.{name}.l{level} {{ background: light-dark({_mixed(ink, share)}, {dark}); }}"
+            )
     return "\n".join(rules)
 
 

@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from markupsafe import Markup
+
 from adhominem.index.link import NOT_A_VERDICT as NO_LINK_IS_A_VERDICT
 from adhominem.index.link import Links
 from adhominem.index.search import NOT_A_VERDICT, SearchResult
 from adhominem.render import search_rows
-from adhominem.render.templates import asset, render_page
+from adhominem.render.templates import asset, markup, render_page
 
-_STYLES = (asset("evaluation.css"), asset("study.css"), asset("rank.css"))
+SEARCH_STYLES = (asset("evaluation.css"), asset("study.css"), asset("rank.css"))
 
 
 def search_page(result: SearchResult) -> str:
     """What was searched for, the hits, and how many false ones to expect."""
-    names = [one.name for one in result.searched]
-    title = f"Texts like {names[0]}" if len(names) == 1 else "Texts like these"
     return render_page(
         "search.html",
-        _STYLES,
-        title=title,
+        SEARCH_STYLES,
+        title=search_title(result),
         version=result.version,
-        note=NOT_A_VERDICT,
-        facts=search_rows.search_facts(result),
-        searched=[(one, search_rows.hit_rows(one)) for one in result.searched],
-        hit_columns=search_rows.HIT_COLUMNS,
-        texts=result.texts,
-        false_columns=search_rows.FALSE_HIT_COLUMNS,
-        false_rows=search_rows.false_hit_rows(result),
+        **_shown(result),
     )
+
+
+def search_fragment(result: SearchResult) -> Markup:
+    """What the page has below its heading, for another page with the same styles."""
+    return markup("search_result.html", **_shown(result))
+
+
+def search_title(result: SearchResult) -> str:
+    """What was searched for."""
+    names = [one.name for one in result.searched]
+    return f"Texts like {names[0]}" if len(names) == 1 else "Texts like these"
+
+
+def _shown(result: SearchResult) -> dict[str, Any]:
+    return {
+        "note": NOT_A_VERDICT,
+        "facts": search_rows.search_facts(result),
+        "searched": [(one, search_rows.hit_rows(one)) for one in result.searched],
+        "hit_columns": search_rows.HIT_COLUMNS,
+        "texts": result.texts,
+        "false_columns": search_rows.FALSE_HIT_COLUMNS,
+        "false_rows": search_rows.false_hit_rows(result),
+    }
 
 
 def link_page(links: Links) -> str:
     """The links, and what they are worth."""
     return render_page(
         "links.html",
-        _STYLES,
+        SEARCH_STYLES,
         title="Accounts that may be one person",
         version=links.version,
         note=NO_LINK_IS_A_VERDICT,

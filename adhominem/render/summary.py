@@ -6,7 +6,7 @@ from math import isfinite, log
 
 from adhominem.explain.explanation import Explanation
 from adhominem.explain.ngram_contributions import NgramContribution
-from adhominem.scoring.decision import DIFFERENT, SAME
+from adhominem.scoring.decision import DIFFERENT, NONE, SAME, VerbalScale, show_probability
 from adhominem.verify.verification import Likeness, Material, Verification
 
 NOT_A_VERDICT = (
@@ -151,6 +151,58 @@ def probability(verification: Verification) -> str:
         f"Probability of one author {shown}, if it was {verification.prior_same_author:g} before "
         "the texts; the prior belongs to the case and does not come from the texts."
     )
+
+
+def headline(verification: Verification) -> str:
+    """The evidence in a few words."""
+    if any(warning.decides for warning in verification.warnings):
+        return "No statement is made"
+    words = VerbalScale().words(verification.log10_bayes_factor)
+    if words == NONE:
+        return "No support to speak of, either way"
+    side = "one author" if verification.log10_bayes_factor > 0 else "different authors"
+    return f"{words[:1].upper()}{words[1:]} for {side}"
+
+
+def shift(verification: Verification) -> str:
+    """What the texts do to the probability of one author, from the prior on."""
+    before, after = verification.prior_same_author, verification.probability_same_author
+    if show_probability(before) == show_probability(after):
+        return f"The texts leave the probability of one author at {before:g}."
+    moved = "raise" if after > before else "lower"
+    return (
+        f"The texts {moved} the probability of one author from {before:g} to "
+        f"{show_probability(after)}."
+    )
+
+
+def against_prior(verification: Verification) -> str:
+    """Why the probability points another way than the evidence; empty where it does not."""
+    before, after = verification.prior_same_author, verification.probability_same_author
+    factor = verification.log10_bayes_factor
+    if not isfinite(factor) or (factor > 0) == (after > 0.5) or after == 0.5:
+        return ""
+    if any(warning.decides for warning in verification.warnings) or times(factor) == EVEN:
+        return ""
+    least = min(before, 1 - before)
+    odds = f"{plain_odds((1 - least) / least)} to 1"
+    if factor > 0:
+        return (
+            "The texts point to one author, but different authors remain more probable, because "
+            f"the prior was {odds} against one author and the evidence is only {times(factor)} in "
+            "its favour."
+        )
+    return (
+        "The texts point to different authors, but one author remains more probable, because the "
+        f"prior was {odds} in favour of one author and the evidence is only {times(factor)} "
+        "against it."
+    )
+
+
+def plain_odds(odds: float) -> str:
+    """Odds to two digits."""
+    rounded = float(f"{odds:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def background(verification: Verification) -> str:

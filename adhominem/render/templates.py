@@ -1,7 +1,8 @@
 """Pages from templates: whatever is put into one is escaped, unless it is markup already.
 
 The templates lie in `templates/`, with the style sheets and scripts. `base.html` is the frame of
-every page that is a file of its own, and `base.css` the style that these pages have in common.
+every page that is a file of its own, `base.css` the style that these pages have in common, and
+`colours.css` the colours of all pages, on light and on dark.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def render_page(
     `styles` follow the base style sheet, and `images` is where images may come from, such as
     `data:`.
     """
-    style = "\n".join((asset("base.css"), *styles))
+    style = "\n".join((asset("colours.css"), asset("base.css"), *styles))
     sources = {"style-src": hash_source(style)}
     if script:
         sources["script-src"] = hash_source(script)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import geometric_mean
 from typing import Annotated, Any, TypedDict, Unpack
 
 import adhominem
@@ -34,7 +33,7 @@ from adhominem.report.details import CaseDetails, readable
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population, PopulationText
 from adhominem.scoring.scorer import LogBayesFactors
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, words_a_text
 from adhominem.verify.cautions import Caution
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness, Side, Verification
@@ -238,7 +237,7 @@ def make_report(
     else:
         like = evidence.like_pairs(
             None if files is None else read_validation(files),
-            min(_words_a_text(side) for side in sides),
+            min(map(words_a_text, sides)),
             verification.likeness,
             texts=max(map(len, sides)),
             population=used.texts if used else 0,
@@ -290,11 +289,6 @@ def make_report(
 
 def _words(exhibit: Exhibit) -> int:
     return len(exhibit.document.text.split())
-
-
-def _words_a_text(side: Sequence[Exhibit]) -> int:
-    """The geometric mean, as the cases of a validation have it."""
-    return round(geometric_mean([max(1, _words(exhibit)) for exhibit in side]))
 
 
 def _texts(

@@ -27,7 +27,7 @@ from adhominem.scoring.population import Population
 METHODS = ("logistic", "isotonic")
 _LARGEST = 1e30  # weight of a fusion, or number in a calibration: no fit comes near
 _Bound = Annotated[float, Within(-_LARGEST, _LARGEST)]  # in a file; infinite while one is fitted
-_USUAL_LOG_TOKENS = 6.5  # some 650
+USUAL_LOG_TOKENS = 6.5  # some 650
 _LONGER = 2.5  # in log tokens: twelve times as long as the population's texts
 
 
@@ -116,7 +116,7 @@ def design(scores: Scores, log_tokens: tuple[float, float]) -> FloatArray:
     """
     conditions = scores.conditions
     few = (1 / conditions.texts).sum(axis=0) - 1  # 1: one text a side; towards -1: many
-    length = np.clip(conditions.log_tokens, *log_tokens).mean(axis=0) - _USUAL_LOG_TOKENS
+    length = np.clip(conditions.log_tokens, *log_tokens).mean(axis=0) - USUAL_LOG_TOKENS
     small = 1 / (conditions.population + 1)
     longer = np.clip(conditions.longer, -_LONGER, _LONGER)  # (2, pairs)
     rows = [np.ones(len(scores)), few, length, small]

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from math import exp, fsum, log
 from pathlib import Path
 
 from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
@@ -43,6 +44,12 @@ class Exhibit:
         document = text if isinstance(text, Document) else Document(text=text, id=name)
         document = document if document.id else replace(document, id=name)
         return cls(document, sha256(document.text.encode("utf-8")).hexdigest())
+
+
+def words_a_text(side: Sequence[Exhibit]) -> int:
+    """How long the texts of a side are: the geometric mean, as validations have it."""
+    words = [max(1, len(exhibit.document.text.split())) for exhibit in side]
+    return round(exp(fsum(map(log, words)) / len(words)))
 
 
 def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]:

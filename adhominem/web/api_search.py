@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -10,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from adhominem.index.search import HITS, SearchResult, search_texts
 from adhominem.index.searcher import Searcher
+from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, cost
 from adhominem.web.failures import json_bytes
@@ -17,7 +19,7 @@ from adhominem.web.json_requests import JsonRoute, awaited
 from adhominem.web.schema import Side, Strict, as_exhibits, responses
 from adhominem.web.service import Service
 
-_MOST_HITS = 100
+MOST_HITS = 100
 _PER_TEXT = 500_000  # characters that could be read while a text is searched for, about
 
 
@@ -29,7 +31,7 @@ class Sought(Strict):
     )
 
     texts: Side = Field(description="A text, or several; each is searched for by itself.")
-    k: int = Field(HITS, ge=1, le=_MOST_HITS, description="Most hits for each text.")
+    k: int = Field(HITS, ge=1, le=MOST_HITS, description="Most hits for each text.")
     prior_same_author: float | None = Field(
         None,
         gt=0,
@@ -37,6 +39,11 @@ class Sought(Strict):
         description="How probable it is, before anything is read, that one certain text of the "
         "index is by the same author. Left out: 1 in as many as there are texts.",
     )
+
+
+def work_of(documents: Sequence[Document]) -> int:
+    """How much work a search for texts is, in characters that could be read meanwhile."""
+    return sum(map(cost, documents)) + _PER_TEXT * len(documents)
 
 
 def search_router(service: Service, searcher: Searcher) -> APIRouter:
@@ -61,8 +68,7 @@ def search_router(service: Service, searcher: Searcher) -> APIRouter:
                 prior = sought.prior_same_author
                 return search_texts(searcher, exhibits, k=sought.k, prior_same_author=prior)
 
-            amount = sum(map(cost, documents)) + _PER_TEXT * len(documents)
-            result = await service.work(documents, finish, work=amount)
+            result = await service.work(documents, finish, work=work_of(documents))
             return await asyncio.to_thread(lambda: json_bytes(result.to_json()))
 
         data = await awaited(service, request, work())

@@ -15,7 +15,7 @@ from adhominem.render.rank_page import RANK_STYLES, rank_fragment, rank_title
 from adhominem.render.roll_page import ROLL_STYLES, page_title, roll_fragment
 from adhominem.render.templates import markup
 from adhominem.web.case_fields import RANK, ROLL, CandidateFields, CaseFields
-from adhominem.web.pages import answer_page, example, in_parts
+from adhominem.web.pages import EXAMPLE_TEXTS, answer_page, example_text
 from adhominem.web.service import Service
 
 CASE_STYLES = {f"{RANK}.css": "\n".join(RANK_STYLES), f"{ROLL}.css": "\n".join(ROLL_STYLES)}
@@ -56,18 +56,17 @@ def example_fields(question: str, name: str) -> CaseFields:
     fields = CaseFields.empty(question)
     if name != _EXAMPLE:
         return fields
-    (garden, railway), (_, bicycle) = example("one-writer"), example("two-writers")
-    texts = {"Margery": in_parts(garden, 3), "Dez": in_parts(bicycle, 3)}
-    if question == ROLL:  # of which a part of each is known
-        written = ["\n\n".join(parts[:2]) for parts in texts.values()]
-        settings = {**fields.settings, "words": "100", "step": "25", "passage": "400"}
-        fields = replace(fields, pasted=["\n\n".join(written)], settings=settings)
-        texts = {"Margery": [railway], "Dez": [texts["Dez"][2]]}
+    texts = {name: [example_text(one) for one in of] for name, of in EXAMPLE_TEXTS.items()}
+    (garden, *of_margery), (bicycle, *of_dez) = texts.values()
+    known = dict(zip(texts, (of_margery, of_dez), strict=True))
+    if question == ROLL:
+        settings = {**fields.settings, "words": "150", "step": "25", "passage": "500"}
+        fields = replace(fields, pasted=[f"{garden}\n\n{bicycle}"], settings=settings)
     else:
-        fields = replace(fields, pasted=[railway])
+        fields = replace(fields, pasted=[garden])
     candidates = [
-        CandidateFields(number=number, name=writer, pasted=known)
-        for number, (writer, known) in enumerate(texts.items(), start=1)
+        CandidateFields(number=number, name=writer, pasted=pasted)
+        for number, (writer, pasted) in enumerate(known.items(), start=1)
     ]
     return replace(fields, candidates=candidates)
 
@@ -82,5 +81,8 @@ def ranking_shown(ranking: Ranking, notes: Sequence[str]) -> Markup:
 def rolled_shown(rolled: Rolled, notes: Sequence[str]) -> Markup:
     """A rolled text as HTML; `notes` says what was odd about the files."""
     return markup(
-        "web_result.html", title=page_title(rolled), notes=notes, fragment=roll_fragment(rolled)
+        "web_result.html",
+        title=page_title(rolled).removesuffix(" the text"),
+        notes=notes,
+        fragment=roll_fragment(rolled),
     )

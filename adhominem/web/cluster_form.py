@@ -17,7 +17,7 @@ from adhominem.web.answering import Answerer, texts_of
 from adhominem.web.attribution import ClusterCase
 from adhominem.web.form_fields import Part, Sent, prior_in
 from adhominem.web.lines import Tell, progress
-from adhominem.web.pages import answer_page, example, in_parts
+from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
 from adhominem.web.uploads import Upload
 
 CLUSTER = "cluster"
@@ -35,10 +35,9 @@ class ClusterFields:
     @classmethod
     def example(cls, name: str) -> ClusterFields:
         """The form with the texts of an example; empty if there is no example of this name."""
-        if not any(example(name)):
+        if name not in EXAMPLES:
             return cls()
-        texts = dict.fromkeys((*example("one-writer"), *example(name)))  # each once, in order
-        return cls(pasted=[part for text in texts for part in in_parts(text, 2)])
+        return cls(pasted=[example_text(one) for of in EXAMPLE_TEXTS.values() for one in of])
 
     @property
     def prior_same_author(self) -> float:

@@ -19,7 +19,7 @@ from adhominem.web.attribution import ContrastCase
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import SIDES, Part, Sent
 from adhominem.web.lines import Tell, progress
-from adhominem.web.pages import answer_page, example, in_parts
+from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
 from adhominem.web.uploads import Upload
 
 CONTRAST = "contrast"
@@ -69,12 +69,12 @@ class ContrastAnswerer(Answerer[ContrastFields]):
 
     def example(self, name: str) -> ContrastFields:
         """The form with the texts of an example; empty if there is no example of this name."""
-        first, second = example(name)
-        if not first:
+        if name not in EXAMPLES:
             return ContrastFields()
+        texts = [[example_text(one) for one in of] for of in EXAMPLE_TEXTS.values()]
         return ContrastFields(
-            names={"first": "Margery", "second": "Dez"},
-            pasted={"first": in_parts(first, 3), "second": in_parts(second, 3)},
+            names=dict(zip(SIDES, EXAMPLE_TEXTS, strict=True)),
+            pasted=dict(zip(SIDES, texts, strict=True)),
             settings={**_USUAL, "slice": "100"},
         )
 

@@ -61,8 +61,9 @@ class Comparer(Answerer[FormFields]):
         service = self.service
         async with service.in_time():
             case, notes = await self._prepare(fields, tell)
-            verification = await service.verify(case, progress(tell, "Reading the texts"))
-        tell({"verdict": verdict(verification, notes), "verification": verification.to_json()})
+            looked = await service.look(case, progress(tell, "Reading the texts"))
+        shown, result = verdict(looked, notes), looked.verification.to_json()
+        tell({"verdict": shown, "verification": result})
         if not fields.explain:
             return
         doing = progress(tell, "Looking at each passage")

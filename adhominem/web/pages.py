@@ -10,61 +10,74 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
-from math import isfinite
 from typing import Any
 
 from fastapi.responses import HTMLResponse
 
 import adhominem
 from adhominem.explain.explanation import Explanation
+from adhominem.render import summary
+from adhominem.render.gauge import gauge
 from adhominem.render.html import explanation_fragment
-from adhominem.render.summary import NOT_A_VERDICT, background, in_numbers, signed
-from adhominem.render.templates import markup, render
-from adhominem.scoring.decision import NONE, VerbalScale, probability_same_author, show_probability
-from adhominem.verify.verification import Verification
+from adhominem.render.templates import asset, markup, render, sentence
+from adhominem.scoring.decision import VerbalScale, probability_same_author, show_probability
+from adhominem.verify.cautions import Caution
 from adhominem.web.failures import RequestError, json_bytes
 from adhominem.web.form_fields import FormFields
-from adhominem.web.service import Service
+from adhominem.web.service import Looked, Service
 
 # The static files that may be asked for; no path of a request is ever opened.
+_SCRIPTS = ("theme.js", "page.js", "sides.js", "candidates.js", "answer.js", "history.js")
 STATIC = {
     "page.css": "text/css; charset=utf-8",
-    **dict.fromkeys(
-        ("page.js", "sides.js", "candidates.js", "answer.js"), "text/javascript; charset=utf-8"
-    ),
+    **dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8"),
     "icon.svg": "image/svg+xml",
 }
+_SHARED_STYLES = {
+    "page.css": ("colours.css", "base.css", "gauge.css")
+}  # those of all pages, before our own
 PAGES = {  # the tabs
     "/": "Same author?",
-    "/rank": "Which of these?",
+    "/rank": "Which candidate?",
     "/roll": "Which part?",
     "/cluster": "How many writers?",
     "/contrast": "What differs?",
+    "/search": "Who else?",  # where the server has an index
 }
-_RESULTS = ("verification", "explanation", "ranking", "rolled", "clustering", "contrast")
+_RESULTS = (
+    *("verification", "explanation", "ranking", "rolled", "clustering", "contrast"),
+    "search_result",
+)
+EXAMPLE_TEXTS = {  # by their writers
+    "Margery": ("margery-garden", "margery-railway", "margery-library"),
+    "Dez": ("dez-bicycle", "dez-dog", "dez-landlord"),
+}
 EXAMPLES = {
     "one-writer": ("margery-garden", "margery-railway"),
     "two-writers": ("margery-garden", "dez-bicycle"),
 }
 _OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
-_GAUGE_END = 6  # decades on either side
-_GAUGE_LEVELS = 6  # of colour
-_DECADES_A_TICK = 2
+_LONGEST_HEAD = 100  # characters of a caution that are shown before its rest is asked for
 
 
 @cache
 def read_static(name: str) -> str:
     """The text of a static file; `name` must not come from a request."""
-    return (files("adhominem.web") / "static" / name).read_text("utf-8")
+    text = (files("adhominem.web") / "static" / name).read_text("utf-8")
+    return "\n".join((*map(asset, _SHARED_STYLES.get(name, ())), text))
 
 
 def example(name: str) -> tuple[str, str]:
     """The two texts of an example; empty ones if there is no example of this name."""
     if name not in EXAMPLES:
         return "", ""
-    first, second = (read_static(f"examples/{text}.txt").strip() for text in EXAMPLES[name])
+    first, second = map(example_text, EXAMPLES[name])
     return first, second
+
+
+def example_text(name: str) -> str:
+    """A text of an example, by its name; it must not come from a request."""
+    return read_static(f"examples/{name}.txt").strip()
 
 
 def form_page(
@@ -113,7 +126,7 @@ def answer_page(
     page = render(
         template,
         title=("Result – " if answer else "Error – " if problem else "")
-        + f"{PAGES[tab]} AdHominem",
+        + f"{PAGES[tab]} – AdHominem",
         **frame(service, tab, wants_token=wants_token, problem=problem),
         fields=fields,
         answer=answer,
@@ -123,20 +136,11 @@ def answer_page(
     return HTMLResponse(page, status)
 
 
-def in_parts(text: str, most: int) -> list[str]:
-    """A text as so many at most, cut between paragraphs."""
-    paragraphs = text.split("\n\n")
-    size = -(-len(paragraphs) // most)
-    return [
-        "\n\n".join(paragraphs[begin : begin + size]) for begin in range(0, len(paragraphs), size)
-    ]
-
-
 def frame(service: Service, tab: str, *, wants_token: bool, problem: str) -> dict[str, Any]:
     """What all pages with a form show: the tabs, what is wrong, and what is served."""
     verifier = service.verifier
     return {
-        "tabs": PAGES,
+        "tabs": tabs_of(service),
         "tab": tab,
         "wants_token": wants_token,
         "problem": problem,
@@ -146,6 +150,12 @@ def frame(service: Service, tab: str, *, wants_token: bool, problem: str) -> dic
         "model": verifier.name,
         "model_sha256": verifier.sha256,
     }
+
+
+def tabs_of(service: Service) -> dict[str, str]:
+    """The tabs that a server has, by their addresses."""
+    left_out = () if service.searcher is not None else ("/search",)
+    return {address: name for address, name in PAGES.items() if address not in left_out}
 
 
 def downloads(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -172,12 +182,14 @@ def error_page(error: RequestError) -> HTMLResponse:
     page = render(
         "web_error.html",
         title="This cannot be answered – AdHominem",
+        tabs={},  # it may be refused to know what there is
+        tab="",
         message=f"{message[:1].upper()}{message[1:]}.",
     )
     return HTMLResponse(page, error.status, error.headers)
 
 
-def docs_page(openapi: dict[str, Any], address: str) -> HTMLResponse:
+def docs_page(service: Service, openapi: dict[str, Any], address: str) -> HTMLResponse:
     """The REST interface for people, from its OpenAPI description; `address` is the server's."""
 
     def schema_of(operation: dict[str, Any]) -> dict[str, Any]:
@@ -190,6 +202,8 @@ def docs_page(openapi: dict[str, Any], address: str) -> HTMLResponse:
     page = render(
         "web_docs.html",
         title="REST interface – AdHominem",
+        tabs=tabs_of(service),
+        tab="/docs",
         address=address,
         version=adhominem.__version__,
         operations=[
@@ -202,60 +216,54 @@ def docs_page(openapi: dict[str, Any], address: str) -> HTMLResponse:
     return HTMLResponse(page)
 
 
-def verdict(verification: Verification, notes: Sequence[str] = ()) -> str:
+def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:
     """The answer to a comparison as HTML; `notes` says what was odd about the files."""
+    verification, like = looked.verification, looked.like
     factor, prior = verification.log10_bayes_factor, verification.prior_same_author
+    stated = not any(warning.decides for warning in verification.warnings)
 
     def after(before: float) -> str:
         return show_probability(
             float(probability_same_author(verification.log_bayes_factor, before))
         )
 
+    headline, number = summary.headline(verification), summary.signed(factor)
+    bounds = verification.lower_bound, verification.upper_bound
     return markup(
         "web_verdict.html",
         verification=verification,
-        notes=notes,
-        stated=not any(warning.decides for warning in verification.warnings),
-        factor=signed(factor),
-        in_numbers=in_numbers(factor),
-        gauge=_gauge(factor),
+        stated=stated,
+        headline=headline,
+        leaning=("same" if factor > 0 else "diff") if stated else "none",
+        label=f"{number}, {headline.lower()}" if stated else headline,
+        factor=number,
+        in_numbers=summary.in_numbers(factor),
+        gauge=gauge(factor, *bounds, like) if stated else "",
+        like=None if like is None else {**vars(like), "cases": len(like.cases)},
+        influences=looked.influences,
+        changes=[one for one in looked.influences if one.change is not None],
+        signed=summary.signed,
+        cautions=[*map(_folded, verification.warnings), *((note, "", False) for note in notes)],
         rungs=VerbalScale().rungs,
-        not_a_verdict=NOT_A_VERDICT,
-        probability=show_probability(verification.probability_same_author),
+        not_a_verdict=summary.NOT_A_VERDICT,
+        shift=summary.shift(verification),
+        against_prior=summary.against_prior(verification),
         prior=f"{prior:g}",
         priors=[(f"{before:g}", after(before)) for before in sorted({*_OTHER_PRIORS, prior})],
-        background=background(verification),
+        background=summary.background(verification),
     )
+
+
+def _folded(caution: Caution) -> tuple[str, str, bool]:
+    """A caution as what it says first and the rest, which is folded; and whether it decides."""
+    head, colon, rest = caution.message.partition(": ")
+    if not colon or len(head) > _LONGEST_HEAD:
+        return sentence(caution.message), "", caution.decides
+    return sentence(head), sentence(rest), caution.decides
 
 
 def explained(explanation: Explanation) -> str:
     """The heat maps of an explanation as HTML, under a heading."""
-    return markup("web_explanation.html", fragment=explanation_fragment(explanation))
-
-
-def _gauge(log10_bayes_factor: float) -> dict[str, Any]:
-    """A picture of a log10 Bayes factor on the verbal scale: what stands where, in per cent."""
-
-    def place(log10: float) -> float:
-        return round(50 + 50 * log10 / _GAUGE_END, 2)
-
-    scale = VerbalScale()
-    starts = [start for start, _ in scale.rungs]
-    ends = [*starts, max(_GAUGE_END, starts[-1] + 1)]
-    bands = []
-    first = 0 if scale.rungs[0][1] == NONE else 1  # the colour of neither side, or the palest
-    for rung, (low, high) in enumerate(pairwise(ends), start=first):
-        width, level = f"{place(high) - place(low):g}", min(rung, _GAUGE_LEVELS)
-        bands += [("same", level, place(low), width), ("diff", level, place(-high), width)]
-    ticks = range(-_GAUGE_END, _GAUGE_END + 1, _DECADES_A_TICK)
-    value = log10_bayes_factor if isfinite(log10_bayes_factor) else 0.0
-    # The words go to the side of the pointer where they stay on the page.
-    outer = "end" if value > 0 else "start"
-    return {
-        "end": _GAUGE_END,
-        "bands": bands,
-        "ticks": [(place(decade), signed(decade, 0)) for decade in ticks],
-        "place": f"{place(min(max(value, -_GAUGE_END), _GAUGE_END)):g}",
-        "anchor": "middle" if abs(value) < _GAUGE_END / 2 else outer,
-        "words": scale.words(value),
-    }
+    return markup(
+        "web_explanation.html", fragment=explanation_fragment(explanation, "contributions")
+    )

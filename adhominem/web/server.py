@@ -22,6 +22,7 @@ from adhominem.errors import AdHominemError, OptionError
 from adhominem.render.cluster_page import CLUSTER_STYLES
 from adhominem.render.contrast_page import CONTRAST_STYLES
 from adhominem.render.html import SCRIPT, STYLE
+from adhominem.render.search_page import SEARCH_STYLES
 from adhominem.web.answering import Answerer
 from adhominem.web.api import api_router
 from adhominem.web.api_attribute import attribution_router
@@ -37,6 +38,7 @@ from adhominem.web.failures import RequestError, as_request_error, error_respons
 from adhominem.web.form import Comparer
 from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.pages import STATIC, docs_page, read_static
+from adhominem.web.search_form import SEARCH, SearchAnswerer
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 
@@ -88,7 +90,9 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
         _add_form(app, f"/{question}", CaseAnswerer(service, access, reader, question))
     _add_form(app, f"/{CLUSTER}", ClusterAnswerer(service, access, reader))
     _add_form(app, f"/{CONTRAST}", ContrastAnswerer(service, access, reader))
-    _add_pages(app)
+    if service.searcher is not None:
+        _add_form(app, f"/{SEARCH}", SearchAnswerer(service, access, reader))
+    _add_pages(app, service)
     return app
 
 
@@ -102,7 +106,7 @@ def _add_form(app: FastAPI, path: str, answerer: Answerer[Any]) -> None:
         return await answerer.post(request)
 
 
-def _add_pages(app: FastAPI) -> None:
+def _add_pages(app: FastAPI, service: Service) -> None:
     static_files = {name: (read_static(name), media_type) for name, media_type in STATIC.items()}
     static_files["heat_map.css"] = STYLE, "text/css"
     static_files["heat_map.js"] = SCRIPT, "text/javascript"
@@ -110,6 +114,7 @@ def _add_pages(app: FastAPI) -> None:
         **CASE_STYLES,
         f"{CLUSTER}.css": "\n".join(CLUSTER_STYLES),
         f"{CONTRAST}.css": "\n".join(CONTRAST_STYLES),
+        f"{SEARCH}.css": "\n".join(SEARCH_STYLES),
     }
     static_files |= {name: (style, "text/css") for name, style in styles.items()}
 
@@ -125,7 +130,7 @@ def _add_pages(app: FastAPI) -> None:
         # The server's address as it stands in the client's browser, be there a proxy.
         secure = request.headers.get("x-forwarded-proto") == "https"  # for show alone
         host = request.headers.get("host") or "{}:{}".format(*request.scope["server"])
-        return docs_page(app.openapi(), f"{'https' if secure else 'http'}://{host}")
+        return docs_page(service, app.openapi(), f"{'https' if secure else 'http'}://{host}")
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:

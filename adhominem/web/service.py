@@ -14,11 +14,14 @@ from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
+from adhominem.models.calibration import LikeCases
 from adhominem.processes import cores
+from adhominem.report.evidence import like_pairs
 from adhominem.report.report import Report, make_report
 from adhominem.scoring.population import Population
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, words_a_text
 from adhominem.text.files import Document
+from adhominem.verify.influences import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
 from adhominem.web.batching import (
@@ -64,6 +67,15 @@ class Case:
             "prior_same_author": self.prior_same_author,
             "delta": self.delta,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """What a comparison came to, what did that, and how cases of known authors came out."""
+
+    verification: Verification
+    influences: tuple[Influence, ...]
+    like: LikeCases | None  # under like conditions, if the model was tried on any
 
 
 class Service:
@@ -153,6 +165,28 @@ class Service:
             on_progress,
             Sides(case.first, case.second, case.population),
         )
+
+    async def look(self, case: Case, on_progress: Progress = no_progress) -> Looked:
+        """The same, with what is shown beside it."""
+        self.check(case.documents, self.limits.characters, "the texts")
+
+        def finish(verifier: Verifier, _: Progress) -> Looked:
+            comparison = verifier.compare(case.first, case.second, case.population)
+            verification = verifier.judge(comparison, case.prior_same_author, case.delta)
+            sides, used = (case.first, case.second), comparison.used
+            return Looked(
+                verification=verification,
+                influences=influences(comparison, verification.likeness),
+                like=like_pairs(
+                    verifier.validation,
+                    min(map(words_a_text, sides)),
+                    verification.likeness,
+                    texts=max(map(len, sides)),
+                    population=used.texts if used else 0,
+                ),
+            )
+
+        return await self._encoded(case.documents, finish, on_progress)
 
     async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
         """What `explain_texts` says of a case."""

@@ -137,15 +137,10 @@ def test_a_long_text_is_cut_at_its_line_ends_and_passages_go_on(
     )
 
 
-def test_of_a_long_text_only_tokens_with_a_colour_are_told_apart(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_tokens_with_a_colour_are_told_apart() -> None:
     tokens = (TokenAttention(0, 3, 0.9), TokenAttention(4, 7, 0.1))
     text = ExplainedText("first", "", "one two", (Passage(0, 7, 0.0, 1.0, tokens),))
-    classes = ["passage w1", "t3", "t0"]
-    assert [span["class"] for span in Page(heat_map(text)).all("span")] == classes
-    monkeypatch.setattr(module, "_LONG", 1)
-    assert [span["class"] for span in Page(heat_map(text)).all("span")] == classes[:2]
+    assert [span["class"] for span in Page(heat_map(text)).all("span")] == ["passage w1", "t3"]
 
 
 def test_the_tags_of_a_text_are_shown_and_never_become_tags() -> None:

@@ -131,6 +131,7 @@ def test_the_arrow_keys_go_from_passage_to_passage_and_tell_the_weights(watched:
     page = watched.page
     page.locator("input[value=plain]").focus()
     page.locator("input[value=attention]").check()
+    page.keyboard.press("Tab")  # what folds the text
     page.keyboard.press("Tab")
     tip = page.locator(TIP)
     assert tip.inner_text().startswith("Passage 1 of ")
@@ -252,6 +253,7 @@ def test_a_long_text_is_drawn_where_it_is_looked_at_and_has_its_height(
         if patched:
             page.locator("input[value=plain]").focus()
             page.locator("input[value=attention]").check()
+            page.keyboard.press("Tab")  # what folds the text
             page.keyboard.press("Tab")
             page.keyboard.press("End")
             last = page.locator(".heat").first.locator(".passage:not(.more)").last

@@ -668,7 +668,7 @@ class TestForm:
         assert "/tmp" not in last["error"]["message"]
         page = client.post("/", headers={"Accept": "text/html"}, **sent)
         assert page.status_code == 422
-        assert "Please look again" in page.text
+        assert "This cannot be answered yet" in page.text
         assert BICYCLE[:60].replace("'", "&#39;") in page.text  # what was pasted is not lost
 
     def test_a_file_that_unpacks_to_very_much_falls_alone(self, client: TestClient) -> None:

@@ -175,8 +175,8 @@ def test_candidates_are_added_removed_and_ranked_on_a_phone(
 ) -> None:
     complaints: list[str] = []
     page = opened(browser, url, complaints)
-    page.get_by_role("link", name="Which of these?").click()
-    assert page.locator("[aria-current=page]").inner_text() == "Which of these?"
+    page.get_by_role("link", name="Which candidate?").click()
+    assert page.locator("[aria-current=page]").inner_text() == "Which candidate?"
     page.click("#submit")
     assert "The disputed text has no text" in page.inner_text("#problem")
     page.fill("#disputed-text", DISPUTED)

@@ -227,7 +227,7 @@ def test_a_folder_can_be_dropped(
         (tmp_path / "all" / name).mkdir(parents=True)
         for number, text in enumerate(KNOWN[name]):
             (tmp_path / "all" / name / f"{number}.txt").write_text(text, "utf-8")
-    page.locator(".more, .more-candidates").last.wait_for()  # the script has run
+    page.wait_for_load_state("load")  # the script has run
     page.locator(place).scroll_into_view_if_needed()
     box = page.locator(place).bounding_box()
     devices = page.context.new_cdp_session(page)

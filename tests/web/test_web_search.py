@@ -1,4 +1,4 @@
-"""Searching an index by REST: what the command prints, where the server has an index."""
+"""Searching an index by REST and on a page, where the server has one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import rich_rows
 from fastapi.testclient import TestClient
+from serving import running
+from test_web_look import assert_accessible_in_both
+from test_web_page import CHROMIUM, done, expect, playwright_api
 
 from adhominem.jobs.search import search_files
 from adhominem.web.server import create_app
@@ -46,3 +49,33 @@ def test_without_an_index_there_is_nothing_to_ask(mixed_folder: Path) -> None:
     client = TestClient(create_app(service), raise_server_exceptions=False)
     assert client.post("/api/search", json={"texts": TEXT}).status_code == 404
     service.close()
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")
+def test_a_server_with_an_index_has_a_tab_for_searching_it(
+    mixed_folder: Path, made_index: Path
+) -> None:
+    with (
+        running(Service.open(mixed_folder, index=made_index)) as address,
+        playwright_api.sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("link", name="Who else?").click()
+        page.fill("#texts-text", TEXT)
+        page.fill("#most-hits", "3")
+        page.click("#submit")
+        done(page)
+        expect(page.locator("#result")).to_have_text("Texts like text")
+        expect(page.locator("#answer table").first.locator("tbody tr")).to_have_count(3)
+        assert_accessible_in_both(page)
+        still = browser.new_context(java_script_enabled=False)
+        page = still.new_page()
+        page.goto(f"{address}/search")
+        page.fill("#most-hits", "1000")
+        page.fill("#texts-text", TEXT)
+        page.click("#submit")
+        expect(page.locator("#problem")).to_contain_text("from 1 to 100")
+        browser.close()

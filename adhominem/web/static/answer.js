@@ -1,6 +1,8 @@
 // What the page says: how far the work is, what is wrong, and the answer as it comes in parts.
+import { remember } from "./history.js";
+
 const find = (id) => document.getElementById(id);
-const RESULTS = ["verification", "ranking", "rolled", "clustering", "contrast"];
+const RESULTS = ["verification", "ranking", "rolled", "clustering", "contrast", "search_result"];
 let links = []; // to what can be downloaded, to be given back
 
 export function say(text) {
@@ -10,7 +12,7 @@ export function say(text) {
 export function showProblem(message, field) {
   const box = find("problem");
   const title = document.createElement("h2");
-  title.textContent = "Please look again";
+  title.textContent = "This cannot be answered yet";
   const text = document.createElement("p");
   const capital = /^[a-z]+ /.test(message) ? message[0].toUpperCase() + message.slice(1) : message; // no file's name
   text.textContent = capital + (/[.!?]$/.test(message) ? "" : ".");
@@ -41,6 +43,23 @@ export function clearAnswer() {
   for (const link of links) URL.revokeObjectURL(link);
   links = [];
   find("answer").replaceChildren();
+  find("evidence").replaceChildren();
+}
+
+// An answer that is kept in the browser: without its downloads, and what else was made with it.
+export function showAgain(html) {
+  clearAnswer();
+  showVerdict(html);
+  if (find("report-part")) find("report-part").hidden = true;
+}
+
+function showVerdict(html) {
+  find("answer").innerHTML = html; // of our server, which has escaped what is not its own
+  document.title = "Result – AdHominem";
+  const heading = find("result");
+  heading.focus({ preventScroll: true });
+  const { top } = heading.getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2) heading.scrollIntoView({ block: "start" });
 }
 
 export function show(event) {
@@ -51,24 +70,22 @@ export function show(event) {
     else find("progress").removeAttribute("value");
   }
   if (event.verdict) {
-    find("answer").innerHTML = event.verdict; // of our server, which has escaped what is not its own
-    document.title = "Result – AdHominem";
+    showVerdict(event.verdict);
     for (const name of RESULTS) {
       if (event[name]) offer(`${name}.json`, "application/json", JSON.stringify(event[name], null, 2));
     }
-    find("report-form")?.removeAttribute("hidden");
-    find("result").focus({ preventScroll: true });
-    find("result").scrollIntoView({ block: "start" });
+    find("report-part")?.removeAttribute("hidden");
+    remember(event.verdict, find("answer").querySelector("[data-label]")?.dataset.label ?? "");
   }
   if (event.unexplained) {
     const why = document.createElement("p");
     why.className = "problem";
     why.setAttribute("role", "alert");
     why.textContent = event.unexplained;
-    find("answer").append(why);
+    find("evidence").append(why);
   }
   if (event.shown) {
-    find("answer").insertAdjacentHTML("beforeend", event.shown);
+    find("evidence").insertAdjacentHTML("beforeend", event.shown);
     offer("explanation.json", "application/json", JSON.stringify(event.explanation, null, 2));
   }
   if (event.page) offer("page.html", "text/html", event.page);

@@ -46,7 +46,6 @@ function addFolders(files) {
 export function setUpCandidates() {
   if (!candidates) return;
   [...candidates.children].forEach(setUpCandidate);
-  find("more-candidates").hidden = false;
   find("add-candidate").addEventListener("click", () => addCandidate().querySelector("[name$=_name]").focus());
   const folder = find("candidate-folder");
   folder.addEventListener("change", () => {

@@ -1,21 +1,42 @@
 // Without this script the form works, too: it then waits for a whole page. With it there are several texts a side,
 // files that are dropped, progress, and an answer that comes in parts. It keeps the token nowhere but in its field.
-import { clearAnswer, clearProblem, say, show, showProblem } from "./answer.js";
+import { clearAnswer, clearProblem, say, show, showAgain, showProblem } from "./answer.js";
 import { problemOfCandidates, setUpCandidates } from "./candidates.js";
-import { chosen, find, nameOf, setUp } from "./sides.js";
+import { setUpHistory } from "./history.js";
+import { acceptDrops, chosen, find, nameOf, setUp } from "./sides.js";
 
 const form = find("compare");
 const reportForm = find("report-form");
 let compared = null; // the form that was compared last
 let running = null; // to stop it
 
-if (find("token")) {
-  find("token").closest("p").hidden = false;
-  find("token-password").hidden = true; // without a script, the browser asks for it
-}
 const allSides = () => [...form.querySelectorAll("fieldset.side")];
 allSides().forEach(setUp);
 setUpCandidates();
+setUpHistory((html) => {
+  if (running) return;
+  compared = null;
+  showAgain(html);
+});
+
+// The population: the files that its field holds, which may be dropped there
+const population = find("population");
+if (population) {
+  const picked = () => {
+    const names = [...population.files].map((file) => file.name);
+    const told = names.length > 2 ? `${names.length.toLocaleString("en")} files` : names.join(", ");
+    population.closest(".drop").querySelector(".picked").textContent = told;
+  };
+  population.addEventListener("change", picked);
+  acceptDrops(population.closest(".population"), (files) => {
+    const transfer = new DataTransfer();
+    for (const file of files) transfer.items.add(file);
+    population.files = transfer.files;
+    population.closest("details").open = true;
+    picked();
+  });
+}
+
 // A file that misses its mark is not to take the place of the page.
 for (const kind of ["dragover", "drop"]) {
   addEventListener(kind, (event) => {
@@ -27,7 +48,6 @@ for (const kind of ["dragover", "drop"]) {
 const slider = find("prior-slider");
 const prior = find("prior");
 if (slider) {
-  slider.hidden = false;
   slider.addEventListener("input", () => (prior.value = slider.value));
   prior.addEventListener("input", () => (slider.value = prior.value));
 }
@@ -142,7 +162,7 @@ form.addEventListener("submit", (event) => {
     return;
   }
   clearAnswer();
-  if (reportForm) reportForm.hidden = true;
+  if (reportForm) find("report-part").hidden = true;
   compared = data;
   run(data);
 });

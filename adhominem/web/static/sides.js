@@ -120,7 +120,7 @@ export function setUp(side) {
     const label = text.querySelector("label");
     area.id = `${name}-text-${number}`;
     area.value = "";
-    area.rows = 6;
+    area.rows = 5;
     area.removeAttribute("aria-invalid");
     label.htmlFor = area.id;
     label.textContent = texts.dataset.another;
@@ -149,10 +149,7 @@ export function setUp(side) {
     if (files.length) take(files);
     else say("There are no texts in this folder.");
   });
-  folder?.parentElement.removeAttribute("hidden");
   side.querySelector("[data-add]")?.addEventListener("click", addText);
-  side.querySelector(".more")?.removeAttribute("hidden");
-  side.classList.add("listed"); // by us: what the browser says of chosen files is no longer true
   texts.addEventListener("input", count);
   acceptDrops(side, take);
   count();

@@ -1,0 +1,33 @@
+"use strict";
+// Before anything is drawn: that there is a script, and which colours were chosen here. The choice is kept in this browser;
+// until one is made, nothing is.
+(() => {
+  const KEY = "adhominem-theme";
+  const root = document.documentElement;
+  root.classList.add("scripted");
+  let kept = null;
+  try {
+    kept = localStorage.getItem(KEY);
+  } catch {
+    // a browser that keeps nothing
+  }
+  if (kept === "dark" || kept === "light") root.dataset.theme = kept;
+  const isDark = () =>
+    root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+
+  addEventListener("DOMContentLoaded", () => {
+    const button = document.getElementById("theme");
+    const show = () => button.setAttribute("aria-pressed", String(isDark()));
+    show();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+    button.addEventListener("click", () => {
+      root.dataset.theme = isDark() ? "light" : "dark";
+      show();
+      try {
+        localStorage.setItem(KEY, root.dataset.theme);
+      } catch {
+        // then it is for this page alone
+      }
+    });
+  });
+})();
