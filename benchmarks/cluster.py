@@ -1,6 +1,7 @@
 """What a Ray cluster costs beside worker processes of one machine, and what a death costs.
 
     python benchmarks/cluster.py CORPORA [--texts 6144] [--words 500] [--rounds 2]
+    python benchmarks/cluster.py CORPORA --command-alone [--texts 4096]
 
 A cluster of two nodes with three logical CPUs each runs on this machine. `adhominem encode` does
 the same texts with `--jobs 2` and with `--engine ray --jobs 2`, in turn: all of them, and a quarter
@@ -12,6 +13,10 @@ Then, each time when half of the shards are finished, one thing is killed by SIG
 a model; the whole second node; `adhominem encode` itself, which is then started again. Told is how
 long the command took in all, and whether the table has the same bytes. The second node is killed
 last: it does not come back.
+
+With --command-alone, told is what a text takes in the process of the command, which is one however
+large the cluster is: reading it, sending it out, and writing what comes back. It is what limits the
+texts a second. An engine in the same process stands in for the cluster, and its time is taken off.
 """
 
 from __future__ import annotations
@@ -22,8 +27,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +37,10 @@ import psutil
 from measure import DEFAULT_CORPORA
 from throughput import texts_of
 from two_nodes import TwoNodes, two_nodes
+
+from adhominem import Verifier, encode, index_files
+from adhominem.jobs import ray_engine
+from adhominem.jobs.shards import encode_shard
 
 _SHARD = 512  # texts, as in `adhominem encode`
 _LOCAL, _RAY = "--jobs 2", "--engine ray --jobs 2"
@@ -44,6 +53,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=6_144)
     parser.add_argument("--words", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--command-alone", action="store_true")
     options = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -52,6 +62,9 @@ def main() -> None:
                 texts = texts_of(options.corpora, options.words, count)
                 for at, text in enumerate(islice(texts, count)):
                     file.write(json.dumps({"id": f"{at}", "text": text}) + "\n")
+        if options.command_alone:
+            command_alone(folder, options.texts)
+            return
         began = time.perf_counter()
         with two_nodes() as cluster:
             print(f"two nodes are up after {time.perf_counter() - began:.1f} s\n", flush=True)
@@ -149,6 +162,58 @@ def deaths(folder: Path, cluster: TwoNodes, texts: int, undisturbed: float) -> N
             f"| {seconds - undisturbed:.1f} s | {same} |",
             flush=True,
         )
+
+
+class Apart:
+    """An engine in this process, whose processor time is known."""
+
+    ahead = 4
+
+    def __init__(self, verifier: Verifier, folder: Path) -> None:
+        self._verifier, self._folder = verifier, folder
+        self._waiting: list[str] = []
+        self.seconds = 0.0
+
+    def begin(self, shard: str) -> None:
+        """Keep it for later."""
+        self._waiting.append(shard)
+
+    def finished(self) -> str:
+        """Encode the first that is waiting."""
+        began, shard = time.process_time(), self._waiting.pop(0)
+        encode_shard(self._folder, shard, self._verifier)
+        self.seconds += time.process_time() - began
+        return shard
+
+
+def command_alone(folder: Path, texts: int) -> None:
+    """What a text takes beside its encoding, by command."""
+    engines: list[Apart] = []
+
+    @contextmanager
+    def apart(model: str, verifier: Verifier, jobs: int, folder: Path) -> Iterator[Apart]:
+        engines.append(Apart(verifier, folder))
+        yield engines[-1]
+
+    ray_engine.ray_engine = apart  # type: ignore[assignment]
+    names = {"encode": "a.npz", "index": "index"}
+    print("| command | beside encoding, ms of processor a text | encoding |\n|---|---|---|")
+    for command, name in names.items():
+        spent = []
+        for count in (texts // 4, texts):
+            source, output = [folder / f"{count}.jsonl"], folder / f"{count}-{name}"
+            began = time.process_time()
+            if command == "index":
+                index_files(source, output, engine="ray", trials=0)
+            else:
+                encode("general-en", source, output, engine="ray")
+            elsewhere = engines[-1].seconds
+            spent.append((time.process_time() - began - elsewhere, elsewhere))
+        here, there = (
+            1000 * (whole - quarter) / (texts - texts // 4)
+            for quarter, whole in zip(*spent, strict=True)
+        )
+        print(f"| `{command}` | {here:.2f} | {there:.2f} |", flush=True)
 
 
 def started(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adhominem import __version__
+import adhominem
 from adhominem.errors import AdHominemError, OptionError
 from adhominem.jobs.ray_connection import connected, first_line
 from adhominem.jobs.shards import encode_shard
@@ -42,7 +42,7 @@ def ray_engine(
         job = Job(
             model=str(Path(model).resolve()) if Path(model).is_dir() else str(model),
             model_sha256=verifier.sha256,
-            version=__version__,
+            version=adhominem.__version__,
             folder=str(folder),
         )
         with closing(RayEngine(ray, job, min(jobs or cores, cores))) as engine:
@@ -139,8 +139,10 @@ class EncoderActor:
         except (AdHominemError, OSError) as error:
             self._problem = f"it cannot read the model {job.model} ({error})"
             return
-        if __version__ != job.version:
-            self._problem = f"it has version {__version__} of adhominem, not {job.version}"
+        if adhominem.__version__ != job.version:
+            self._problem = (
+                f"it has version {adhominem.__version__} of adhominem, not {job.version}"
+            )
         elif self._verifier.sha256 != job.model_sha256:
             self._problem = f"it has another model under the name {job.model}"
 

@@ -22,7 +22,8 @@ import zstandard
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from adhominem import __version__, errors
+import adhominem
+from adhominem import errors
 from adhominem.arrays import Levs, Rows, SparseRows
 from adhominem.errors import AdHominemError, InputError
 from adhominem.jobs.workers import Answer, answer_to, answered
@@ -76,7 +77,7 @@ class Sharded:
             return iter(())
         rows = [[document.id, document.topic, document.text] for document in documents]
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode("ascii")
-        shard = blake2b(f"{__version__} {self._model}\n".encode() + lines, digest_size=16)
+        shard = blake2b(f"{adhominem.__version__} {self._model}\n".encode() + lines, digest_size=16)
         return self._results(self._begin(shard.hexdigest(), lines))
 
     def _begin(self, shard: str, lines: bytes) -> str:

@@ -17,9 +17,9 @@ from adhominem import encode
 pytest.importorskip("ray")
 TWO_NODES = Path(__file__).parents[2] / "benchmarks" / "two_nodes.py"
 ROWS = rich_rows("letters", 60, 4, "-cluster-")
-_LONGEST = 120  # seconds
+_LONGEST = 240  # seconds: machines may be busy
 
-# Few texts in a shard, and slow ones, so that there is time to kill who encodes them.
+# Few texts in a shard, so that there are many shards.
 _DRIVER = """
 import sys
 from adhominem.cli import main
@@ -42,7 +42,7 @@ def test_a_killed_worker_changes_nothing_but_the_time(ngram_run: NgramRun, tmp_p
     (tmp_path / "zstandard.py").write_text("raise SystemExit('ran what lay there')", "utf-8")
     call = [sys.executable, "-P", str(driver), "encode", str(source), "-o", str(output), "--json"]
     call += ["--model", str(ngram_run.folder), "--engine", "ray", "--jobs", "2"]
-    with runpy.run_path(str(TWO_NODES))["two_nodes"]() as cluster:
+    with runpy.run_path(str(TWO_NODES))["two_nodes"](cpus=1) as cluster:  # actors take all CPUs
         run = subprocess.Popen(
             call,
             cwd=tmp_path,
