@@ -243,6 +243,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--drawn", type=int, nargs="*", default=[])
+    parser.add_argument("--drawn-alone", action="store_true", help="the real ones are there")
     parser.add_argument("--milvus", type=int, default=10_000, help="texts up to which it is tried")
     parser.add_argument("--rival", type=int, default=10_000, help="the same of TF-IDF")
     parser.add_argument("--queries", type=int, default=20)
@@ -253,7 +254,7 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     verifier = adhominem.load(options.model)
-    for size in options.sizes:
+    for size in [] if options.drawn_alone else options.sizes:
         folder = build(options.corpora, options.work, size, options.model)
         measure(folder, verifier, options)
         if options.only in (None, "success"):
