@@ -136,10 +136,10 @@ def times(searcher: Searcher, k: int = 20) -> None:
     """How long a search takes, and the rivals' scan for candidates."""
     rng = np.random.default_rng(2)
     levs = searcher.store.levs(rng.choice(searcher.store.live, 32, replace=False))
-    memory = psutil.Process().memory_info()
-    print(f"  memory {memory.rss / 1e9:.2f} GB, of that files {memory.shared / 1e9:.2f} GB")
     show("search, one", timed(lambda: searcher.search(levs[:1], k)), 1)
     show("search, 32 at once", timed(lambda: searcher.search(levs, k), 2), 32)
+    memory = psutil.Process().memory_info()
+    print(f"  memory {memory.rss / 1e9:.2f} GB, of that files {memory.shared / 1e9:.2f} GB")
     assert searcher.view is not None
     queries = searcher.view.query(levs, searcher.view.points(levs))
     engine_only = searcher.engine.candidates
