@@ -136,10 +136,10 @@ def times(searcher: Searcher, k: int = 20) -> None:
     """How long a search takes, and the rivals' scan for candidates."""
     rng = np.random.default_rng(2)
     levs = searcher.store.levs(rng.choice(searcher.store.live, 32, replace=False))
-    memory = psutil.Process().memory_info()
-    print(f"  memory {memory.rss / 1e9:.2f} GB, of that files {memory.shared / 1e9:.2f} GB")
     show("search, one", timed(lambda: searcher.search(levs[:1], k)), 1)
     show("search, 32 at once", timed(lambda: searcher.search(levs, k), 2), 32)
+    memory = psutil.Process().memory_info()
+    print(f"  memory {memory.rss / 1e9:.2f} GB, of that files {memory.shared / 1e9:.2f} GB")
     assert searcher.view is not None
     queries = searcher.view.query(levs, searcher.view.points(levs))
     engine_only = searcher.engine.candidates
@@ -243,6 +243,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--drawn", type=int, nargs="*", default=[])
+    parser.add_argument("--drawn-alone", action="store_true", help="the real ones are there")
     parser.add_argument("--milvus", type=int, default=10_000, help="texts up to which it is tried")
     parser.add_argument("--rival", type=int, default=10_000, help="the same of TF-IDF")
     parser.add_argument("--queries", type=int, default=20)
@@ -253,7 +254,7 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     verifier = adhominem.load(options.model)
-    for size in options.sizes:
+    for size in [] if options.drawn_alone else options.sizes:
         folder = build(options.corpora, options.work, size, options.model)
         measure(folder, verifier, options)
         if options.only in (None, "success"):

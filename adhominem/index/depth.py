@@ -12,7 +12,6 @@ import numpy as np
 from adhominem.arrays import Array32, FloatArray
 
 MISSED = 0.002  # share of the hits that may be missed
-_RESTS = 2_048  # of the candidates that were looked at last: those that are left are more like them
 _TAIL = 0.02  # share of the rests that the tail is judged by
 _LEFT = 1_024  # candidates that stand for all that are left
 
@@ -27,7 +26,7 @@ def expected_misses(products: Array32, near: FloatArray, hits: int) -> float:
     if not len(left) or len(near) < hits:
         return float(len(left))
     least = -np.partition(-near, hits - 1)[hits - 1]
-    rests = np.sort((near - products[: len(near)])[-_RESTS:])
+    rests = np.sort(near - products[: len(near)])
     step = -(-len(left) // _LEFT)
     needed = least - left[step // 2 :: step]  # (left,): what a rest must be, to be among the best
     above = 1 - np.searchsorted(rests, needed, side="left") / len(rests)

@@ -32,7 +32,7 @@ from adhominem.verify.verifier import Verifier
 
 _CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for, and a share:
 _CANDIDATES_A_HIT = 164
-_CANDIDATES_SHARE = 1 / 32
+_CANDIDATES_SHARE = 1 / 16
 _FIRST = 1_024  # candidates whose LEVs are looked at first; then twice as many, and so on
 _FIRST_A_HIT = 8
 _MARGIN = 40  # more than are asked for, that the model scores; and of these a share of:
