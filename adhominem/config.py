@@ -53,7 +53,7 @@ class Settings(Options):
             before = _known(place, name, path)
             if isinstance(before, dict):
                 raise OptionError(
-                    f"'{path}' is a group of settings; expected a single one, like {path}.NAME"
+                    f"'{path}' is no single setting, but a group; expected one like {path}.NAME"
                 )
             place[name] = value if isinstance(before, str) else _parsed(value)
         return self.from_json(data)
@@ -341,7 +341,7 @@ def _pick(name: str, presets: Mapping[str, Preset]) -> Preset:
 def _known(place: Any, name: str, path: str) -> Any:
     if not isinstance(place, dict):
         raise OptionError(
-            f"'{path}' is a group of settings; expected a single one, like {path}.NAME"
+            f"'{path}' is no single setting, but a part of one; expected one like encoder.lev_size"
         )
     if name not in place:
         raise OptionError(f"there is no setting '{path}'; expected one of: {', '.join(place)}")

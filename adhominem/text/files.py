@@ -273,7 +273,9 @@ def readable(path: str | Path) -> Iterator[None]:
         raise NotFoundError("this is a folder; expected a file", path) from None
     except OSError as error:
         raise InputError(
-            f"the file cannot be read ({error.strerror or error}); is it yours to read?", path
+            f"the file cannot be read ({error.strerror or error}); make sure that you may read it, "
+            "and that its disk is there",
+            path,
         ) from None
     except MemoryError:
         raise TooLargeError(FILLS_MEMORY, path) from None

@@ -187,9 +187,7 @@ def _field(row: dict[str, Any], name: str, expected: type) -> Any:
 def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
     value = _field(row, name, list)
     if len(value) != 2 or not all(isinstance(item, str) for item in value):
-        raise MissingFieldError(
-            f"the field '{name}' is something else; expected a list of two strings"
-        )
+        raise MissingFieldError(f"the field '{name}' is not a list of two strings; expected one")
     return value[0], value[1]
 
 
@@ -250,9 +248,7 @@ def _problem_ids(folder: Path) -> list[str]:
             f"expected a JSON object with a list 'problems' ({error!r})", contents
         ) from None
     if not isinstance(problems, list) or not all(isinstance(id, str) for id in problems):
-        raise BrokenLineError(
-            "'problems' is something else; expected a list of folder names", contents
-        )
+        raise BrokenLineError("'problems' is not a list of folder names; expected one", contents)
     for id in problems:
         if id in ("", ".", "..") or "/" in id or os.sep in id or os.path.splitdrive(id)[0]:
             raise BrokenLineError(

@@ -494,7 +494,8 @@ def test_a_process_that_fails_shows_no_traceback(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        f"error: {tmp_path / 'nowhere'}: there is no such file or folder"
+        f"error: {tmp_path / 'nowhere'}: there is no such file or folder; look at the name and "
+        "the place"
     ]
 
 

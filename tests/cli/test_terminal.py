@@ -199,4 +199,4 @@ def test_every_command_that_reads_texts_has_the_limit() -> None:
         for name, command in main.commands.items()
         if not any("--max-bytes" in parameter.opts for parameter in command.params)
     }
-    assert without == {"ensemble", "link"}  # which read models, and indexes
+    assert without == {"doctor", "ensemble", "link"}  # which read models, and indexes
