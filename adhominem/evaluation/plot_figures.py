@@ -21,12 +21,10 @@ from adhominem.evaluation.likelihood_ratio import (
     equal_error_rate,
     reliability,
 )
+from adhominem.evaluation.palette import DIFFERENT, GREY, LINES, SAME
 from adhominem.evaluation.pan import auc
 from adhominem.evaluation.plot_style import (
-    DIFFERENT,
-    GREY,
     LOG_10,
-    SAME,
     UNIT,
     Canvas,
     Range,
@@ -52,6 +50,7 @@ _MOST_BINS, _FEWEST_BINS = 40, 9
 # The rates that the axes of a DET plot may begin, end, and have their ticks at.
 _RATES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 _PRIORS = np.linspace(-2.5, 2.5, 101)  # log10 odds
+_DOTTED = "...."
 _BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is seen
 _HIGHEST_COST = 2.0  # bits that the axis shows at most
 
@@ -67,7 +66,7 @@ def draw_tippett(systems: Sequence[Answers], title: str) -> Figure:
     if len(systems) == 1:
         pairs = systems[0].same_author
         one = SystemStyle(f"same-author pairs ({pairs.sum():,})", SAME, "-")
-        two = SystemStyle(f"different-author pairs ({(~pairs).sum():,})", DIFFERENT, (0, (6, 2)))
+        two = SystemStyle(f"different-author pairs ({(~pairs).sum():,})", DIFFERENT, LINES[1])
         canvas = Canvas(title, 3.3, [one.name, two.name])
         (axes,) = canvas.axes()
         panels = [axes]
@@ -135,7 +134,7 @@ def draw_histograms(systems: Sequence[Answers], title: str) -> Figure:
     canvas.label(_X_LABEL, "share of the class (%)")
     handles = [
         Patch(facecolor=f"{SAME}4d", edgecolor=SAME),
-        Patch(facecolor=f"{DIFFERENT}4d", edgecolor=DIFFERENT, linestyle="--"),
+        Patch(facecolor="white", edgecolor=DIFFERENT, linestyle="--", hatch=_DOTTED),
     ]
     if frame.note:
         handles.append(Patch(facecolor="white", edgecolor=GREY, hatch="/////"))
@@ -152,7 +151,10 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
         values = log10_bayes_factor(answers)[answers.same_author == same]
         percent = 100 / max(len(values), 1)
         counts, _ = np.histogram(values[(values >= frame.low) & (values <= frame.high)], edges)
-        axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
+        if same:
+            axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
+        else:  # to be told apart in grey
+            axes.stairs(counts * percent, edges, fill=False, edgecolor=color, hatch=_DOTTED, lw=0)
         axes.stairs(counts * percent, edges, color=color, linestyle=line, linewidth=1)
         # Set off from the rest, and the classes side by side: they stand for no place on the axis.
         thin = 0.02 * (frame.high - frame.low)
@@ -299,7 +301,7 @@ def draw_cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
     top = 1.05 * min(max(finite), _HIGHEST_COST)
     if len(systems) == 1:
         given = SystemStyle("as given", SAME, "-")
-        calibrated = SystemStyle("after PAV calibration", DIFFERENT, (0, (6, 2)))
+        calibrated = SystemStyle("after PAV calibration", DIFFERENT, LINES[1])
         canvas = Canvas(title, 3.5, [given.name, calibrated.name], key=[neutral])
         panels = canvas.axes()
         panels[0].set_title(system_styles(systems)[0].name, loc="left", parse_math=False)

@@ -1,4 +1,4 @@
-"""What all figures of an evaluation share: paper, colours, legend, and the range of Bayes factors.
+"""What all figures of an evaluation share: paper, styles, legend, and the range of Bayes factors.
 
 matplotlib is imported when the first figure is drawn.
 """
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from adhominem.arrays import FloatArray
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.palette import COLOURS, GREY, LINES, Dashes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -26,21 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Draw = Callable[[Sequence[Answers]], "Figure"]
-Dashes = str | tuple[float, tuple[float, ...]]
 
-# Okabe and Ito's colours, which the colour-blind tell apart; not their yellow, too pale on white.
-SAME, DIFFERENT = "#0072B2", "#D55E00"
-_COLORS = (SAME, DIFFERENT, "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-# Seven colours and five lines have no common divisor: 35 systems get 35 styles, and two in a row
-# differ in both.
-_LINES: tuple[Dashes, ...] = (
-    "-",
-    (0, (6, 2)),
-    (0, (1.5, 1.2)),
-    (0, (6, 2, 1, 2)),
-    (0, (3, 1)),
-)
-GREY = "#666666"
 SMALL = 7.5  # points
 LOG_10 = np.log(10)
 UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 on which lines at its ends are seen
@@ -130,9 +117,9 @@ def system_styles(systems: Sequence[Answers]) -> list[SystemStyle]:
     return [
         SystemStyle(
             f"{at + 1}: {name}" if names.count(name) > 1 else name,
-            _COLORS[at % len(_COLORS)],
-            _LINES[at % len(_LINES)],
-            hollow=at >= len(_COLORS),
+            COLOURS[at % len(COLOURS)],
+            LINES[at % len(LINES)],
+            hollow=at >= len(COLOURS),
         )
         for at, name in enumerate(names)
     ]

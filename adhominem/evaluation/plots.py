@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adhominem.errors import InputError, MissingExtraError
+from adhominem.errors import InputError
 from adhominem.evaluation import plot_figures
 from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.palette import DIFFERENT, SAME
 from adhominem.evaluation.plot_style import Draw, house_style
 from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import replaced_file
@@ -168,21 +169,26 @@ def draw_entropy_curves(
 
 def _entropy_figure(entropies: Entropies) -> Figure:
     between_author, within_author = entropies.between_author, entropies.within_author
-    try:
+    with house_style():
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
-    except ImportError:
-        raise MissingExtraError("matplotlib", "train", "drawing the entropy curves") from None
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.add_subplot()
-    epochs = range(1, len(between_author) + 1)
-    axes.plot(epochs, between_author, label="between authors", color="#0072b2", marker=".")
-    axes.plot(
-        epochs, within_author, label="within an author", color="#d55e00", linestyle="--", marker="."
-    )
-    axes.set_xlabel("epoch")
-    axes.set_ylabel("entropy (nats)")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.3)
-    axes.legend()
+
+        figure = Figure(figsize=(5.6, 3.7), layout="constrained")
+        axes = figure.add_subplot()
+        epochs = range(1, len(between_author) + 1)
+        axes.plot(epochs, between_author, label="between authors", color=SAME, marker="o", ms=3)
+        axes.plot(
+            epochs,
+            within_author,
+            label="within an author",
+            color=DIFFERENT,
+            linestyle="--",
+            marker="s",
+            ms=3,
+        )
+        axes.set_xlabel("epoch")
+        axes.set_ylabel("entropy (nats)")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(alpha=0.3)
+        axes.legend()
     return figure

@@ -10,37 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adhominem.evaluation.palette import COLOURS, GREY, INKS, SHAPES, UNKNOWN_SHAPE
 from adhominem.map.corpus_map import CorpusMap
 from adhominem.render.cluster_page import odds, probability
-
-# Okabe and Ito's colours, as in the figures of an evaluation, and the same dark enough for small
-# text on white. Seven colours and eight shapes have no common divisor: 56 authors get 56 markers,
-# and two in a row differ in both; 56 more are hollow.
-_COLORS = {
-    "#0072B2": "#0072B2",
-    "#D55E00": "#C35600",
-    "#009E73": "#008460",
-    "#CC79A7": "#A46086",
-    "#000000": "#000000",
-    "#56B4E9": "#38789E",
-    "#E69F00": "#9B6A00",
-}
-_SHAPES = (
-    "M-1,0A1,1 0 1,0 1,0A1,1 0 1,0 -1,0Z",  # a circle
-    "M-.9,-.9H.9V.9H-.9Z",
-    "M0,-1.2L1.15,.85H-1.15Z",
-    "M0,-1.35L1.1,0L0,1.35L-1.1,0Z",
-    "M0,1.2L1.15,-.85H-1.15Z",
-    "M-.42,-1.2H.42V-.42H1.2V.42H.42V1.2H-.42V.42H-1.2V-.42H-.42Z",
-    "M0.000,-1.400L0.341,-0.469L1.331,-0.433L0.552,0.179L0.823,1.133L0.000,0.580"
-    "L-0.823,1.133L-0.552,0.179L-1.331,-0.433L-0.341,-0.469Z",  # a star
-    "M-1,-1.1H1L-1,1.1H1Z",  # an hourglass
-)
-_UNKNOWN = (  # a cross that leans
-    "M-1.15,-.6L-.6,-1.15L0,-.55L.6,-1.15L1.15,-.6L.55,0"
-    "L1.15,.6L.6,1.15L0,.55L-.6,1.15L-1.15,.6L-.55,0Z"
-)
-_GREY = "#666666"
 
 
 @dataclass(frozen=True)
@@ -75,18 +47,20 @@ class Drawn:
     entry_of: list[int]  # (documents,): the line of the legend that lights it up
     group_of: list[str]  # (documents,): the group in words; empty without groups
     shapes: list[Marker]  # of the authors, where a colour is that of a group
+    repeated: bool  # whether several authors have one shape
 
 
 def markers(authors: Sequence[str]) -> list[Marker]:
     """A marker for each of these names, in alphabetical order; the unknown author comes last."""
     names = sorted(set(authors) - {""}, key=lambda name: (name.casefold(), name))
-    filled = len(_COLORS) * len(_SHAPES)
+    filled = len(COLOURS) * len(SHAPES)
     made = []
     for at, name in enumerate(names):
-        color, ink = list(_COLORS.items())[at % len(_COLORS)]
-        made.append(Marker(name, color, ink, _SHAPES[at % len(_SHAPES)], at // filled % 2 == 1))
+        color = COLOURS[at % len(COLOURS)]
+        path, hollow = SHAPES[at % len(SHAPES)], at // filled % 2 == 1
+        made.append(Marker(name, color, INKS[color], path, hollow))
     if "" in authors:
-        made.append(Marker("", _GREY, _GREY, _UNKNOWN, hollow=False, known=False))
+        made.append(Marker("", GREY, GREY, UNKNOWN_SHAPE, hollow=False, known=False))
     return made
 
 
@@ -104,25 +78,26 @@ def _by_author(drawn: CorpusMap) -> Drawn:
         Entry(marker, marker.author or "not named", f"{counts[marker.author]:,}", outlined=False)
         for marker in known
     ]
-    return Drawn(known, marker_of, legend, marker_of, [""] * len(authors), [])
+    repeated = len(known) > len({marker.path for marker in known})
+    return Drawn(known, marker_of, legend, marker_of, [""] * len(authors), [], repeated)
 
 
 def _by_group(drawn: CorpusMap) -> Drawn:
     authors = [document.author for document in drawn.documents]
     shape_of = {
-        marker.author: marker.path if marker.known else _SHAPES[0] for marker in markers(authors)
+        marker.author: marker.path if marker.known else SHAPES[0] for marker in markers(authors)
     }
     if len(shape_of) == 1:  # one author, or none is known: nothing to tell by shapes
-        shape_of = dict.fromkeys(shape_of, _SHAPES[0])
+        shape_of = dict.fromkeys(shape_of, SHAPES[0])
     legend: list[Entry] = []
     entry_of, group_of = [-1] * len(authors), [""] * len(authors)
     several = [cluster for cluster in drawn.clusters if len(cluster.texts) > 1]
     for at, cluster in enumerate(several):
-        color, ink = list(_COLORS.items())[at % len(_COLORS)]
-        hollow = at // len(_COLORS) % 2 == 1
+        color = COLOURS[at % len(COLOURS)]
+        hollow = at // len(COLOURS) % 2 == 1
         assert cluster.log10_odds is not None
         count, sure = f"{len(cluster.texts):,} texts", probability(cluster.log10_odds)
-        marker = Marker("", color, ink, _SHAPES[0], hollow)
+        marker = Marker("", color, INKS[color], SHAPES[0], hollow)
         legend.append(Entry(marker, f"group {cluster.number}", f"{count}, {sure}", outlined=True))
         for text in cluster.texts:
             entry_of[text] = at
@@ -131,7 +106,7 @@ def _by_group(drawn: CorpusMap) -> Drawn:
                 f"{odds(cluster.log10_odds)}"
             )
     if alone := [text for text, at in enumerate(entry_of) if at < 0]:
-        marker = Marker("", _GREY, _GREY, _SHAPES[0], hollow=False, known=False)
+        marker = Marker("", GREY, GREY, SHAPES[0], hollow=False, known=False)
         legend.append(Entry(marker, "alone", f"{len(alone):,}", outlined=False))
         for text in alone:
             entry_of[text], group_of[text] = len(legend) - 1, "in no group"
@@ -153,5 +128,7 @@ def _by_group(drawn: CorpusMap) -> Drawn:
                 )
             )
         marker_of.append(combined[entry, author])
-    shapes = [Marker(author, _GREY, _GREY, path, hollow=False) for author, path in shape_of.items()]
-    return Drawn(made, marker_of, legend, entry_of, group_of, shapes if len(shapes) > 1 else [])
+    shapes = [Marker(author, GREY, GREY, path, hollow=False) for author, path in shape_of.items()]
+    repeated = len(shapes) > len({marker.path for marker in shapes})
+    shapes = shapes if len(shapes) > 1 else []
+    return Drawn(made, marker_of, legend, entry_of, group_of, shapes, repeated)

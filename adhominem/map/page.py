@@ -51,6 +51,7 @@ def map_page(drawn: CorpusMap) -> str:
         "map.html",
         (asset("map.css"),),
         f'"use strict";\n(() => {{\n{parts}}})();\n',  # one scope for all names
+        images="data:",  # a picture that is saved as PNG is drawn by way of one
         title=f"Map of {drawn.corpus}" if drawn.corpus else "Map of a corpus",
         drawn=drawn,
         shown=shown,
@@ -71,6 +72,7 @@ def _data(drawn: CorpusMap, shown: Drawn) -> Markup:
         {
             "name": document.name,
             "short": _short(document.name, document.author),
+            "label": _label(document.name, document.author),
             "author": document.author,
             "marker": shown.marker_of[at],
             "entry": shown.entry_of[at],
@@ -108,6 +110,12 @@ def _short(name: str, author: str) -> str:
         if author and name.startswith(prefix := f"{author}{separator}") and name != prefix:
             return name.removeprefix(prefix)
     return name
+
+
+def _label(name: str, author: str) -> str:
+    """What stands beside a point: the author, and which text of theirs it is."""
+    short = _short(name, author)
+    return short if author.casefold() in short.casefold() else f"{author}: {short}"
 
 
 def _projection(projection: Projection) -> dict[str, Any]:

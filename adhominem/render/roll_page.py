@@ -13,11 +13,12 @@ from typing import Any
 from markupsafe import Markup
 
 from adhominem.attribute.roll import Block, Rolled
+from adhominem.evaluation.palette import INKS
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset, markup, render_page
 
 # Okabe and Ito's colours, dark enough for lines and small text on white; grey is for neither.
-_COLOURS = ("#0072B2", "#C35600", "#008460", "#A46086", "#38789E", "#9B6A00", "#000000")
+_COLOURS = tuple(sorted(INKS.values(), key=lambda ink: ink == "#000000"))  # black last
 _GREY = "#666666"
 _LEVELS = (0.5, 0.8, 0.95)  # probabilities at which a colour becomes stronger
 _TINTS = (0.06, 0.13, 0.2, 0.3)  # of white, that a colour takes: below .5, .8, .95, and above

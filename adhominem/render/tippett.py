@@ -12,13 +12,12 @@ import numpy as np
 from markupsafe import Markup
 
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray
-from adhominem.evaluation.plot_style import DIFFERENT, GREY, SAME
+from adhominem.evaluation.palette import DIFFERENT, GREY, PALE, SAME
 from adhominem.render.summary import signed
 from adhominem.render.templates import markup
 
 _LOG_10 = log(10)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 468.0, 44.0, 228.0  # of the panel
-_BAND = "#ececec"
 _MOST_STEPS = 600  # more could not be seen
 _LEFT_OUT = 0.005  # of the Bayes factors, at either end
 _STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)  # between two ticks
@@ -70,7 +69,7 @@ def tippett(
         bottom=_BOTTOM,
         y=y,
         grey=GREY,
-        band=_BAND,
+        band=PALE,
         zero=x(0),
         case=None if result is None else x(result),
         interval=ends,

@@ -176,8 +176,14 @@ def _with_heading(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]
 
 
 def _boxed(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
-    """The words of a summary in a box; warnings and tables, which may be long, stay outside."""
+    """The words of a summary in a box; warnings, which may be long, stay outside.
+
+    One that begins with a table, which may be long, too, stands between two lines.
+    """
     words: list[Any] = list(takewhile(lambda one: isinstance(one, platypus.Paragraph), flowables))
+    if len(words) == 1:
+        line = platypus.HRFlowable("100%", 1.2, color=HexColor(layout.INK), spaceAfter=0)
+        return [line, *flowables, line]
     commands = [
         ("BOX", (0, 0), (-1, -1), 1.2, HexColor(layout.INK)),
         ("LEFTPADDING", (0, 0), (-1, -1), 8.0),

@@ -212,7 +212,7 @@ def _facts(document: WordDocument, element: Element) -> None:
 def _table(document: WordDocument, element: Element) -> None:
     shown = table_of(element)
     document.add_paragraph(_plain(shown.caption), "Caption").paragraph_format.keep_with_next = True
-    table = document.add_table(1, len(shown.heads), "Light List")
+    table = document.add_table(1, len(shown.heads), "Table Grid")
     table.alignment = WD_TABLE_ALIGNMENT.LEFT
     for at, head in enumerate(shown.heads):
         _fill(table.rows[0].cells[at], head, bold=True, right=shown.kinds[at] == "figures")

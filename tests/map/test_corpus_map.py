@@ -432,3 +432,13 @@ def test_a_short_name_leaves_out_the_author(drawn: CorpusMap) -> None:
     data = json.loads(Page(map_page(replace(drawn, documents=documents))).scripts[0])
     short = [document["short"] for document in data["documents"]]
     assert short[:6] == ["emma", "emma", "emma", "austen", "austen/", "emma"]
+    labels = [document["label"] for document in data["documents"]]
+    assert labels[:6] == [*["austen: emma"] * 3, "austen", "austen/", "austen: emma"]
+
+
+def test_thirteen_authors_have_thirteen_shapes_and_more_than_sixteen_are_told_of() -> None:
+    made = markers([f"author {at}" for at in range(13)])
+    assert len({marker.path for marker in made}) == 13
+    many = markers([f"author {at:03}" for at in range(200)])
+    assert len({(marker.path, marker.color, marker.hollow) for marker in many}) == 200
+    assert len({marker.path for marker in many[:16]}) == 16

@@ -206,7 +206,7 @@ def test_a_click_holds_a_document_and_its_neighbours_can_be_followed(shown: Show
 
 def test_the_keyboard_reaches_every_document(shown: Shown) -> None:
     page = shown.page
-    page.locator("#save-map").focus()
+    page.locator("#save-map-png").focus()
     page.keyboard.press("Tab")
     assert "/text 0" in shown.card
     start = shown.at(0)
@@ -328,7 +328,10 @@ def test_a_join_stands_at_its_bayes_factor_on_the_axis(shown: Shown) -> None:
 
 
 def test_pictures_can_be_saved_as_svg(shown: Shown) -> None:
-    for button, name, leaves in (("#save-map", "pca.svg", 0), ("#save-tree", "tree.svg", 24)):
+    for button, name, leaves in (
+        ("#save-map-svg", "pca.svg", 0),
+        ("#save-tree-svg", "tree.svg", 24),
+    ):
         with shown.page.expect_download() as download:
             shown.page.locator(button).click()
         assert download.value.suggested_filename == name
@@ -338,6 +341,17 @@ def test_pictures_can_be_saved_as_svg(shown: Shown) -> None:
         assert classes.count("leaf") == leaves
         assert classes.count("point") == 24 - leaves
     shown.asked = shown.asked[:1]  # what was saved came out of the page itself
+
+
+def test_pictures_can_be_saved_as_png(shown: Shown) -> None:
+    for button, name in (("#save-map-png", "pca.png"), ("#save-tree-png", "tree.png")):
+        with shown.page.expect_download() as download:
+            shown.page.locator(button).click()
+        assert download.value.suggested_filename == name
+        data = download.value.path().read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert len(data) > 10_000  # it is not empty
+    shown.asked = shown.asked[:1]
 
 
 def test_names_are_written_where_they_hide_nothing(shown: Shown) -> None:
@@ -388,7 +402,7 @@ def test_it_is_drawn_again_when_the_window_changes(shown: Shown) -> None:
 
 def test_it_prints_without_its_controls(shown: Shown) -> None:
     shown.page.emulate_media(media="print")
-    for control in ("#search", "#closer", "#save-tree", "#names"):
+    for control in ("#search", "#closer", "#save-tree-svg", "#names"):
         assert shown.page.locator(control).is_hidden()
     for kept in ("#map", "#tree", ".legend"):
         assert shown.page.locator(kept).is_visible()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.evaluation.plot_style import DIFFERENT, SAME
+from adhominem.evaluation.palette import DIFFERENT, SAME
 from adhominem.evaluation.study import LOG_10
 from adhominem.render.tippett import tippett
 
@@ -63,9 +63,12 @@ def places(drawing: ElementTree.Element) -> dict[float, float]:
 
 
 def dots(drawing: ElementTree.Element) -> dict[str, tuple[float, float]]:
-    """By colour."""
+    """By colour: that of different authors is hollow, to be told apart in grey."""
     return {
-        dot.attrib["fill"]: (float(dot.attrib["cx"]), float(dot.attrib["cy"]))
+        dot.attrib["stroke" if dot.attrib["fill"] == "#ffffff" else "fill"]: (
+            float(dot.attrib["cx"]),
+            float(dot.attrib["cy"]),
+        )
         for dot in drawing.iter("circle")
     }
 

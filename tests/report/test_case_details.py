@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,14 @@ def test_a_wrong_case_file_is_an_error_that_names_it(
     with pytest.raises(InputError, match=problem) as error:
         read_details(path)
     assert name in str(error.value)
+
+
+def test_the_case_file_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "report.md").read_text("utf-8")
+    example = page.partition("```toml\n")[2].partition("```")[0]
+    (path := tmp_path / "case.toml").write_text(example, "utf-8")
+    details = read_details(path)
+    assert all(getattr(details, field.name) for field in fields(CaseDetails))  # it shows them all
 
 
 def test_a_case_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_the_cases_of_the_study_are_those_that_the_result_is_held_against(
     assert len(made.like) == 80
     assert np.array_equal(made.like.same_author, study.truth)
     text = " ".join(said(made))
-    assert "made from the examiner's own material" in text
+    assert "the examiner’s own material" in text
     assert "80 same-author" not in text
     assert "40 same-author and 40 different-author cases, with texts by 8 authors" in text
     assert study.sha256 in text
@@ -123,8 +123,8 @@ def test_whatever_condition_differs_is_named(verifier: Verifier, worked: Worked)
 def test_the_summary_says_what_differs_and_nothing_where_nothing_does() -> None:
     for made, expected in ((with_study(), True), (with_study(differences=()), False)):
         sentences = said(made)
-        summary = " ".join(sentences[: sentences.index("1. Propositions")])
-        assert "made from the examiner's own material, " in summary
+        summary = " ".join(sentences[: sentences.index("1. Instruction and propositions")])
+        assert "made from the examiner’s own material, " in summary
         assert ("differ from those of this case. Words a text: 500" in summary) == expected
 
 

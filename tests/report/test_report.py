@@ -319,7 +319,7 @@ def test_without_the_files_of_its_model_a_report_says_that_there_is_no_validatio
     assert made.calibration is not None
     assert made.calibration.authors is made.calibration.cllr_after is None
     page = report_page(made)
-    assert "No validation under conditions like those of this case is at hand" in page
+    assert "No validation under conditions like those of this case is available" in page
     assert "<svg" not in page
     assert "Cllr before" not in page
 

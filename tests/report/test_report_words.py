@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_reports import ALL, bare, report, said, silent
 
@@ -60,6 +60,7 @@ def test_a_probability_of_one_author_is_given_with_its_prior_or_not_at_all(made:
 
 
 @given(log10s, st.none() | st.floats(0.001, 0.999))
+@settings(max_examples=40)
 def test_whatever_the_number_its_probability_needs_a_prior(
     log10: float, prior: float | None
 ) -> None:

@@ -34,9 +34,9 @@ for (const button of choices)
     place();
   });
 
-function save(name, ...pictures) {
-  // The pictures below each other as one file that stands on its own.
-  const whole = make(null, "svg", { xmlns: SVG });
+function whole(...pictures) {
+  // The pictures below each other as one that stands on its own.
+  const joined = make(null, "svg", { xmlns: SVG });
   let tall = 0, wide = 0;
   for (const picture of pictures) {
     const copy = picture.cloneNode(true);
@@ -44,22 +44,46 @@ function save(name, ...pictures) {
     for (const [key, value] of Object.entries({ y: tall, width, height }))
       copy.setAttribute(key, value);
     copy.removeAttribute("id");
-    whole.append(copy);
+    joined.append(copy);
     [tall, wide] = [tall + height, Math.max(wide, width)];
   }
-  whole.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
-  whole.setAttribute("width", wide);
-  whole.setAttribute("height", tall);
+  joined.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
+  joined.setAttribute("width", wide);
+  joined.setAttribute("height", tall);
+  return { text: new XMLSerializer().serializeToString(joined), wide, tall };
+}
+function download(name, blob) {
   const link = html(null, "a");
-  const text = new XMLSerializer().serializeToString(whole);
-  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
-find("save-map").addEventListener("click", () =>
-  save(`${projections[state.projection].name.toLowerCase()}.svg`, map));
-find("save-tree").addEventListener("click", () => save("tree.svg", axis, tree));
+function save(name, kind, ...pictures) {
+  const { text, wide, tall } = whole(...pictures);
+  if (kind === "svg") {
+    download(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
+    return;
+  }
+  const image = new Image();
+  image.addEventListener("load", () => {
+    const canvas = html(null, "canvas");
+    // Twice as fine as on the screen; browsers draw nothing that is larger than this.
+    const scale = Math.min(2, 16000 / tall, 16000 / wide);
+    [canvas.width, canvas.height] = [wide * scale, tall * scale];
+    const ink = canvas.getContext("2d");
+    ink.fillStyle = "#fff";
+    ink.fillRect(0, 0, canvas.width, canvas.height);
+    ink.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => download(`${name}.png`, blob), "image/png");
+  });
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+}
+for (const kind of ["svg", "png"]) {
+  find(`save-map-${kind}`).addEventListener("click", () =>
+    save(projections[state.projection].name.toLowerCase(), kind, map));
+  find(`save-tree-${kind}`).addEventListener("click", () => save("tree", kind, axis, tree));
+}
 
 function drawAll() {
   drawMap();

@@ -93,7 +93,7 @@ function drawNames() {
     const { x, y } = points[index];
     if (!lit(index) || x < scene.left || x > scene.right || y < scene.top || y > scene.bottom)
       continue;
-    const text = fit(documents[index].short, 11, 150);
+    const text = fit(documents[index].label, 11, 190);
     const width = pen.measureText(text).width;
     const boxes = [[x + 9, y], [x - 9 - width, y], [x - width / 2, y - 15], [x - width / 2, y + 15]]
       .map(([left, line]) => [left, line - 7, left + width, line + 7])

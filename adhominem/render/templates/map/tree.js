@@ -14,7 +14,7 @@ function drawTree() {
   const head = 42, foot = 6, height = count * row + foot;
   const focused = leaves.findIndex((each) => each && each.node === document.activeElement);
   pen.font = `${font}px system-ui, sans-serif`;
-  const widest = Math.max(...documents.map(({ name }) => pen.measureText(name).width));
+  const widest = Math.max(...documents.map(({ label }) => pen.measureText(label).width));
   const labels = Math.min(widest + 26, width * 0.44), right = width - 12;
   const values = joins.map((join) => join[2]);
   const high = Math.max(0, ...values), low = Math.min(0, ...values);
@@ -90,11 +90,11 @@ function drawTree() {
     const marker = markerOf(index);
     const mark = make(node, "g", { transform: `translate(${labels - 3} ${y + row / 2})` });
     drawMarker(mark, marker, row > 14 ? 4.4 : 3.6);
-    const { name, short } = documents[index];
+    const { label, short } = documents[index];
     const room = labels - 16;
     const text = make(node, "text", {
       x: labels - 12, y: y + row / 2 + font * 0.36, fill: marker.ink, "text-anchor": "end",
-    }, fit(name, font, Infinity) === fit(name, font, room) ? name : fit(short, font, room));
+    }, fit(label, font, Infinity) === fit(label, font, room) ? label : fit(short, font, room));
     leaves[index] = { node, back, text };
   });
   shine();
