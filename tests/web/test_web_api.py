@@ -572,7 +572,7 @@ class TestForm:
         page = client.post("/", headers={"Accept": "text/html"}, **form(**fields))
         assert page.status_code == 200
         assert "log10 Bayes factor." in page.text
-        assert "if it was\n0.25 before the texts were read" in page.text
+        assert "the probability of one author from 0.25 to" in page.text
         assert "A Bayes factor is not a verdict" in page.text
         assert page.text.count("data:application/json;base64,") == 2
         assert 'class="explanation"' in page.text
