@@ -85,7 +85,7 @@ class SearchAnswerer(Answerer[SearchFields]):
             if fields.files:
                 progress(tell, "Reading the files")
             files, notes = await self.reader.read(fields.files)
-            exhibits = texts_of(fields.pasted, files, "text")
+            exhibits = texts_of(fields.pasted, files, "the text")
             if not exhibits:
                 raise RequestError(422, "NoText", "there is no text to search for; give one")
             documents = [exhibit.document for exhibit in exhibits]

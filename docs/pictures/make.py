@@ -23,14 +23,14 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import adhominem
-from adhominem.jobs.calibrate import first_words
 from adhominem.render.html import explanation_page
+from adhominem.text.excerpts import first_words
 
 HERE = Path(__file__).parent
 WORDS = 1_200
 INDEXED = 60  # addresses
 LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-COLOURS = 128  # of a picture of a page: more cannot be seen, and it has half the size
+COLOURS = 256  # of a picture of a page: that is a third of its size
 LONG = 120_000  # milliseconds
 WAYS = {
     "light": {"viewport": LAPTOP, "color_scheme": "light"},
@@ -119,6 +119,7 @@ def answered(page: Page, address: str, name: str, sought: str) -> None:
     page.click("#submit")
     expect(page.locator("#status")).to_have_text("Done.", timeout=LONG)
     page.evaluate("document.activeElement.blur()")
+    page.mouse.move(0, 0)
 
 
 def shoot(page: Page, path: Path, **options: bool) -> None:
@@ -126,7 +127,9 @@ def shoot(page: Page, path: Path, **options: bool) -> None:
     page.wait_for_timeout(300)
     page.screenshot(path=path, **options)
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+        picture.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(
+            path, optimize=True
+        )
 
 
 def pages(browser: Browser, folder: Path | None) -> None:

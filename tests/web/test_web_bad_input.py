@@ -189,7 +189,7 @@ def test_the_servers_population_is_used_if_a_request_has_none(
         none = asking.post("/api/rank", json={**body, "population": []}).json()
         assert none["population"]["source"] == "other candidates"
         page = asking.get("/rank").text
-        assert "Compare with the 7 texts of this server" in page
+        assert "Compare with this server’s 7 texts" in page
         files = [("population", ("", b""))]
         fields: dict[str, Any] = {"disputed_text": DISPUTED, "server_population": "yes"}
         for number, (name, texts) in enumerate(KNOWN.items(), start=1):

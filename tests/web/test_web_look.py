@@ -29,7 +29,8 @@ _SHIFTS = """() => { globalThis.shifted = 0;
   new PerformanceObserver((list) => {
     for (const one of list.getEntries()) if (!one.hadRecentInput) shifted += one.value;
   }).observe({ type: "layout-shift", buffered: true }); }"""
-_REST_OF_TEXTS = ".heat .passage:nth-of-type(n+9)"  # more of the same, and axe takes long
+# More of the same, for which axe takes long
+_REST = [[".heat .passage:nth-of-type(n+4)"], ["tbody tr:nth-child(n+4)"], [".rolled mark + mark"]]
 _COLOURS = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
 
 
@@ -58,7 +59,7 @@ def page(browser: Any, url: str) -> Iterator[Any]:
 def violations(page: Any, options: Any = None) -> list[str]:
     """What axe objects to, and where."""
     given = {} if options is None else {"options": options}
-    answer = axe_core.Axe().run(page, {"exclude": [[_REST_OF_TEXTS]]}, **given).response
+    answer = axe_core.Axe().run(page, {"exclude": _REST}, **given).response
     return [
         f"{one['id']}: {node['html'][:120]} {node['failureSummary']}"
         for one in answer["violations"]
@@ -110,18 +111,10 @@ def test_without_an_index_there_is_no_tab_for_it(page: Any, url: str) -> None:
 
 def test_the_first_result_is_small_quick_and_still(page: Any, url: str) -> None:
     # Bytes as the browser's own tools count them: Playwright does not see those of a stream.
-    loaded: dict[str, float] = {}
-    asked: dict[str, str] = {}
+    parts: list[int] = []
     tools = page.context.new_cdp_session(page)
     tools.send("Network.enable")
-    tools.on(
-        "Network.loadingFinished",
-        lambda event: loaded.update({event["requestId"]: event["encodedDataLength"]}),
-    )
-    tools.on(
-        "Network.requestWillBeSent",
-        lambda event: asked.update({event["requestId"]: event["request"]["method"]}),
-    )
+    tools.on("Network.dataReceived", lambda event: parts.append(event["dataLength"]))
     page.add_init_script(f"({_SHIFTS})()")
     page.goto(f"{url}/?example=one-writer")
     began = time.perf_counter()
@@ -130,13 +123,10 @@ def test_the_first_result_is_small_quick_and_still(page: Any, url: str) -> None:
     answered = time.perf_counter() - began
     done(page)
     explained = time.perf_counter() - began
-    (post,) = (number for number, method in asked.items() if method == "POST")
-    while post not in loaded and time.perf_counter() - began < LONG / 1000:
-        page.wait_for_timeout(50)
-    assert loaded[post] > 0
-    size, shift = sum(loaded.values()), page.evaluate("globalThis.shifted")
+    page.wait_for_timeout(300)
+    size, shift = sum(parts), page.evaluate("globalThis.shifted")
     print(f"{size:,.0f} bytes, answer {answered:.2f} s, passages {explained:.2f} s, {shift=:.4f}")
-    assert size < MOST_BYTES
+    assert 150_000 < size < MOST_BYTES  # the passages are among them
     assert shift < 0.01
     assert answered < MOST_SECONDS
 

@@ -68,7 +68,7 @@ def test_a_server_with_an_index_has_a_tab_for_searching_it(
         page.fill("#most-hits", "3")
         page.click("#submit")
         done(page)
-        expect(page.locator("#result")).to_have_text("Texts like text")
+        expect(page.locator("#result")).to_have_text("Texts like the text")
         expect(page.locator("#answer table").first.locator("tbody tr")).to_have_count(3)
         assert_accessible_in_both(page)
         still = browser.new_context(java_script_enabled=False)

@@ -16,6 +16,8 @@
     root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
   addEventListener("DOMContentLoaded", () => {
+    // On a phone the tabs do not all fit: this one is seen.
+    document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     const button = document.getElementById("theme");
     const show = () => button.setAttribute("aria-pressed", String(isDark()));
     show();
