@@ -14,7 +14,6 @@ from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
-from adhominem.processes import cores
 from adhominem.report.report import Report, make_report
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
@@ -99,8 +98,7 @@ class Service:
         index: str | Path | None = None,
     ) -> Service:
         """A model by its name or folder, the population of the texts at a path, and an index."""
-        # Who asks for little waits less if a text's members work on it side by side.
-        verifier, explainer = load(model, threads=min(2, cores())), load(model)
+        verifier, explainer = load(model), load(model)
         relevant = None
         if population is not None:
             with encoder(model, verifier, jobs=1) as encode:
