@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -51,13 +50,9 @@ class Begun:
 class Encoding:
     """The members of a model at work together."""
 
-    def __init__(
-        self, members: Sequence[Member], lead: Member, name: str, threads: int = 1
-    ) -> None:
-        """With several `threads`, networks run beside the counting of n-grams."""
+    def __init__(self, members: Sequence[Member], lead: Member, name: str) -> None:
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in members))
         self._members, self._lead, self._name = members, lead, name
-        self._beside = ThreadPoolExecutor(1) if threads > 1 and self._networks else None
 
     def encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
         """(documents, lev_size): the LEVs of a few documents.
@@ -65,11 +60,10 @@ class Encoding:
         `known` are the tokens of each by tokenizer, unless they are to be made here.
         """
         numbered = self._numbered(documents, known)
-        if self._beside is None:
-            parts = self._count(numbered) | self._run(documents, numbered)
-        else:  # both let go of the interpreter for most of the time
-            running = self._beside.submit(self._run, documents, numbered)
-            parts = self._count(numbered) | running.result()
+        parts = self._count(numbered)
+        for member in self._members:
+            if member not in parts:  # a network
+                parts[member] = member.encode_numbered(documents, numbered[member.tokenizer])
         return self._joined(parts, numbered)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
@@ -124,15 +118,6 @@ class Encoding:
         for tokenizer, ngrams, members in self._counted_together:
             parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
         return parts
-
-    def _run(
-        self, documents: Sequence[Document], numbered: Mapping[Tokenizer, Numbered]
-    ) -> dict[Member, Rows]:
-        """(documents, lev_size) of each network."""
-        return {
-            network: network.encode_numbered(documents, numbered[network.tokenizer])
-            for network in self._networks
-        }
 
     def _numbered(
         self, documents: Sequence[Document], known: Sequence[TokensBy] | None

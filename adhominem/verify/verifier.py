@@ -68,7 +68,6 @@ class Verifier:
         validation: Validation | None = None,
         prose: Prose | None = None,
         machine_look: MachineLook | None = None,
-        threads: int = 1,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
@@ -83,7 +82,7 @@ class Verifier:
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.lead = self.members[lead]
-        self._encoding = Encoding(self.members, self.lead, name, threads)
+        self._encoding = Encoding(self.members, self.lead, name)
         self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
         self.scorer = Scorer(scorers, scales or Scales(), lead, name)
@@ -451,8 +450,7 @@ class Verifier:
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
     """The verifier of a shipped model, by its name, or of a model folder.
 
-    With several `threads`, the members of a model work on texts side by side. On a `device` other
-    than the CPU it needs torch.
+    On a `device` other than the CPU it needs torch.
     """
     files = ModelFiles(model_folder(model))
     read = read_folder(files)
@@ -472,7 +470,6 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         validation=read_validation(files),
         prose=read.prose,
         machine_look=read.machine_look,
-        threads=threads,
     )
 
 

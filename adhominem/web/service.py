@@ -15,7 +15,6 @@ from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.models.calibration import LikeCases
-from adhominem.processes import cores
 from adhominem.report.evidence import like_pairs
 from adhominem.report.report import Report, make_report
 from adhominem.scoring.population import Population
@@ -111,8 +110,7 @@ class Service:
         index: str | Path | None = None,
     ) -> Service:
         """A model by its name or folder, the population of the texts at a path, and an index."""
-        # Who asks for little waits less if a text's members work on it side by side.
-        verifier, explainer = load(model, threads=min(2, cores())), load(model)
+        verifier, explainer = load(model), load(model)
         relevant = None
         if population is not None:
             with encoder(model, verifier, jobs=1) as encode:
