@@ -41,7 +41,7 @@ from adhominem.report.shown import AnyReport
 _LEFT, _TOP, _BOTTOM = 18 * mm, 15 * mm, 18 * mm
 _WIDE = A4[0] - 2 * _LEFT
 _MOST_TOGETHER = 1_200  # characters of a table that is not divided between pages
-_ROOM = 62.0  # points for a heading and a few lines
+_ROOM = 46.0  # points for a heading and a few lines
 _CELL = 8.3  # points of the letters in a table
 _PADDING = 12.0  # of a cell, on both sides together
 _FOOT = 90  # characters of the line at the foot
@@ -50,6 +50,7 @@ _RULE, _BEWARE, _EDGE = "#bbbbbb", "#fff6ea", "#8a4500"
 
 def _style(name: str, size: float, font: str = SANS, **more: Any) -> ParagraphStyle:
     given = {"leading": size * 1.32, "spaceAfter": size * 0.45, "textColor": HexColor(layout.INK)}
+    given |= {"allowWidows": 0, "allowOrphans": 0}  # no single line at the edge of a page
     return ParagraphStyle(
         name, fontName=font, bulletFontName=font, fontSize=size, **{**given, **more}
     )
@@ -74,7 +75,7 @@ _STYLES = {
     "figures-head": _style(
         "figures-head", _CELL, BOLD, leading=10.8, alignment=TA_RIGHT, splitLongWords=0
     ),
-    "code": _style("code", 6.6, MONO, spaceAfter=0, leading=10.8),
+    "code": _style("code", 6.6, MONO, spaceAfter=0, leading=8.6),
     "signature": _style("signature", 8.3, spaceBefore=2, spaceAfter=0),
 }
 
@@ -208,7 +209,7 @@ def _element(element: Element) -> Iterator[platypus.Flowable]:
         case "p" if style_of(element) == "signature":
             line = platypus.HRFlowable("45%", 0.8, color=HexColor(layout.INK), hAlign="LEFT")
             signed = _words(text_of(element), "signature")
-            yield platypus.KeepTogether([platypus.Spacer(0, 20), line, signed])
+            yield platypus.KeepTogether([platypus.Spacer(0, 15), line, signed])
         case "p":
             yield _words(text_of(element), style_of(element))
         case "ul":
