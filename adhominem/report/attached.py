@@ -90,7 +90,11 @@ def attached_to_docx(data: bytes, path: Path) -> list[str]:
             for entry in archive.infolist():
                 if _ITEM.fullmatch(entry.filename):
                     if entry.file_size > _MOST_BYTES:
-                        raise TooLargeError("its data are larger than those of a report", path)
+                        raise TooLargeError(
+                            f"its data have {entry.file_size:,} bytes; expected at most "
+                            f"{_MOST_BYTES:,}, as a report has them",
+                            path,
+                        )
                     with archive.open(entry) as file:
                         contents.append(file.read(_MOST_BYTES).decode("utf-8", "replace"))
     except (BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:

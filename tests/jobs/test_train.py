@@ -430,7 +430,7 @@ def test_a_library_that_is_missing_is_named_before_any_work(
     monkeypatch.setattr(
         module, "find_spec", lambda name: None if name == "matplotlib" else object()
     )
-    with pytest.raises(MissingExtraError, match=r"'matplotlib'.*adhominem\[train\]"):
+    with pytest.raises(MissingExtraError, match=r"'matplotlib'.*\[train\]"):
         train(small_data.corpus, {}, tmp_path / "model")
 
 

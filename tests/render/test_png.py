@@ -89,5 +89,5 @@ def test_without_matplotlib_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"a PNG picture needs .*adhominem\[evaluate\]"):
+    with pytest.raises(MissingExtraError, match=r"a PNG picture needs .*\[evaluate\]"):
         png_heat_map(explanation(), tmp_path / "map.png")
