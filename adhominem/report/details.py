@@ -98,7 +98,9 @@ def read_details(path: str | Path) -> CaseDetails:
         with file:
             data = file.read()
     except OSError as error:
-        raise InputError(f"the case file cannot be read ({error})", path) from None
+        raise InputError(
+            f"the case file cannot be read ({error}); expected a file of TOML or JSON", path
+        ) from None
     try:
         return from_json(CaseDetails, _parsed(data, path), "case")
     except RecordError as error:
@@ -115,4 +117,6 @@ def _parsed(data: bytes, path: Path) -> Any:
         return tomllib.loads(data.decode("utf-8"))
     except ValueError as error:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
-        raise InputError(f"the case file is no {kind}: {error}", path) from None
+        raise InputError(
+            f"the case file is not valid {kind} ({error}); expected {kind}, as its name says", path
+        ) from None

@@ -96,7 +96,7 @@ def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArra
     if isinstance(others, SparseRows):
         turned, table = True, others.by_column
     else:
-        turned = len(rows) > _NOT_WORTH_TURNING * 4
+        turned = len(rows) > _NOT_WORTH_TURNING * 4 or others.flags.f_contiguous  # maybe as it is
         table = np.ascontiguousarray(others.T if turned else others)
         if table.dtype not in (np.float32, np.float64):
             table = table.astype(np.float64)
