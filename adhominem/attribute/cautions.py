@@ -65,7 +65,7 @@ def cautions_of_ranking(
     if odd := [name for name, share in foreign.items() if share >= _MOSTLY and name != first]:
         yield caution(
             "foreign_candidate",
-            f"texts of another language, or no running prose: those of {listed(odd)}",
+            f"texts in another language, or not running prose: those of {listed(odd)}",
             "the Bayes factors of these candidates mean little, and cannot be set beside those of "
             "the others",
             "give running prose by them in the language of the disputed text",
@@ -103,7 +103,7 @@ def cautions_of_others(
     if odd := [text.id for text, is_odd in zip(disputed, foreign, strict=True) if is_odd]:
         yield caution(
             "foreign",
-            f"disputed texts of another language, or no running prose: {listed(odd)}",
+            f"disputed texts in another language, or not running prose: {listed(odd)}",
             "nothing can be said about them",
             "leave them out, or remove the parts that are not prose",
             decides=True,

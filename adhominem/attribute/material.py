@@ -149,7 +149,7 @@ class _Copies:
             yield caution(
                 "disputed_among_known",
                 f"a disputed text stands among the known ones: {listed(self._of_disputed, '; ')}",
-                "the known text is left out, since a copy says nothing of style",
+                "the known text is left out, since a copy says nothing about style",
                 "make sure whether it is known who wrote it: if it is certain, so is the answer",
             )
         if self._shared:

@@ -277,7 +277,7 @@ def machine(
 @click.option(
     "--index",
     metavar="INDEX",
-    help="An index to search, by /api/search: its folder, or milvus://HOST:PORT/COLLECTION.",
+    help="An index to search, on the page and by /api/search: its folder, or milvus://HOST:PORT/COLLECTION.",
 )
 @click.option(
     "--token",

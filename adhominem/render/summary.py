@@ -74,7 +74,7 @@ def in_numbers(log10: float) -> str:
     if not isfinite(log10):
         return ""
     if times(log10) == EVEN:
-        return "What the model sees of the texts is about as probable by one as by the other."
+        return "What the model sees of the texts is about equally probable under both propositions."
     more, less = (SAME, DIFFERENT) if log10 > 0 else (DIFFERENT, SAME)
     return f"What the model sees of the texts is {times(log10)} as probable if {more} as if {less}."
 

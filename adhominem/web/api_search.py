@@ -50,7 +50,9 @@ def search_router(service: Service, searcher: Searcher) -> APIRouter:
     """The route that programs can ask for."""
     router = APIRouter(route_class=JsonRoute)
 
-    @router.post("/api/search", responses=responses(SearchResult), summary="Who else wrote so?")
+    @router.post(
+        "/api/search", responses=responses(SearchResult), summary="Who else writes like this?"
+    )
     async def search(request: Request, sought: Sought) -> Response:
         """Which texts of the server's index may be by the author of a text?
 

@@ -434,7 +434,7 @@ def test_the_token_is_asked_for_and_kept_nowhere(watched: Watched, service: Serv
         expect(page.locator("#second-text")).to_have_value(RAILWAY)
         page.uncheck("#explain")
         page.click("#submit")
-        expect(page.locator("#problem")).to_contain_text("The server wants its token")
+        expect(page.locator("#problem")).to_contain_text("Enter this server's token")
         expect(page.locator("#token-password")).to_be_hidden()
         page.fill("#token", "wrong")
         page.click("#submit")

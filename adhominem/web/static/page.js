@@ -92,7 +92,7 @@ function problemOf(data) {
     return [`All texts together have more than ${(most / 1e6).toFixed(0)} MB, which is more than the server takes`];
   }
   const token = find("token");
-  if (token && !token.value) return ["The server wants its token", token];
+  if (token && !token.value) return ["Enter this server's token", token];
   return null;
 }
 
