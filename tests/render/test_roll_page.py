@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_the_page_tells_what_was_found() -> None:
     assert "2 changes were found" in summary_of(rolled)
     assert page.count('<tr><th scope="row">') == 3
     assert NASTY not in page
+
+
+def test_the_text_stands_only_where_the_history_leaves_it_out() -> None:
+    page = roll_page(made())
+    outside = re.sub(r"<div [^>]*data-text.*?</div>", "", page, flags=re.DOTALL)
+    assert "It was a dark night." in page
+    assert "dark night" not in outside
 
 
 def test_probabilities_are_never_none_or_all() -> None:

@@ -40,9 +40,18 @@ function list() {
   );
 }
 
+// Parts of a result that show the user's text are marked as such; what is parsed here runs and loads nothing.
+function withoutTexts(html) {
+  const result = new DOMParser().parseFromString(html, "text/html");
+  for (const part of result.querySelectorAll("[data-text]")) part.replaceChildren("The history does not keep texts.");
+  return result.body.innerHTML;
+}
+
 // Keeps a result, if that is wanted.
-export function remember(html, label) {
-  if (!isWanted() || html.length > LARGEST) return;
+export function remember(shown, label) {
+  if (!isWanted()) return;
+  const html = withoutTexts(shown);
+  if (html.length > LARGEST) return;
   const time = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   write([{ time, label, html }, ...read()].slice(0, MOST));
   list();
