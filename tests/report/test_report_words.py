@@ -130,7 +130,7 @@ def test_a_report_says_what_it_lacks() -> None:
         "Custody: not stated",
         "The model is not calibrated",
         "How often cases of known authors give such a Bayes factor is not known",
-        "The software found nothing unusual",
+        "The software found nothing in these texts that calls for a warning",
     ):
         assert lack in told
     assert "Last, the number is calibrated" not in told
