@@ -118,7 +118,8 @@ class Searcher:
         points = self.view.points(queries)
         candidates = self._candidates(queries, points, k, outside)
         near = [np.zeros(0)] * len(queries)
-        depth, active = max(_FIRST, _FIRST_A_HIT * k), np.arange(len(queries))
+        depth = max(_FIRST, _FIRST_A_HIT * k)
+        active = np.flatnonzero([len(numbers) for numbers, _ in candidates])  # of queries
         while len(active):
             parts = [candidates[at][0][len(near[at]) : depth] for at in active]
             chosen = queries[active], parts, points[active]

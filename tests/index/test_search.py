@@ -19,6 +19,7 @@ from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.index import index_files
 from adhominem.jobs.search import search_files
+from adhominem.render.search_page import search_page
 from adhominem.text.exhibits import Exhibit
 
 NEW = rich_rows("letters", 30, 6, "-index-")[4]  # a fifth letter by the first of the authors
@@ -86,6 +87,22 @@ def test_a_text_of_the_index_is_not_its_own_hit(made_index: Path, mixed: Verifie
     assert searched.copies == (row["id"],)
     assert row["id"] not in {hit.id for hit in searched.hits}
     assert len(searched.hits) == 119
+
+
+def test_a_search_that_leaves_out_every_text_has_no_hits(
+    mixed: Verifier, mixed_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "copies").mkdir()
+    for at in range(6):
+        (tmp_path / "copies" / f"{at}.txt").write_text(NEW["text"] + "\n" * at, "utf-8")
+    index_files([tmp_path / "copies"], tmp_path / "index", model=mixed_folder, jobs=1)
+    searcher, other = Searcher(tmp_path / "index", mixed), exhibit("The answer was received.")
+    alone = search_texts(searcher, [exhibit(NEW["text"])])
+    among = search_texts(searcher, [other, exhibit(NEW["text"]), other])
+    assert [len(one.hits) for one in alone.searched] == [0]
+    assert [len(one.hits) for one in among.searched] == [6, 0, 6]
+    assert len(alone.searched[0].copies) == 6
+    assert "Left out, as the same text" in search_page(alone)
 
 
 def test_false_hits_are_told_at_each_strength(made_index: Path, mixed: Verifier) -> None:
