@@ -29,7 +29,7 @@ import numpy as np
 from adhominem.arrays import Array32, IntArray
 from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
 from adhominem.index.engine import Codes
-from adhominem.index.files import read_arrays
+from adhominem.index.finish import read_codes
 from adhominem.index.store import Store
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
@@ -208,14 +208,11 @@ def fill_collection(
             + "; choose another name for the collection, or drop it first"
         )
     if there != about:
-        first = store.manifest.shards[0].codes
-        assert first is not None
-        engine.create(about, read_arrays(store.folder, first)["codes"].shape[1])
+        engine.create(about, read_codes(store, store.manifest.shards[0])["codes"].shape[1])
     for begin, shard in zip(store.begins.tolist(), store.manifest.shards, strict=False):
-        assert shard.codes is not None
         alive = store.alive[begin : begin + shard.texts]
         if engine.count(begin, begin + shard.texts) != alive.sum():
-            codes = read_arrays(store.folder, shard.codes)["codes"][alive]
+            codes = read_codes(store, shard)["codes"][alive]
             engine.remove(begin + np.flatnonzero(~alive))
             engine.add(begin + np.flatnonzero(alive), codes)
         on_texts(shard.texts)

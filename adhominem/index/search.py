@@ -13,7 +13,7 @@ import adhominem
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
-from adhominem.index.files import read_arrays
+from adhominem.index.files import damaged, read_arrays
 from adhominem.index.searcher import Scored, Searcher
 from adhominem.index.store import Store
 from adhominem.records import to_json
@@ -86,7 +86,12 @@ class SearchResult:
 def read_chance(store: Store) -> Chance | None:
     """What was measured on an index, if anything was."""
     file = store.manifest.chance
-    return None if file is None else Chance.from_arrays(read_arrays(store.folder, file))
+    if file is None:
+        return None
+    try:
+        return Chance.from_arrays(read_arrays(store.folder, file))
+    except (KeyError, IndexError) as error:
+        raise damaged(store.folder / file.name, error) from None
 
 
 def search_texts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from adhominem import Document, Verifier, load
 from adhominem.cli import main
 from adhominem.errors import IndexFolderError, InputError, NotFoundError
 from adhominem.index import searcher as searching
+from adhominem.index.files import read_arrays, read_manifest, write_arrays, write_manifest
 from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.index import index_files
@@ -151,6 +153,38 @@ def test_an_index_without_texts_is_said_to_be_empty(
     index_files([], copy, model=mixed_folder, remove=sorted(authors), trials=0)
     with pytest.raises(NotFoundError, match="no texts"):
         search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])])
+
+
+@pytest.mark.parametrize(
+    ("which", "name"),
+    [("codes", "codes"), ("codes", "kin"), ("view", "steps"), ("chance", "ranks")],
+)
+def test_a_file_that_lacks_an_array_is_named_as_damaged(
+    made_index: Path, mixed: Verifier, tmp_path: Path, which: str, name: str
+) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(made_index, copy)
+    (path,) = copy.glob(f"{which}-*")
+    path.write_bytes(
+        path.read_bytes().replace(f'"{name}"'.encode(), f'"{"x" * len(name)}"'.encode())
+    )
+    with pytest.raises(IndexFolderError, match=f"{path.name} is damaged .*{name}"):
+        search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])])
+
+
+def test_codes_of_fewer_texts_are_named_as_damaged(
+    made_index: Path, mixed: Verifier, tmp_path: Path
+) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(made_index, copy)
+    manifest = read_manifest(copy)
+    (shard,) = manifest.shards
+    assert shard.codes is not None
+    arrays = read_arrays(copy, shard.codes)
+    file = write_arrays(copy, shard.codes.name, {**arrays, "bias": arrays["bias"][:-1]})
+    write_manifest(copy, replace(manifest, shards=(replace(shard, codes=file),)))
+    with pytest.raises(IndexFolderError, match=f"{file.name} is damaged .*the bias of 120 texts"):
+        Searcher(copy, mixed)
 
 
 def test_another_model_is_refused(made_index: Path) -> None:
