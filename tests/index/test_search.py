@@ -204,7 +204,9 @@ def test_the_command_prints_hits_writes_a_page_and_json(
     assert "False hits to expect among 120 texts" in shown.output
     assert "A hit is a text to look at" in shown.output
     assert "A hit is a text to look at" in page.read_text("utf-8")
-    told = json.loads(CliRunner().invoke(main, [*call, "--json"]).stdout)
+    printed = CliRunner().invoke(main, [*call, "--json"]).stdout
+    assert printed.count('"schema"') == 1
+    told = json.loads(printed)
     assert told["schema"] == 1
     assert len(told["searched"][0]["hits"]) == 20
     assert search_files(text, made_index, model=mixed_folder, k=2).texts == 120
