@@ -11,9 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.index.files import Manifest, Shard, read_arrays, write_arrays, write_manifest
+from adhominem.index.files import (
+    Manifest,
+    Shard,
+    damaged,
+    read_arrays,
+    write_arrays,
+    write_manifest,
+)
 from adhominem.index.store import COHORT, Store
-from adhominem.index.view import SAMPLE, View
+from adhominem.index.view import POINTS, SAMPLE, View
 from adhominem.scoring.population import Population
 from adhominem.verify.verifier import Verifier
 
@@ -73,6 +80,17 @@ def _with_codes(store: Store, at: int, shard: Shard, view: View, of_view: str) -
     return replace(shard, codes=write_arrays(store.folder, name, arrays))
 
 
+def read_codes(store: Store, shard: Shard) -> dict[str, npt.NDArray[Any]]:
+    """The codes of a shard that has some, and its points; an IndexFolderError names damage."""
+    assert shard.codes is not None
+    arrays = read_arrays(store.folder, shard.codes)
+    for name in ("codes", *POINTS):
+        if name not in arrays or arrays[name].shape[:1] != (shard.texts,):
+            reason = f"it does not hold the {name} of {shard.texts:,} texts"
+            raise damaged(store.folder / shard.codes.name, reason)
+    return arrays
+
+
 def _texts_of(store: Store) -> int:
     assert store.manifest.view is not None
     return int(read_arrays(store.folder, store.manifest.view)["texts"][0])
@@ -87,12 +105,15 @@ def read_view(store: Store, verifier: Verifier, population: Population) -> View 
     if file is None:
         return None
     arrays = read_arrays(store.folder, file)
-    then = replace(
-        population,
-        texts=int(arrays["texts"][0]),
-        lev_mean=np.array(arrays["lev_mean"]),
-        lev_mean_square=np.array(arrays["lev_mean_square"]),
-        cohort=store.levs(arrays["cohort"]),
-        memory={},
-    )
-    return View.from_arrays(verifier.scorer, then, arrays)
+    try:
+        then = replace(
+            population,
+            texts=int(arrays["texts"][0]),
+            lev_mean=np.array(arrays["lev_mean"]),
+            lev_mean_square=np.array(arrays["lev_mean_square"]),
+            cohort=store.levs(arrays["cohort"]),
+            memory={},
+        )
+        return View.from_arrays(verifier.scorer, then, arrays)
+    except (KeyError, IndexError) as error:
+        raise damaged(store.folder / file.name, error) from None

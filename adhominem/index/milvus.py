@@ -29,7 +29,7 @@ import numpy as np
 from adhominem.arrays import Array32, IntArray
 from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
 from adhominem.index.engine import Codes
-from adhominem.index.files import read_arrays
+from adhominem.index.finish import read_codes
 from adhominem.index.store import Store
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
@@ -37,6 +37,7 @@ _MOST = 16_384  # texts that Milvus answers with at once
 _AT_ONCE = 2_048  # texts that are sent together
 _SECONDS = 10.0  # to wait for a server
 _TOKEN = "MILVUS_TOKEN"  # the name of a variable
+_OURS = "adhominem."  # how the names of our properties begin
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 
 
@@ -51,7 +52,10 @@ class MilvusAddress:
     @classmethod
     def of(cls, given: str) -> MilvusAddress:
         """From `milvus://…`; an OptionError says what is wrong with it."""
-        parts = urlsplit(given)
+        try:
+            parts = urlsplit(given)
+        except ValueError:  # a bracket that is not closed
+            parts = urlsplit("")
         before, _, collection = unquote(parts.path).rpartition("/")
         is_file = not parts.netloc and before.endswith(".db")
         known = parts.scheme in SCHEMES and (is_file or (parts.netloc and not before))
@@ -102,12 +106,14 @@ class MilvusEngine:
                 "address"
             ) from None
 
-    def about(self) -> dict[str, str]:
-        """What the collection says of itself; empty if there is none."""
+    def about(self) -> dict[str, str] | None:
+        """What the collection says of itself: nothing if it is not ours, None if there is none."""
         with self._reached():
             if not self._client.has_collection(self._name):
-                return {}
-            return dict(self._client.describe_collection(self._name).get("properties") or {})
+                return None
+            properties = self._client.describe_collection(self._name).get("properties") or {}
+        # Servers add properties of their own, such as a time zone.
+        return {name: value for name, value in properties.items() if name.startswith(_OURS)}
 
     def create(self, about: dict[str, str], size: int) -> None:
         """A new collection for codes of so many numbers; one of the same name is dropped."""
@@ -194,7 +200,7 @@ def fill_collection(
     about = _about(store)
     engine = MilvusEngine(address)
     there = engine.about()
-    if there and there.get("adhominem.folder") != about["adhominem.folder"]:
+    if there is not None and there.get("adhominem.folder") != about["adhominem.folder"]:
         whose = there.get("adhominem.folder")
         raise IndexFolderError(
             f"the collection {address.collection} at {address.uri} holds "
@@ -202,14 +208,11 @@ def fill_collection(
             + "; choose another name for the collection, or drop it first"
         )
     if there != about:
-        first = store.manifest.shards[0].codes
-        assert first is not None
-        engine.create(about, read_arrays(store.folder, first)["codes"].shape[1])
+        engine.create(about, read_codes(store, store.manifest.shards[0])["codes"].shape[1])
     for begin, shard in zip(store.begins.tolist(), store.manifest.shards, strict=False):
-        assert shard.codes is not None
         alive = store.alive[begin : begin + shard.texts]
         if engine.count(begin, begin + shard.texts) != alive.sum():
-            codes = read_arrays(store.folder, shard.codes)["codes"][alive]
+            codes = read_codes(store, shard)["codes"][alive]
             engine.remove(begin + np.flatnonzero(~alive))
             engine.add(begin + np.flatnonzero(alive), codes)
         on_texts(shard.texts)
@@ -224,7 +227,7 @@ def open_collection(given: str) -> tuple[Path, MilvusEngine]:
     address = MilvusAddress.of(given)
     engine = MilvusEngine(address)
     about = engine.about()
-    if "adhominem.folder" not in about:
+    if about is None or "adhominem.folder" not in about:
         raise IndexFolderError(
             f"there is no collection {address.collection} of an index at {address.uri}; expected "
             f"one that `adhominem index … -o FOLDER --milvus {given}` has made"

@@ -13,10 +13,10 @@ import adhominem
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
-from adhominem.index.files import read_arrays
+from adhominem.index.files import damaged, read_arrays
 from adhominem.index.searcher import Scored, Searcher
 from adhominem.index.store import Store
-from adhominem.records import to_json
+from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution, caution, cautions_of
@@ -78,15 +78,19 @@ class SearchResult:
     version: str
 
     def to_json(self) -> dict[str, Any]:
-        """For programs."""
-        told: dict[str, Any] = to_json(self)
-        return {**told, "note": NOT_A_VERDICT}
+        """For programs, with the version of the schema."""
+        return {**with_schema(self), "note": NOT_A_VERDICT}
 
 
 def read_chance(store: Store) -> Chance | None:
     """What was measured on an index, if anything was."""
     file = store.manifest.chance
-    return None if file is None else Chance.from_arrays(read_arrays(store.folder, file))
+    if file is None:
+        return None
+    try:
+        return Chance.from_arrays(read_arrays(store.folder, file))
+    except (KeyError, IndexError) as error:
+        raise damaged(store.folder / file.name, error) from None
 
 
 def search_texts(
@@ -96,13 +100,16 @@ def search_texts(
     k: int = HITS,
     prior_same_author: float | None = None,
     scale: VerbalScale | None = None,
+    verifier: Verifier | None = None,
 ) -> SearchResult:
     """Search an index for texts by the authors of some texts, each by itself.
 
     Without a prior it is 1 in as many as there are texts. A text that stands in the index is not
-    its own hit, nor is a copy of it.
+    its own hit, nor is a copy of it. A `verifier` that is given encodes the texts instead of the
+    searcher's own, which is the same model: it may know their LEVs already.
     """
-    store, verifier, scale = searcher.store, searcher.verifier, scale or VerbalScale()
+    store, scale = searcher.store, scale or VerbalScale()
+    verifier = searcher.verifier if verifier is None else verifier
     texts = len(store)
     if not texts:
         raise NotFoundError("the index has no texts; add some with `adhominem index`", store.folder)

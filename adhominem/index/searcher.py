@@ -20,12 +20,11 @@ from adhominem.arrays import Array32, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError
 from adhominem.index.depth import MISSED, expected_misses
 from adhominem.index.engine import Engine, make_engine
-from adhominem.index.files import read_arrays
-from adhominem.index.finish import read_view
+from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import packed_and_back
 from adhominem.index.store import Store
-from adhominem.index.view import Points, View
+from adhominem.index.view import POINTS, Points, View
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
@@ -83,7 +82,7 @@ class Searcher:
                     f"the index in {store.folder} is not finished; run `adhominem index` again "
                     "with the same options"
                 )
-            self._codes.append(read_arrays(store.folder, shard.codes))
+            self._codes.append(read_codes(store, shard))
         self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
             for begin, arrays in zip(store.begins, self._codes, strict=False):
@@ -118,7 +117,8 @@ class Searcher:
         points = self.view.points(queries)
         candidates = self._candidates(queries, points, k, outside)
         near = [np.zeros(0)] * len(queries)
-        depth, active = max(_FIRST, _FIRST_A_HIT * k), np.arange(len(queries))
+        depth = max(_FIRST, _FIRST_A_HIT * k)
+        active = np.flatnonzero([len(numbers) for numbers, _ in candidates])  # of queries
         while len(active):
             parts = [candidates[at][0][len(near[at]) : depth] for at in active]
             chosen = queries[active], parts, points[active]
@@ -197,7 +197,7 @@ class Searcher:
         parts, order = [], []
         for at, chosen in self.store.by_shard(numbers):
             arrays, rows = self._codes[at], numbers[chosen] - self.store.begins[at]
-            parts.append([arrays[name][rows] for name in ("factors", "to_mean", "kin", "bias")])
+            parts.append([arrays[name][rows] for name in POINTS])
             order.append(chosen)
         back = np.argsort(np.concatenate(order))
         factors, to_mean, kin, bias = (

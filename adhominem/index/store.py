@@ -224,6 +224,8 @@ class Store:
 
     def by_shard(self, numbers: IntArray) -> list[tuple[int, IntArray]]:
         """The shards that texts lie in, each with the places of its texts among these."""
+        if not len(numbers):
+            return []
         at = np.searchsorted(self.begins, numbers, side="right") - 1
         # Sorted by their digits, not by comparing, as long as numbers are small.
         order = np.argsort(at.astype(np.min_scalar_type(len(self.shards))), kind="stable")

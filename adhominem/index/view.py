@@ -34,6 +34,7 @@ from adhominem.scoring.scale import Conditions, Fusion, Scores
 from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
+POINTS = ("factors", "to_mean", "kin", "bias")  # arrays of `Points`, as they are written
 SIZE = 512  # numbers of a code
 SAMPLE = 2_048  # texts that show the directions
 _FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought

@@ -68,7 +68,9 @@ def search_router(service: Service, searcher: Searcher) -> APIRouter:
 
             def finish(verifier: Verifier, tell: Progress) -> SearchResult:
                 prior = sought.prior_same_author
-                return search_texts(searcher, exhibits, k=sought.k, prior_same_author=prior)
+                return search_texts(
+                    searcher, exhibits, k=sought.k, prior_same_author=prior, verifier=verifier
+                )
 
             result = await service.work(documents, finish, work=work_of(documents))
             return await asyncio.to_thread(lambda: json_bytes(result.to_json()))

@@ -93,7 +93,7 @@ class SearchAnswerer(Answerer[SearchFields]):
             service.check(documents, service.limits.characters, "the texts")
 
             def finish(verifier: Verifier, _: Progress) -> SearchResult:
-                return search_texts(searcher, exhibits, k=fields.hits)
+                return search_texts(searcher, exhibits, k=fields.hits, verifier=verifier)
 
             doing = progress(tell, "Searching")
             result = await service.work(documents, finish, doing, work=work_of(documents))

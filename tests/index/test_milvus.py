@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +15,11 @@ from adhominem import Verifier, load
 from adhominem.cli import main
 from adhominem.errors import IndexFolderError, OptionError
 from adhominem.index import searcher as searching
-from adhominem.index.milvus import MilvusAddress, is_address
+from adhominem.index.milvus import MilvusAddress, MilvusEngine, is_address
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.index import index_files
 
-pytest.importorskip("pymilvus")
+MilvusClient = pytest.importorskip("pymilvus").MilvusClient
 NEW = rich_rows("letters", 30, 6, "-index-")[4]["text"]
 
 
@@ -104,6 +105,36 @@ def test_a_missing_collection_and_one_of_another_index_are_refused(
         index_files([], made_index, model=mixed_folder, milvus=address)
 
 
+def test_properties_that_a_server_adds_change_nothing(
+    address: str, folder: Path, mixed: Verifier, mixed_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    describe = MilvusClient.describe_collection
+
+    def with_more(*given: Any, **options: Any) -> dict[str, Any]:
+        told = describe(*given, **options)
+        return {**told, "properties": {**told["properties"], "timezone": "UTC"}}
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the collection was made again")
+
+    monkeypatch.setattr(MilvusClient, "describe_collection", with_more)
+    monkeypatch.setattr(MilvusEngine, "create", refuse)
+    index_files([], folder, model=mixed_folder, milvus=address, trials=0)
+    assert len(Searcher(address, mixed).search(mixed.encode([NEW]), 3)[0].numbers) == 3
+
+
+@pytest.mark.parametrize("properties", [{}, {"timezone": "UTC"}])
+def test_a_collection_of_somebody_else_is_not_dropped(
+    folder: Path, mixed_folder: Path, tmp_path: Path, properties: dict[str, str]
+) -> None:
+    address = f"milvus://{tmp_path / 'theirs.db'}/forum"
+    engine = MilvusEngine(MilvusAddress.of(address))
+    engine.create(properties, 4)
+    with pytest.raises(IndexFolderError, match="holds something else than an index"):
+        index_files([], folder, model=mixed_folder, milvus=address, trials=0)
+    assert engine.about() == {}
+
+
 def test_a_server_that_does_not_answer_is_named(mixed: Verifier) -> None:
     with pytest.raises(IndexFolderError, match=r"Milvus at http://127\.0\.0\.1:1 did not"):
         Searcher("milvus://127.0.0.1:1/forum", mixed)
@@ -114,7 +145,8 @@ def test_addresses_are_a_server_or_a_file_and_a_collection() -> None:
     assert (server.uri, server.collection) == ("https://host:443", "forum")
     file = MilvusAddress.of("milvus:///srv/my%20codes.db/forum")
     assert (file.uri, file.collection) == ("/srv/my codes.db", "forum")
-    for wrong in ("milvus://host:19530", "milvus://host/a/b", "milvus://host/a-b", "http://h/a"):
+    wrong_ones = ("milvus://host:19530", "milvus://host/a/b", "milvus://host/a-b", "http://h/a")
+    for wrong in (*wrong_ones, "milvus://[::1/forum"):
         with pytest.raises(OptionError, match="is no address of a collection"):
             MilvusAddress.of(wrong)
     assert not is_address("forum-index")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,12 @@ from adhominem import Document, Verifier, load
 from adhominem.cli import main
 from adhominem.errors import IndexFolderError, InputError, NotFoundError
 from adhominem.index import searcher as searching
+from adhominem.index.files import read_arrays, read_manifest, write_arrays, write_manifest
 from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.index import index_files
 from adhominem.jobs.search import search_files
+from adhominem.render.search_page import search_page
 from adhominem.text.exhibits import Exhibit
 
 NEW = rich_rows("letters", 30, 6, "-index-")[4]  # a fifth letter by the first of the authors
@@ -88,6 +91,22 @@ def test_a_text_of_the_index_is_not_its_own_hit(made_index: Path, mixed: Verifie
     assert len(searched.hits) == 119
 
 
+def test_a_search_that_leaves_out_every_text_has_no_hits(
+    mixed: Verifier, mixed_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "copies").mkdir()
+    for at in range(6):
+        (tmp_path / "copies" / f"{at}.txt").write_text(NEW["text"] + "\n" * at, "utf-8")
+    index_files([tmp_path / "copies"], tmp_path / "index", model=mixed_folder, jobs=1)
+    searcher, other = Searcher(tmp_path / "index", mixed), exhibit("The answer was received.")
+    alone = search_texts(searcher, [exhibit(NEW["text"])])
+    among = search_texts(searcher, [other, exhibit(NEW["text"]), other])
+    assert [len(one.hits) for one in alone.searched] == [0]
+    assert [len(one.hits) for one in among.searched] == [6, 0, 6]
+    assert len(alone.searched[0].copies) == 6
+    assert "Left out, as the same text" in search_page(alone)
+
+
 def test_false_hits_are_told_at_each_strength(made_index: Path, mixed: Verifier) -> None:
     result = search_texts(Searcher(made_index, mixed), [exhibit(NEW["text"])], k=3)
     expected = [row.expected for row in result.false_hits]
@@ -136,6 +155,38 @@ def test_an_index_without_texts_is_said_to_be_empty(
         search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])])
 
 
+@pytest.mark.parametrize(
+    ("which", "name"),
+    [("codes", "codes"), ("codes", "kin"), ("view", "steps"), ("chance", "ranks")],
+)
+def test_a_file_that_lacks_an_array_is_named_as_damaged(
+    made_index: Path, mixed: Verifier, tmp_path: Path, which: str, name: str
+) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(made_index, copy)
+    (path,) = copy.glob(f"{which}-*")
+    path.write_bytes(
+        path.read_bytes().replace(f'"{name}"'.encode(), f'"{"x" * len(name)}"'.encode())
+    )
+    with pytest.raises(IndexFolderError, match=f"{path.name} is damaged .*{name}"):
+        search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])])
+
+
+def test_codes_of_fewer_texts_are_named_as_damaged(
+    made_index: Path, mixed: Verifier, tmp_path: Path
+) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(made_index, copy)
+    manifest = read_manifest(copy)
+    (shard,) = manifest.shards
+    assert shard.codes is not None
+    arrays = read_arrays(copy, shard.codes)
+    file = write_arrays(copy, shard.codes.name, {**arrays, "bias": arrays["bias"][:-1]})
+    write_manifest(copy, replace(manifest, shards=(replace(shard, codes=file),)))
+    with pytest.raises(IndexFolderError, match=f"{file.name} is damaged .*the bias of 120 texts"):
+        Searcher(copy, mixed)
+
+
 def test_another_model_is_refused(made_index: Path) -> None:
     with pytest.raises(IndexFolderError, match="was made with the model mixed"):
         Searcher(made_index, load())
@@ -153,7 +204,9 @@ def test_the_command_prints_hits_writes_a_page_and_json(
     assert "False hits to expect among 120 texts" in shown.output
     assert "A hit is a text to look at" in shown.output
     assert "A hit is a text to look at" in page.read_text("utf-8")
-    told = json.loads(CliRunner().invoke(main, [*call, "--json"]).stdout)
+    printed = CliRunner().invoke(main, [*call, "--json"]).stdout
+    assert printed.count('"schema"') == 1
+    told = json.loads(printed)
     assert told["schema"] == 1
     assert len(told["searched"][0]["hits"]) == 20
     assert search_files(text, made_index, model=mixed_folder, k=2).texts == 120

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import rich_rows
@@ -12,7 +14,10 @@ from serving import running
 from test_web_look import assert_accessible_in_both
 from test_web_page import CHROMIUM, done, expect, playwright_api
 
+from adhominem.arrays import Levs
 from adhominem.jobs.search import search_files
+from adhominem.verify.verifier import Verifier
+from adhominem.web.guard import LINES
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
 
@@ -37,6 +42,27 @@ def test_hits_are_those_of_the_command(
     hits = answer.json()["searched"][0]["hits"]
     assert [hit["id"] for hit in hits] == [hit.id for hit in told]
     assert "not an answer" in answer.json()["note"]
+
+
+def test_results_of_both_say_their_schema_and_each_text_is_encoded_once(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode, encoded = Verifier.encode, []
+
+    def counting(self: Verifier, documents: Sequence[Any], **options: Any) -> Levs:
+        encoded.extend(documents)
+        return encode(self, documents, **options)
+
+    monkeypatch.setattr(Verifier, "encode", counting)
+    told = client.post("/api/search", json={"texts": TEXT, "k": 5}).json()
+    assert told["schema"] == 1
+    assert len(encoded) == 1
+    form = {"data": {"texts_text": TEXT, "k": "5"}, "files": [("texts_file", ("", b""))]}
+    answer = client.post("/search", **form, headers={"Accept": LINES})
+    (shown,) = (line for line in map(json.loads, answer.text.splitlines()) if "verdict" in line)
+    assert shown["search_result"]["schema"] == 1
+    assert shown["search_result"]["searched"][0]["hits"] == told["searched"][0]["hits"]
+    assert len(encoded) == 2
 
 
 def test_wrong_questions_are_refused(client: TestClient) -> None:
