@@ -81,11 +81,7 @@ def check_report(
     """
     stored = read_report(path)
     reported = of_two_sides(stored)
-    if verifier is None and model is None and not is_plain(reported.model):
-        raise InputError(  # a report may be anybody's: it does not say which folder is opened
-            "the report does not name its model as a model is named; say where it lies", path
-        )
-    verifier = verifier or load(model or reported.model)
+    verifier = verifier or load(model or named_model(reported, path))
     chosen = [
         as_reported(exhibits_of(texts, side), texts_of_report)
         for texts, side, texts_of_report in (
@@ -125,6 +121,15 @@ def of_two_sides(stored: StoredReport) -> Report:
             stored.path,
         )
     return stored.report
+
+
+def named_model(reported: Report, path: str | Path) -> str:
+    """The model that a report names; it may be anybody's, and does not say what folder to open."""
+    if not is_plain(reported.model):
+        raise InputError(
+            "the report does not name its model as a model is named; say where it lies", path
+        )
+    return reported.model
 
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
