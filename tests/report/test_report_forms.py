@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
@@ -19,7 +19,7 @@ from made_up_reports import ALL, report, with_study
 from adhominem import Verifier, load
 from adhominem.errors import DamagedFileError, InputError, MissingExtraError, TooLargeError
 from adhominem.report.attached import attached_to_pdf, texts_between
-from adhominem.report.check import Difference, check_report
+from adhominem.report.check import Difference, check_report, compare_files
 from adhominem.report.details import CaseDetails
 from adhominem.report.files import FORMS, read_report, report_bytes, write_report
 from adhominem.report.html import elements, sections
@@ -112,6 +112,43 @@ def test_every_paragraph_that_an_examiner_changed_in_word_is_listed(
     assert "It was he." in differences[0].reported
     assert "is not a verdict" in differences[0].found
     assert "A remark of the examiner’s." in told
+
+
+_FORMULA = (
+    b'<w:p><m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">'
+    b"<m:r><m:t>LR = 1000000</m:t></m:r></m:oMath></w:p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new", "what"),
+    [
+        ("word/footer1.xml", b"endstream", b"He did it", "what word/footer1.xml says"),
+        ("word/media/image1.png", b"IEND", b"IENE", "word/media/image1.png"),
+        ("word/document.xml", b"<w:body>", b"<w:body>" + _FORMULA, "what the document says"),
+        ("word/comments.xml", b"", b"<a/>", "part of the document"),
+        ("word/footer1.xml", b"", None, "part of the document"),
+    ],
+)
+def test_what_was_forged_beside_the_words_of_a_word_document_is_found(
+    tmp_path: Path, part: str, old: bytes, new: bytes | None, what: str
+) -> None:
+    made = with_study()
+    made = replace(made, details=replace(made.details, case="endstream"))
+    write_report(made, path := tmp_path / "report.docx")
+    assert list(compare_files(read_report(path), made)) == []
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    if new is None:
+        del parts[part]
+    else:
+        assert old in parts.get(part, b"")
+        parts[part] = parts.get(part, b"").replace(old, new, 1) if old else new
+    with ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    (difference,) = compare_files(read_report(path), made)
+    assert difference.what.startswith(what)
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".docx"])
