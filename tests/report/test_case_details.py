@@ -44,8 +44,8 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("case.toml", "case = ", "no TOML"),
-        ("case.json", "{", "no JSON"),
+        ("case.toml", "case = ", "not valid TOML"),
+        ("case.json", "{", "not valid JSON"),
         ("case.toml", "judge = 'x'", "unknown keys: 'judge'; expected any of case, examiner"),
         ("case.toml", "case = 7", "case.case is 7; expected str"),
         ("case.toml", "[[items]]\nreference = 'Q1'", "file is missing"),
