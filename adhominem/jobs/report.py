@@ -11,7 +11,7 @@ from adhominem.evaluation.study import read_study
 from adhominem.jobs.compare import CaseOptions, note_model, read_case
 from adhominem.jobs.inputs import unwatched
 from adhominem.models.folder import DEFAULT_MODEL
-from adhominem.report.check import Difference, check_report, of_two_sides
+from adhominem.report.check import Difference, check_report, named_model, of_two_sides
 from adhominem.report.details import CaseDetails, read_details
 from adhominem.report.files import form_of, read_report, write_report
 from adhominem.report.report import (
@@ -161,7 +161,7 @@ def check_report_files(
     reported = of_two_sides(read_report(page))
     verbal_scale = VerbalScale.read(scale) if scale else None
     study = read_study(validation) if validation else None
-    options["model"] = options.get("model") or reported.model
+    options["model"] = options.get("model") or named_model(reported, page)
     texts = read_case(first, second, **options)
     with options.get("watch", unwatched)("checking", unit="share") as on_progress:
         differences = check_report(

@@ -17,6 +17,7 @@ from adhominem.jobs.report import (
 )
 from adhominem.report.candidates import CandidatesReport, make_candidates_report
 from adhominem.report.candidates_check import check_candidates_report, of_candidates
+from adhominem.report.check import named_model
 from adhominem.report.files import form_of, read_report, write_report
 from adhominem.scoring.decision import VerbalScale
 from adhominem.text.exhibits import Exhibit, read_exhibits
@@ -69,7 +70,7 @@ def check_candidates_files(
     """Compute the report in a file anew from the files of its texts, and say what differs."""
     reported = of_candidates(read_report(page))
     verbal_scale = VerbalScale.read(scale) if scale else None
-    options["model"] = options.get("model") or reported.first.model
+    options["model"] = options.get("model") or named_model(reported.first, page)
     sides = _read_candidates(candidates)
     texts = read_case(disputed, candidates[0], **options)
     with options.get("watch", unwatched)("checking", unit="share") as on_progress:

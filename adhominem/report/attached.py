@@ -8,7 +8,9 @@ by the copy. A Word document has them as custom XML, which Word keeps.
 from __future__ import annotations
 
 import io
+import lzma
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -24,10 +26,21 @@ if TYPE_CHECKING:
 NAME = "report.json"
 _SPACE = "urn:adhominem:report:1"
 _MOST_BYTES = 64 << 20  # of the data, unpacked
-_IN_PDF = re.compile(rb"<<([^<>]*/Type /EmbeddedFile\b[^<>]*)>>\s*stream\r?\n")
+_MOST_REPORTS = 2  # that are looked for: a file with more than one is refused
+_IN_PDF = re.compile(rb"<<([^<>]{0,300}/Type /EmbeddedFile\b[^<>]{0,300})>>\s{0,9}stream\r?\n")
 _LENGTH = re.compile(rb"/Length (\d{1,9})\b")
-_IN_XML = re.compile(rf'<report xmlns="{_SPACE}">(.*?)</report>', re.DOTALL)
+_BEGIN, _END = f'<report xmlns="{_SPACE}">', "</report>"
 _RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/customXml"
+_DAMAGE = (  # what unpacking raises
+    BadZipFile,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    zlib.error,
+)
 _ITEM = re.compile(r"customXml/item\d{1,4}\.xml")
 
 
@@ -60,12 +73,14 @@ def attach_to_pdf(canvas: Canvas, data: str) -> None:
 
 def attached_to_pdf(data: bytes) -> list[str]:
     """The data of all reports that a PDF has attached."""
-    contents = []
-    for match in _IN_PDF.finditer(data):
+    contents: list[str] = []
+    at = 0
+    while len(contents) < _MOST_REPORTS and (match := _IN_PDF.search(data, at)):
+        at = match.end()
         if length := _LENGTH.search(match[1]):  # what comes next may itself look like an end
-            contents.append(
-                data[match.end() : match.end() + int(length[1])].decode("ascii", "replace")
-            )
+            end = at + min(int(length[1]), _MOST_BYTES)
+            contents.append(data[at:end].decode("ascii", "replace"))
+            at = end
     return contents
 
 
@@ -86,19 +101,35 @@ def attached_to_docx(data: bytes, path: Path) -> list[str]:
     """The data of all reports that a Word document holds."""
     try:
         with ZipFile(io.BytesIO(data)) as archive:
-            contents = []
-            for entry in archive.infolist():
-                if _ITEM.fullmatch(entry.filename):
-                    if entry.file_size > _MOST_BYTES:
-                        raise TooLargeError(
-                            f"its data have {entry.file_size:,} bytes; expected at most "
-                            f"{_MOST_BYTES:,}, as a report has them",
-                            path,
-                        )
-                    with archive.open(entry) as file:
-                        contents.append(file.read(_MOST_BYTES).decode("utf-8", "replace"))
-    except (BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+            items = [item for item in archive.infolist() if _ITEM.fullmatch(item.filename)]
+            if (size := sum(item.file_size for item in items)) > _MOST_BYTES:
+                raise TooLargeError(
+                    f"its data have {size:,} bytes; expected at most {_MOST_BYTES:,}, as a report "
+                    "has them",
+                    path,
+                )
+            contents: list[str] = []
+            for item in items:
+                data_in_item = archive.read(item).decode("utf-8", "replace")
+                contents += texts_between(data_in_item, _BEGIN, _END)
+                if len(contents) >= _MOST_REPORTS:
+                    break
+    except _DAMAGE as error:
         raise DamagedFileError(
             f"the file is damaged or no .docx file at all ({error}); fetch it again", path
         ) from None
-    return [match for content in contents for match in _IN_XML.findall(content)]
+    return contents
+
+
+def texts_between(content: str, begin: str, end: str) -> list[str]:
+    """What stands between a begin and its end, for the first two: going through it just once."""
+    texts: list[str] = []
+    at = 0
+    while len(texts) < _MOST_REPORTS:
+        start = content.find(begin, at)
+        stop = -1 if start < 0 else content.find(end, start)
+        if stop < 0:
+            break
+        texts.append(content[start + len(begin) : stop])
+        at = stop
+    return texts

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from adhominem.errors import InputError
 from adhominem.harmless import harmless
-from adhominem.models.files import is_plain
 from adhominem.report.candidates import CandidatesReport, make_candidates_report
 from adhominem.report.check import (
     Difference,
@@ -16,6 +15,7 @@ from adhominem.report.check import (
     compare_files,
     compare_reports,
     compare_values,
+    named_model,
 )
 from adhominem.report.files import StoredReport, read_report
 from adhominem.scoring.decision import VerbalScale
@@ -41,10 +41,6 @@ def check_candidates_report(
     """
     stored = read_report(path)
     reported = of_candidates(stored)
-    if verifier is None and model is None and not is_plain(reported.first.model):
-        raise InputError(  # a report may be anybody's: it does not say which folder is opened
-            "the report does not name its model as a model is named; say where it lies", path
-        )
     names = [one.name for one in reported.propositions]
     if differing := _compare_names(names, candidates):
         return [differing]
@@ -56,7 +52,7 @@ def check_candidates_report(
     more = {name: side for name, side in candidates.items() if name not in sides}
     population_told = reported.first.population
     computed = make_candidates_report(
-        verifier or load(model or reported.first.model),
+        verifier or load(model or named_model(reported.first, path)),
         as_reported(exhibits_of(disputed, "disputed"), reported.disputed),
         {**sides, **more},
         population=population,

@@ -21,11 +21,13 @@ from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import text_in
+from adhominem.text.office import word_parts
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
 
 _CLOSE = 1e-4  # decades: how far numbers of two machines may be apart
 _LONGEST = 100  # characters of what is shown of a difference
 _TEXTS = '<section id="texts">'
+_DOCUMENT, _PROPERTIES = "word/document.xml", "docProps/"  # those of a file are not on its pages
 _NAMES = {
     "log10_bayes_factor": "log10 Bayes factor",
     "model_sha256": "SHA-256 of the model",
@@ -81,11 +83,7 @@ def check_report(
     """
     stored = read_report(path)
     reported = of_two_sides(stored)
-    if verifier is None and model is None and not is_plain(reported.model):
-        raise InputError(  # a report may be anybody's: it does not say which folder is opened
-            "the report does not name its model as a model is named; say where it lies", path
-        )
-    verifier = verifier or load(model or reported.model)
+    verifier = verifier or load(model or named_model(reported, path))
     chosen = [
         as_reported(exhibits_of(texts, side), texts_of_report)
         for texts, side, texts_of_report in (
@@ -125,6 +123,15 @@ def of_two_sides(stored: StoredReport) -> Report:
             stored.path,
         )
     return stored.report
+
+
+def named_model(reported: Report, path: str | Path) -> str:
+    """The model that a report names; it may be anybody's, and does not say what folder to open."""
+    if not is_plain(reported.model):
+        raise InputError(
+            "the report does not name its model as a model is named; say where it lies", path
+        )
+    return reported.model
 
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
@@ -264,7 +271,9 @@ def compare_files(stored: StoredReport, expected: AnyReport) -> Iterator[Differe
         return
     written = report_bytes(expected, suffix)
     if suffix == ".docx":
-        yield from _compare_words(*(text_in(data, stored.path) for data in (stored.data, written)))
+        yield from _compare_parts(
+            *(word_parts(data, stored.path) for data in (stored.data, written))
+        )
     elif stored.data != written:
         yield Difference(
             "what the PDF shows",
@@ -278,14 +287,35 @@ def _digest(data: bytes) -> str:
     return f"SHA-256 {sha256(data).hexdigest()[:16]}…"
 
 
-def _compare_words(document: str, expected: str) -> Iterator[Difference]:
-    """The paragraphs of a Word document that an examiner changed, added or took away."""
+def _compare_parts(document: dict[str, str], expected: dict[str, str]) -> Iterator[Difference]:
+    """What an examiner changed in a Word document, or Word itself, which has parts of its own."""
+    for part in {**expected, **document}:
+        before, now = document.get(part), expected.get(part)
+        if before is None or now is None:
+            told = ("none" if one is None else harmless(part) for one in (before, now))
+            yield Difference("part of the document (Word adds and drops parts as it saves)", *told)
+        elif before == now or part.startswith(_PROPERTIES):
+            continue
+        elif part.endswith(".xml"):
+            shown = "the document" if part == _DOCUMENT else harmless(part)
+            yield from _compare_words(before, now, f"what {shown} says")
+        else:
+            yield Difference(
+                harmless(part),
+                f"other bytes (SHA-256 {before[:16]}…)",
+                f"those that AdHominem writes here (SHA-256 {now[:16]}…; another version of "
+                "matplotlib or python-docx may write others)",
+            )
+
+
+def _compare_words(document: str, expected: str, what: str) -> Iterator[Difference]:
+    """The paragraphs of a part that were changed, added or taken away."""
     before, now = document.split("\n"), expected.split("\n")
     for kind, one, two, three, four in SequenceMatcher(None, before, now, False).get_opcodes():
         if kind != "equal":
             for written, wanted in zip_longest(before[one:two], now[three:four], fillvalue=""):
                 if written != wanted:
-                    yield Difference("what the document says", *_where(written, wanted))
+                    yield Difference(what, *_where(written, wanted))
 
 
 def _compare_pages(page: str, expected: str) -> Iterator[Difference]:

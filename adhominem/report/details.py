@@ -29,6 +29,7 @@ from adhominem.text.files import note_input, open_regular
 _MOST_BYTES = 1 << 20
 Line = Annotated[str, Longest(500)]
 Lines = Annotated[str, Longest(5_000)]
+MOST_ENTRIES = 200  # of a list
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +61,8 @@ class CaseDetails(Options):
     custody: Lines = ""  # how it came, and how it was kept
     background: Lines = ""  # what the examiner was told of the case
     reviewed_by: Lines = ""
-    not_examined: tuple[Lines, ...] = ()
-    items: tuple[ItemDetails, ...] = ()
+    not_examined: Annotated[tuple[Lines, ...], Longest(MOST_ENTRIES)] = ()
+    items: Annotated[tuple[ItemDetails, ...], Longest(MOST_ENTRIES)] = ()
 
     def item(self, name: str) -> ItemDetails | None:
         """What is known of the text of this name."""

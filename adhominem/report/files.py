@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,6 +15,7 @@ from typing import Any
 
 from adhominem.errors import InputError, MissingExtraError, OptionError
 from adhominem.records import parsed_json
+from adhominem.report.attached import attached_to_docx, attached_to_pdf, texts_between
 from adhominem.report.candidates import CandidatesReport
 from adhominem.report.html import report_page
 from adhominem.report.report import Report
@@ -24,9 +24,7 @@ from adhominem.scoring.decision import VerbalScale
 from adhominem.text.files import read_bytes, readable, text_in
 from adhominem.text.writing import replaced_file
 
-_IN_PAGE = re.compile(
-    '<script type="application/json" id="adhominem-report">(.*?)</script>', re.DOTALL
-)
+_BEGIN, _END = '<script type="application/json" id="adhominem-report">', "</script>"
 
 
 @dataclass(frozen=True)
@@ -120,19 +118,19 @@ def _docx(report: AnyReport) -> bytes:
     return docx_of(report)
 
 
-def _in_pdf(data: bytes, path: Path) -> list[str]:
-    from adhominem.report.attached import attached_to_pdf
+def _in_page(data: bytes, path: Path) -> list[str]:
+    return texts_between(text_in(data, path), _BEGIN, _END)
 
+
+def _in_pdf(data: bytes, path: Path) -> list[str]:
     return attached_to_pdf(data)
 
 
 def _in_docx(data: bytes, path: Path) -> list[str]:
-    from adhominem.report.attached import attached_to_docx
-
     return attached_to_docx(data, path)
 
 
-_HTML = Form((), "text/html", _page, lambda data, path: _IN_PAGE.findall(text_in(data, path)))
+_HTML = Form((), "text/html", _page, _in_page)
 FORMS: Mapping[str, Form] = {
     ".html": _HTML,
     ".htm": _HTML,

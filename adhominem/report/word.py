@@ -37,6 +37,7 @@ from adhominem.report.shown import AnyReport
 
 _WIDE = 174.0  # mm of text on A4
 _BEWARE, _BOX = "FFF6EA", "F4F4F4"
+_LONGEST_PROPERTY = 255  # characters: python-docx refuses more
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 # What comes after a border and a shade among the properties of a paragraph: Word wants an order.
 _AFTER_SHADE = ("tabs", "suppressAutoHyphens", "spacing", "ind", "contextualSpacing", "jc", "rPr")
@@ -89,7 +90,9 @@ def _set_up(document: WordDocument, report: AnyReport) -> None:
                     del fonts.attrib[kind]
             fonts.set(qn("w:eastAsia"), "Arial")
     properties = document.core_properties
-    properties.title, properties.author = _plain(headline(report)), _plain(report.examiner)
+    properties.title, properties.author = (
+        _plain(text)[:_LONGEST_PROPERTY] for text in (headline(report), report.examiner)
+    )
     properties.comments = f"Written by AdHominem {report.version}"
     digits = f"{re.sub(r'[^0-9]', '', report.date)[:12]:0<12}"
     moment = datetime.strptime(digits, "%Y%m%d%H%M").replace(tzinfo=UTC)

@@ -13,7 +13,9 @@ import io
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
@@ -84,24 +86,73 @@ def office_text(data: bytes, path: Path) -> str:
     readers = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}
     if (suffix := path.suffix.lower()) not in readers:
         raise InputError(f"expected a file ending in {', '.join(readers)}", path)
-    try:
+    with _damage(path):
         text = readers[suffix](data)
+    if not text or text.isspace():
+        raise EmptyTextError("the document holds no text; expected at least one paragraph", path)
+    return text
+
+
+def word_parts(data: bytes, path: Path) -> dict[str, str]:
+    """All parts of a .docx by name: of XML all that could be shown, of a picture the SHA-256.
+
+    Unlike the running text this has headers, footers, notes, formulas, codes of fields, and what
+    was deleted or hidden.
+    """
+    with _damage(path), _open_zip(data) as archive:
+        names = archive.namelist()
+        if len({*names}) < len(names):
+            raise DamagedFileError("two of its parts have the same name; save it anew as .docx")
+        return {name: _shown_by(archive, name) for name in names}
+
+
+def _shown_by(archive: ZipFile, part: str) -> str:
+    if part.endswith((".xml", ".rels")):
+        shown = _ShownCollector()
+        _parse(archive, part, shown.start, None, shown.letters)
+        return _join(shown.paragraphs)
+    digest = sha256()
+    for block in _blocks_of(archive, part):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+class _ShownCollector:
+    """All letters in a part of a Word document, whatever element they are in."""
+
+    def __init__(self) -> None:
+        self.paragraphs = _Paragraphs()
+        self._line = self.paragraphs.new()
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        namespace, _, bare = name.rpartition(" ")
+        if namespace in _WORD and bare == "p":
+            self._line = self.paragraphs.new()
+        elif namespace in _WORD and bare in _WORD_CHARACTERS:
+            self.letters(_WORD_CHARACTERS[bare])
+
+    def letters(self, text: str) -> None:
+        self.paragraphs.add(self._line, text)
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Whatever a broken file makes the libraries raise becomes an InputError that names it."""
+    try:
+        yield
     except MissingExtraError:
         raise
     except MemoryError:
         raise TooLargeError(FILLS_MEMORY, path) from None
     except InputError as error:
         raise error.at(path) from None
-    except Exception as error:  # a broken file makes the libraries raise almost anything
+    except Exception as error:  # it may be almost anything
         detail = f"{type(error).__name__}: {error.args[0] if error.args else 'no details'}"
         raise DamagedFileError(
-            f"the file is damaged or no {suffix} file at all ({detail}); fetch it "
+            f"the file is damaged or no {path.suffix.lower()} file at all ({detail}); fetch it "
             "again, or open it in the program that wrote it and save it anew",
             path,
         ) from error
-    if not text or text.isspace():
-        raise EmptyTextError("the document holds no text; expected at least one paragraph", path)
-    return text
 
 
 def _join(paragraphs: Iterable[str]) -> str:

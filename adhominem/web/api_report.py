@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from adhominem.explain.resampling import DRAWS
 from adhominem.records import from_json
-from adhominem.report.details import CaseDetails, ItemDetails
+from adhominem.report.details import MOST_ENTRIES, CaseDetails, ItemDetails
 from adhominem.report.files import FORMS, form_of
 from adhominem.report.report import MOST_DRAWS
 from adhominem.web.api import TwoSides, case_of
@@ -28,8 +27,8 @@ _ITEM = {
     "properties": {field.name: _STRINGS for field in fields(ItemDetails)},
 }
 _LISTS = {
-    "not_examined": {"type": "array", "items": _STRINGS},
-    "items": {"type": "array", "items": _ITEM},
+    "not_examined": {"type": "array", "items": _STRINGS, "maxItems": MOST_ENTRIES},
+    "items": {"type": "array", "items": _ITEM, "maxItems": MOST_ENTRIES},
 }
 _DETAILS = {  # those of the dataclass, which checks them
     "type": "object",
@@ -106,6 +105,7 @@ def report_router(service: Service) -> APIRouter:
         """
         form = form_of(f"report.{asked.form}")
         details = from_json(CaseDetails, asked.details, "details")
+        service.check_labels(asked.population_source)
 
         async def work() -> bytes:
             case = await case_of(service, request, asked)
@@ -122,8 +122,7 @@ def report_router(service: Service) -> APIRouter:
                 "seed": asked.seed,
                 "draws": asked.draws,
             }
-            made = await service.report(replace(case, heading=heading))
-            return await asyncio.to_thread(form.write, made)
+            return await service.report_file(replace(case, heading=heading), form.write)
 
         data = await awaited(service, request, work())
         name = f"attachment; filename=report.{asked.form}"

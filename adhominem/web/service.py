@@ -192,8 +192,18 @@ class Service:
 
     async def report(self, case: Case, on_progress: Progress = no_progress) -> Report:
         """What `make_report` makes of a case."""
-        settings = {"population": case.population, "model": self._model, **case.heading}
-        return await self._explained(case, make_report, settings, on_progress)
+        return await self._explained(case, make_report, self._heading(case), on_progress)
+
+    async def report_file(self, case: Case, write: Callable[[Report], bytes]) -> bytes:
+        """The same as a file, which is written in the thread for slow work, too."""
+
+        def make_file(*sides: Any, **settings: Any) -> bytes:
+            return write(make_report(*sides, **settings))
+
+        return await self._explained(case, make_file, self._heading(case), no_progress)
+
+    def _heading(self, case: Case) -> dict[str, Any]:
+        return {"population": case.population, "model": self._model, **case.heading}
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """(documents, lev_size): the LEVs of texts."""

@@ -16,6 +16,7 @@ from made_up_reports import report
 from adhominem import Verifier, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
+from adhominem.jobs.report_candidates import check_candidates_files
 from adhominem.report.candidates import (
     CandidatesReport,
     Proposition,
@@ -245,6 +246,22 @@ def test_whatever_is_changed_in_the_page_is_found(
         assert "the report has" in check(place, mixed_folder, tmp_path / "changed.html", status=1)
     (tmp_path / "words.html").write_text(page.replace("is not a verdict", "is a verdict"), "utf-8")
     assert "what the page says" in check(place, mixed_folder, tmp_path / "words.html", status=1)
+
+
+def test_a_report_on_candidates_does_not_say_which_folder_is_opened(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(*_: object, **__: object) -> None:
+        raise AssertionError("it was opened")
+
+    monkeypatch.setattr("adhominem.jobs.compare.load", opened)
+    told = reported(place / "report.html")
+    first, *others = told.propositions
+    elsewhere = replace(first, report=replace(first.report, model="../elsewhere"))
+    changed = replace(told, propositions=(elsewhere, *others))
+    (page := tmp_path / "report.html").write_text(report_page(changed), "utf-8")
+    with pytest.raises(InputError, match="say where it lies"):
+        check_candidates_files(page, place / "disputed.txt", [place / name for name in NAMES])
 
 
 def test_a_candidate_who_is_missing_or_changed_is_found(

@@ -19,6 +19,7 @@ from adhominem import Verifier, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError
 from adhominem.jobs.calibrate import calibrate_model
+from adhominem.jobs.report import check_report_files
 from adhominem.report.check import Difference, check_report
 from adhominem.report.html import report_page
 from adhominem.report.report import Report, make_report
@@ -432,6 +433,21 @@ def test_the_model_is_the_one_that_the_report_names(
         check_report(page, first, second)
     monkeypatch.chdir(case.place)
     assert check_report(page, first, second) == []
+
+
+def test_a_report_does_not_say_which_folder_is_opened(
+    case: Worked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["model"] = "../elsewhere"
+
+    def opened(*_: object, **__: object) -> None:
+        raise AssertionError("it was opened")
+
+    monkeypatch.setattr("adhominem.jobs.compare.load", opened)
+    page = tampered(case.page, change, tmp_path / "report.html")
+    with pytest.raises(InputError, match="say where it lies"):
+        check_report_files(page, case.first, case.second)
 
 
 def test_topics_are_those_of_the_report(case: Worked) -> None:

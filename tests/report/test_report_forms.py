@@ -6,9 +6,9 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import docx
 import made_up
@@ -17,8 +17,9 @@ from conftest import SmallRun, made_up_rows
 from made_up_reports import ALL, report, with_study
 
 from adhominem import Verifier, load
-from adhominem.errors import InputError, MissingExtraError
-from adhominem.report.check import Difference, check_report
+from adhominem.errors import DamagedFileError, InputError, MissingExtraError, TooLargeError
+from adhominem.report.attached import attached_to_pdf, texts_between
+from adhominem.report.check import Difference, check_report, compare_files
 from adhominem.report.details import CaseDetails
 from adhominem.report.files import FORMS, read_report, report_bytes, write_report
 from adhominem.report.html import elements, sections
@@ -111,6 +112,43 @@ def test_every_paragraph_that_an_examiner_changed_in_word_is_listed(
     assert "It was he." in differences[0].reported
     assert "is not a verdict" in differences[0].found
     assert "A remark of the examiner’s." in told
+
+
+_FORMULA = (
+    b'<w:p><m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">'
+    b"<m:r><m:t>LR = 1000000</m:t></m:r></m:oMath></w:p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new", "what"),
+    [
+        ("word/footer1.xml", b"endstream", b"He did it", "what word/footer1.xml says"),
+        ("word/media/image1.png", b"IEND", b"IENE", "word/media/image1.png"),
+        ("word/document.xml", b"<w:body>", b"<w:body>" + _FORMULA, "what the document says"),
+        ("word/comments.xml", b"", b"<a/>", "part of the document"),
+        ("word/footer1.xml", b"", None, "part of the document"),
+    ],
+)
+def test_what_was_forged_beside_the_words_of_a_word_document_is_found(
+    tmp_path: Path, part: str, old: bytes, new: bytes | None, what: str
+) -> None:
+    made = with_study()
+    made = replace(made, details=replace(made.details, case="endstream"))
+    write_report(made, path := tmp_path / "report.docx")
+    assert list(compare_files(read_report(path), made)) == []
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    if new is None:
+        del parts[part]
+    else:
+        assert old in parts.get(part, b"")
+        parts[part] = parts.get(part, b"").replace(old, new, 1) if old else new
+    with ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    (difference,) = compare_files(read_report(path), made)
+    assert difference.what.startswith(what)
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".docx"])
@@ -221,3 +259,46 @@ def test_all_annexes_are_known_on_paper() -> None:
     for made in ALL.values():
         names = [section.get("id", "") for section in elements(sections(made))]
         assert {name for name in names if name.startswith(("annex", "texts"))} <= {*ANNEXES}
+
+
+def test_a_case_or_an_examiner_of_many_words_fits_into_the_properties_of_word() -> None:
+    long = "x" * 5_000
+    made = report(details=CaseDetails(case=long, examiner=long), explanation=None)
+    properties = docx.Document(io.BytesIO(report_bytes(made, ".docx"))).core_properties
+    assert properties.author == "x" * 255
+    assert len(properties.title) == 255
+
+
+@pytest.mark.parametrize("method", [ZIP_DEFLATED, ZIP_LZMA])
+def test_a_word_document_with_damaged_data_is_said_to_be_damaged(
+    method: int, tmp_path: Path
+) -> None:
+    with ZipFile(path := tmp_path / "report.docx", "w", method) as archive:
+        archive.writestr("customXml/item1.xml", "<report>" * 1_000)
+    data = bytearray(path.read_bytes())
+    begin = 30 + len("customXml/item1.xml")
+    data[begin + 4 : begin + 20] = b"\xff" * 16
+    path.write_bytes(data)
+    with pytest.raises(DamagedFileError, match="the file is damaged"):
+        read_report(path)
+
+
+def test_the_data_in_a_word_document_are_limited_in_sum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adhominem.report.attached._MOST_BYTES", 1_000)
+    with ZipFile(path := tmp_path / "report.docx", "w") as archive:
+        for number in range(3):
+            archive.writestr(f"customXml/item{number}.xml", "x" * 400)
+    with pytest.raises(TooLargeError, match="its data have 1,200 bytes"):
+        read_report(path)
+
+
+def test_a_file_full_of_beginnings_is_refused_at_once(tmp_path: Path) -> None:
+    header = b"<</Length 999999999 /Type /EmbeddedFile>>stream\n"
+    assert len(attached_to_pdf(header * 20_000)) == 1  # the data go on to the end
+    assert attached_to_pdf(b"<</Type /EmbeddedFile " * 50_000) == []
+    assert attached_to_pdf(b"<<" + b"/Type /EmbeddedFile " * 50_000) == []
+    assert len(attached_to_pdf(header.replace(b"999999999", b"1") * 50_000)) == 2
+    assert texts_between("<a>" * 300_000, "<a>", "</a>") == []
+    assert texts_between("<a>1</a>" * 3, "<a>", "</a>") == ["1", "1"]

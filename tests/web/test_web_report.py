@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from serving import GARDEN, POPULATION, RAILWAY, open_service
 from adhominem.report.check import check_report
 from adhominem.report.files import FORMS, read_report
 from adhominem.report.report import Report
+from adhominem.report.shown import AnyReport
 from adhominem.verify.verifier import exhibits_of
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
@@ -85,6 +88,8 @@ def test_population_and_prior_are_those_of_the_request(client: TestClient, tmp_p
         ({"details": {"judge": "x"}}, "unknown keys: 'judge'"),
         ({"details": {"case": 7}}, "details.case is 7"),
         ({"details": {"items": [{"file": "a.txt"}]}}, "is none of the texts compared"),
+        ({"details": {"not_examined": ["x"] * 201}}, "a length of 200 at most"),
+        ({"details": {"items": [{"file": "garden.txt"}] * 201}}, "a length of 200 at most"),
         ({"draws": 1}, "draws"),
     ],
 )
@@ -94,3 +99,24 @@ def test_what_cannot_be_reported_is_refused_with_a_reason(
     answer = client.post("/api/report", json={**TEXTS, **change})
     assert answer.status_code == 422
     assert problem in answer.json()["error"]["message"]
+
+
+def test_what_the_population_is_takes_no_more_than_a_heading(client: TestClient) -> None:
+    answer = client.post("/api/report", json={**TEXTS, "population_source": "x" * 501})
+    assert answer.status_code == 413
+    assert "heading of 501 characters" in answer.json()["error"]["message"]
+
+
+def test_a_file_is_written_in_the_thread_for_slow_work(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def write(report: AnyReport) -> bytes:
+        threads.append(current_thread().name)
+        return b"a page"
+
+    form = replace(FORMS[".html"], write=write)
+    monkeypatch.setattr("adhominem.web.api_report.form_of", lambda path: form)
+    assert client.post("/api/report", json={**TEXTS, "annex": "none"}).content == b"a page"
+    assert threads == ["adhominem-explain"]
