@@ -170,7 +170,7 @@ def test_a_folder_is_chosen_and_clustered_on_a_phone(
     page = opened(browser, url, complaints)
     page.get_by_role("link", name="How many writers?").click()
     page.click("#submit")
-    assert "The corpus has no text" in page.inner_text("#problem")
+    assert "The collection has no text" in page.inner_text("#problem")
     for name in NAMES:
         (tmp_path / "all" / name).mkdir(parents=True)
         for number, text in enumerate(KNOWN[name]):
