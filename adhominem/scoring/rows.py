@@ -17,6 +17,7 @@ _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
 _PLAIN_AT_ONCE = 512  # plain rows
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
 _NOT_WORTH_TURNING = 16  # sparse rows: by columns, plain rows are read faster, once turned
+_NOT_WORTH_TURNING_IN_C = 64  # the same, where the products are in C
 _FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
 _COMPILED = 256  # rows: by more, tables by column would take much memory
 _RARE = 0.05  # share of rows: in columns that fewer of them have, numbers are multiplied one by one
@@ -96,7 +97,8 @@ def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArra
     if isinstance(others, SparseRows):
         turned, table = True, others.by_column
     else:
-        turned = len(rows) > _NOT_WORTH_TURNING * 4 or others.flags.f_contiguous  # maybe as it is
+        kept_by_column = others.flags.f_contiguous  # as centres of genres are: nothing is copied
+        turned = kept_by_column or len(rows) > _NOT_WORTH_TURNING_IN_C
         table = np.ascontiguousarray(others.T if turned else others)
         if table.dtype not in (np.float32, np.float64):
             table = table.astype(np.float64)
