@@ -10,8 +10,9 @@ on their dev sets; the group `none` leaves nothing out and is measured on all of
 the models and what they say: what is there already is not done again, so several of these may run
 side by side, each with groups and presets of its own, before one prints the tables of all.
 
-Printed is the AUC of each member's standing (`scoring.measures`) and of their sum, without a
-population and with the set's own texts as one. No dev set takes part in a training. `--models` are
+Printed is the AUC of each member's standing (`scoring.measures`), of their sum, and of these fused
+by logistic regression on the sets of other groups, without a population and with the set's own
+texts as one. No dev set takes part in a training. `--models` are
 further models, measured on all sets, as they are and as if they could not guess the genres of the
 set's group; what they were trained on they cannot forget. `--card` puts the tables into the card of
 the first of them.
@@ -33,6 +34,7 @@ from adhominem.evaluation.pan import auc
 from adhominem.models.card import card_with_unseen
 from adhominem.models.folder import model_folder, read_models
 from adhominem.models.member import AnyModel
+from adhominem.scoring.fitting import group_weights, logistic
 from adhominem.scoring.members import MemberScorer, StyleScorer
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Scales
@@ -51,8 +53,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "state": ("parliament", "pacific", "government", "opinions"),
     "fiction": ("gutenberg", "wright", "scp"),
 }
+FIRST_GENRES = ("blogs", "gutenberg", "parliament", "reddit", "scotus", "scp", "wright")
 NEVER_TRAINED_ON = ("c50", "fanfic18")
 MODES = ("alone", "population")
+RIDGE = 1e-3  # of the fusion
 Said = Mapping[str, np.ndarray]  # by dev set: (modes, pairs) of standings
 
 
@@ -223,8 +227,10 @@ def tables(
         ]
         yield f"| {name} | {len(same_author)} | {' | '.join(map(_number, cells))} |"
     common = [name for name in truth if all(name in said for said in sums.values())]
+    trained_on = [name for name in common if name not in NEVER_TRAINED_ON]
     for title, names in (
-        ("genres of training", [name for name in common if name not in NEVER_TRAINED_ON]),
+        ("genres of training", trained_on),
+        ("of these the further genres", [one for one in trained_on if one not in FIRST_GENRES]),
         ("of none", [name for name in NEVER_TRAINED_ON if name in truth]),
     ):
         yield ""
@@ -233,9 +239,10 @@ def tables(
         for system, members in systems.items():
             if not all(name in sums[system] for name in names):
                 continue
-            for member, said in {**members, "sum": sums[system]}.items():
+            rows = {**members, "sum": sums[system], "fused": _fused(list(members.values()), truth)}
+            for member, said in rows.items():
                 means = [
-                    float(np.mean([auc(said[name][mode], truth[name]) for name in names] or np.nan))
+                    float(np.mean([auc(said[at][mode], truth[at]) for at in names] or np.nan))
                     for mode in range(len(MODES))
                 ]
                 yield f"| {system}: {member} | {' | '.join(map(_number, means))} |"
@@ -243,8 +250,32 @@ def tables(
 
 def _sum(members: Sequence[Said]) -> Said:
     """By dev set that all members have: the sum of their standings."""
-    names = [name for name in members[0] if all(name in said for said in members)]
-    return {name: np.sum([said[name] for said in members], axis=0) for name in names}
+    return {name: np.sum([said[name] for said in members], axis=0) for name in _common(members)}
+
+
+def _fused(members: Sequence[Said], truth: Mapping[str, np.ndarray]) -> Said:
+    """By dev set: their standings with weights that are fitted to the sets of other groups.
+
+    Each of these counts by the root of its pairs. Where there are none, it is the plain sum.
+    """
+    names, result = _common(members), dict(_sum(members))
+    for name in names:
+        others = [other for other in names if other != name and other not in group_of(name)]
+        if not others:
+            continue
+        same_author = np.concatenate([truth[other] for other in others])
+        sizes = [len(truth[other]) for other in others]
+        weight = group_weights(np.repeat(np.arange(len(others)), sizes), same_author)
+        for mode in range(len(MODES)):
+            rows = [[said[other][mode] for said in members] for other in others]
+            weights = logistic(np.concatenate(rows, axis=1), same_author, weight, RIDGE)
+            result[name][mode] = weights[1:] @ [said[name][mode] for said in members]
+    return result
+
+
+def _common(members: Sequence[Said]) -> list[str]:
+    """The dev sets that all members have."""
+    return [name for name in members[0] if all(name in said for said in members)]
 
 
 def _number(value: float) -> str:

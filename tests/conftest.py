@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -340,3 +341,27 @@ def made_index(letters: Path, mixed_folder: Path, tmp_path_factory: pytest.TempP
     folder = tmp_path_factory.mktemp("made") / "index"
     index_files([letters], folder, model=mixed_folder, trials=5, jobs=1)
     return folder
+
+
+# A browser, for pages
+
+_CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Where Chromium is; without it, a test is skipped."""
+    place = next((place for place in _CHROMIUM if Path(place).exists()), "")
+    if not place:
+        pytest.skip("there is no Chromium")
+    return place
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    """Chromium, started."""
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -42,7 +42,7 @@ from adhominem.scoring.scale import Scales
 
 DEFAULT_MODEL = "general-en"
 FORMAT = 2  # of config.json
-CALIBRATION_FORMAT = 5
+CALIBRATION_FORMAT = 6
 PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"

@@ -41,7 +41,6 @@ _KEPT_RANKS = 32  # with more, it is none: next to nothing is left of the weight
 _COPY = 0.9  # cosine from which on a text is a copy, not one more text of the author
 _NEAREST = 2  # each text's nearest ones, by which the separation of a member is judged
 _LEAST_SEPARATION = 0.1
-_TRUST = 3  # the power of its separation, by which a member is weighted
 _FEWEST_OTHERS = 10  # texts that make a cohort
 _LEAST_DEVIATION = 0.005  # of cosines with a cohort
 _SAME_RANK = 1e-3  # deviations: a difference that comes from rounding
@@ -241,7 +240,7 @@ def _departures(styles: Sequence[Departures | AnyFloats]) -> list[Departures]:
 
 def member_weights(separation: Sequence[float], usual: Sequence[float]) -> FloatArray:
     """(members,): the weight of each member, 1 on average, by its separation and the usual."""
-    weights = (np.array(separation) / np.array(usual)) ** _TRUST
+    weights = np.array(separation) / np.array(usual)
     return np.asarray(weights / weights.mean())
 
 

@@ -14,12 +14,24 @@ import numpy.typing as npt
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import OptionError
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.scale import METHODS, Calibration, Fusion, Scores, design
+from adhominem.scoring.scale import METHODS, Calibration, Fusion, Scores, design, plain_rows
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _LENGTHS = (0.005, 0.998)  # shares of texts between which lengths are told apart
-_RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
+RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
 _FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
+
+
+@dataclass(frozen=True)
+class Ridges:
+    """How near to 0 the weights of a fusion are kept.
+
+    The larger it is, the less is made of what holds for the genres of the pairs that a fusion is
+    fitted to, and may not for others.
+    """
+
+    measures: float = RIDGE  # of what members measure
+    conditions: float = RIDGE  # of conditions, and of how these change what a measure is worth
 
 
 def calibrate(
@@ -64,7 +76,7 @@ def _line(
     scores: FloatArray, same_author: BoolArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Two points of the line that logistic regression finds."""
-    constant, slope = logistic(scores[None], same_author, weight, _RIDGE / len(scores))
+    constant, slope = logistic(scores[None], same_author, weight, RIDGE / len(scores))
     if slope < 0:  # a score that ranks backwards tells nothing: a map may not turn it round
         constant = slope = 0.0
     spread = scores.std() if slope else 1.0
@@ -111,13 +123,21 @@ def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tu
     return lower * float(np.log(10)), upper * float(np.log(10))
 
 
-def fit_fusion(scores: Scores, same_author: BoolArray, weight: FloatArray | None = None) -> Fusion:
+def fit_fusion(
+    scores: Scores,
+    same_author: BoolArray,
+    weight: FloatArray | None = None,
+    ridges: Ridges | None = None,
+) -> Fusion:
     """Fit to pairs with known truth, each with a weight (pairs,)."""
+    ridges = ridges or Ridges()
     weight = np.ones(len(same_author)) if weight is None else weight
     shortest, longest = np.quantile(scores.conditions.log_tokens, _LENGTHS)
     log_tokens = (float(shortest), float(longest))  # the few beyond fix no slope
     rows = design(scores, log_tokens)
-    weights = logistic(rows[1:], same_author, weight, _RIDGE)
+    plain = plain_rows(len(scores.members))[1:]
+    ridge = np.where(plain, ridges.measures, ridges.conditions)  # (columns,)
+    weights = logistic(rows[1:], same_author, weight, ridge)
     return Fusion(weights=tuple(weights.tolist()), log_tokens=log_tokens)
 
 
@@ -137,12 +157,12 @@ def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
 
 
 def logistic(
-    scores: FloatArray, same_author: BoolArray, weight: FloatArray, ridge: float
+    scores: FloatArray, same_author: BoolArray, weight: FloatArray, ridge: float | FloatArray
 ) -> FloatArray:
     """(1 + scores,): the constant and the slopes for scores (scores, pairs), each pair weighed.
 
-    `ridge` keeps slopes finite where the scores separate the classes without fault. Scores that
-    are all the same tell nothing: their slope is 0.
+    `ridge`, of all or of each (scores,), keeps slopes finite where the scores separate the classes
+    without fault. Scores that are all the same tell nothing: their slope is 0.
     """
     centre, scale = scores.mean(axis=1), scores.std(axis=1)
     told = scale > _FLAT * np.abs(scores).max(axis=1, initial=0)
@@ -155,7 +175,7 @@ def logistic(
         0.5 * weight / weight[same_author].sum(),
         0.5 * weight / weight[~same_author].sum(),
     )
-    penalty = np.diag([0.0, *np.full(len(scores), ridge)])
+    penalty = np.diag([0.0, *np.broadcast_to(ridge, len(scores))])
 
     def cost(beta: FloatArray) -> float:
         odds = np.where(same_author, -1, 1) * (beta @ rows)

@@ -9,9 +9,10 @@ agreement   how alike the texts of one side are among themselves, in usual devia
 remoteness  how far both sides are from the centre: the logarithm of their squared distances
 kinship     how alike the two sides are in what genres differ in: seen from the right centre they
             are not, whoever wrote them, so this tells of a genre that was guessed badly
-certainty   the share of the nearest genre in the guess of the genre
 misfit      by how much the texts are nearer to the guessed genre than to the population, as a
             logarithm: above 0 the population may well be of another genre
+spread      how much both sides' likenesses with texts by others vary: the logarithm of their
+            deviations, in usual ones; 0 without a population
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Measures:
     agreement: FloatArray
     remoteness: FloatArray
     kinship: FloatArray
-    certainty: FloatArray
     misfit: FloatArray
+    spread: FloatArray
 
     @classmethod
     def of_factors(cls, log_bayes_factor: FloatArray) -> Measures:
@@ -88,7 +89,7 @@ def measure_styles(
     )  # fmt: skip
     likeness = seen.likeness
     usual = model.independent**-0.5
-    standing = likeness / usual
+    standing, spread = likeness / usual, np.zeros(len(likeness))
     if cohort is not None and centres.others is not None:
         standing, others = np.zeros(len(likeness)), centres.seen_cohort(cohort)
         for side, length in zip(sides, lengths, strict=True):
@@ -97,15 +98,21 @@ def measure_styles(
             n = centres.others.texts
             shrunk = np.sqrt((n * deviation**2 + _USUAL_TEXTS * usual**2) / (n + _USUAL_TEXTS))
             standing += 0.5 * (likeness - mean) / shrunk
+            spread += np.log(shrunk / usual)
     return Measures(
         log_bayes_factor=factors,
-        standing=_FAR * np.arcsinh(standing / _FAR),
+        standing=tempered(standing),
         agreement=_agreement(lengths, selves, sides, counts) / usual,
         remoteness=np.log(pairs.mean(squares, 0) * pairs.mean(squares, 1)),
         kinship=centres.kinship(styles, pairs),
-        certainty=centres.guess.max(axis=1),
         misfit=centres.misfit(pairs, either),
+        spread=spread,
     )
+
+
+def tempered(standing: FloatArray) -> FloatArray:
+    """Standings of which large ones grow as their logarithm."""
+    return np.asarray(_FAR * np.arcsinh(standing / _FAR))
 
 
 @dataclass(frozen=True)

@@ -127,11 +127,18 @@ def design(scores: Scores, log_tokens: tuple[float, float]) -> FloatArray:
         rows += [standing, standing * few, standing * length, standing * small]
         rows += [standing * longer.sum(axis=0)]
         rows += [agreement, agreement * standing, agreement**2]
-        rows += [member.remoteness, member.kinship, member.certainty]
+        rows += [member.remoteness, member.kinship, member.spread]
     return np.array(rows)
 
 
 _SHARED_ROWS, _MEMBER_ROWS = 11, 11  # of a design
+_PLAIN_ROWS = (0, 8, 9, 10)  # of a member: its standing, remoteness, kinship and spread
+
+
+def plain_rows(members: int) -> BoolArray:
+    """(1 + columns,): which rows of a design are measures, without conditions."""
+    of_member = np.isin(np.arange(_MEMBER_ROWS), _PLAIN_ROWS)
+    return np.concatenate([np.zeros(_SHARED_ROWS, dtype=bool), np.tile(of_member, members)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +227,18 @@ class Calibration:
     upper_bound: _Bound
     pairs: Annotated[int, Within(0)]  # that it was fitted to
     bounds: tuple[Bounds, ...] = ()  # by conditions
+
+    @classmethod
+    def identity(cls, pairs: int) -> Calibration:
+        """Of scores that are log Bayes factors already, by so many pairs; without bounds."""
+        return cls(
+            method="logistic",
+            scores=(0.0, 1.0),
+            log_bayes_factors=(0.0, 1.0),
+            lower_bound=-np.inf,
+            upper_bound=np.inf,
+            pairs=pairs,
+        )
 
     def check(self) -> None:
         """An OptionError if this is no map."""

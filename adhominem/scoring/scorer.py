@@ -31,7 +31,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
 from adhominem.scoring.departures import Departures
 from adhominem.scoring.likeness import Likeness
-from adhominem.scoring.measures import Measures
+from adhominem.scoring.measures import Measures, tempered
 from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart
 from adhominem.scoring.members import Sides as MemberSides
 from adhominem.scoring.population import Population, each_once, keys_of, without_companions
@@ -355,16 +355,18 @@ class Scorer:
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
         conditions = self.conditions(first, second, population)
-        if population is not None and population.companions is not None:
-            compared = self._compare_with_companions(first, second, population)
-            members = tuple(Measures.of_factors(row) for row in compared)
-            return Scores(members, conditions)
         measures = [
             member.measures(*sides, part)
             for member, sides, part in zip(
                 self.members, self._sides(first, second), self.parts(population), strict=True
             )
         ]
+        if population is not None and population.companions is not None:
+            compared = self._compare_with_companions(first, second, population)
+            measures = [
+                replace(member, log_bayes_factor=row, standing=row)
+                for member, row in zip(measures, compared, strict=True)
+            ]
         for member in measures:
             values = np.array([member.log_bayes_factor, member.standing])
             if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
@@ -413,7 +415,7 @@ class Scorer:
         weight = member_weights(companions.separation, usual)  # (members,)
         owners = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         numbers = np.array([population.numbers.get(key, -1) for key in keys_of(texts)])
-        return companions.compare(styles, owners, numbers) * weight[:, None]
+        return tempered(companions.compare(styles, owners, numbers)) * weight[:, None]
 
 
 def square(pairs: FloatArray) -> FloatArray:

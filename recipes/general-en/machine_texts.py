@@ -10,13 +10,15 @@ import lzma
 import sys
 from pathlib import Path
 
+NAMES = {"essay": "essays", "wp": "stories"}  # of those by people, as genres
+
 
 def main(texts: str, folder: str) -> None:
     files = {}
     with lzma.open(texts, "rt", encoding="utf-8") as rows:
         for row in map(json.loads, rows):
             genre, writer = row["genre"], row["writer"]
-            name = f"people/{genre}" if writer == "human" else f"machines/{writer}-{genre}"
+            name = f"people/{NAMES[genre]}" if writer == "human" else f"machines/{writer}-{genre}"
             files.setdefault(name, []).append({"id": row["id"], "text": row["text"]})
     for name, documents in files.items():
         path = Path(folder) / f"{name}.jsonl"

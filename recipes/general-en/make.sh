@@ -60,8 +60,10 @@ done
 once "$work/general-en/prose.json" adhominem prose "$work/general-en" "$@"
 
 # What texts by machines look like, by machine and genre of the texts; those by people are one more
-# genre each.
+# genre each. Nobody says who wrote these: only where such texts lie is learnt.
 python "$here/machine_texts.py" "$corpora/machine/texts.jsonl.xz" "$work/machine"
+[ -e "$work/general-en/calibration.json" ] ||
+    adhominem genres "$work/general-en" "$work"/machine/people/*
 set --
 for source in "$work"/machine/machines/*; do
     set -- "$@" --machine "$source"

@@ -20,6 +20,7 @@ from safetensors.numpy import save
 
 from adhominem.errors import ModelError
 from adhominem.models.calibration import Validation, read_validation, write_validation
+from adhominem.models.folder import CALIBRATION_FORMAT
 
 GENRES = ("blogs", "letters", "tröt")
 ARRAYS = [each.name for each in fields(Validation) if each.name != "genres"]
@@ -49,7 +50,9 @@ def name_pairs(folder: Path, data: bytes) -> Path:
     for old in folder.glob("validation-*"):
         old.unlink()
     digest = sha256(data).hexdigest()
-    (folder / "calibration.json").write_text(json.dumps({"format": 5, "validation": digest}))
+    (folder / "calibration.json").write_text(
+        json.dumps({"format": CALIBRATION_FORMAT, "validation": digest})
+    )
     path = folder / f"validation-{digest[:16]}.safetensors"
     path.write_bytes(data)
     return path
@@ -59,7 +62,9 @@ def write(folder: Path, validation: Validation) -> Path:
     """The file of the pairs, which a calibration.json names."""
     digest = write_validation(folder, validation)
     path = folder / f"validation-{digest[:16]}.safetensors"
-    (folder / "calibration.json").write_text(json.dumps({"format": 5, "validation": digest}))
+    (folder / "calibration.json").write_text(
+        json.dumps({"format": CALIBRATION_FORMAT, "validation": digest})
+    )
     return path
 
 

@@ -22,8 +22,8 @@ NAMES = (
     "agreement",
     "remoteness",
     "kinship",
-    "certainty",
     "misfit",
+    "spread",
 )
 
 
@@ -123,7 +123,7 @@ def slow_measures(
     product = sum(alike(one, other) for one in first for other in second)
     likeness = product / sqrt(square(first) * square(second))
     usual = 1 / sqrt(model.independent)
-    standing = likeness / usual
+    standing, spread = likeness / usual, 0.0
     if population is not None:
         standing = 0.0
         for side in (first, second):
@@ -134,6 +134,7 @@ def slow_measures(
             n = len(population)
             deviation = sqrt((n * stdev(cosines) ** 2 + 10 * usual**2) / (n + 10))
             standing += (likeness - fmean(cosines)) / deviation / 2
+            spread += log(deviation / usual)
     middle = both.mean(axis=0)
     return {
         "log_bayes_factor": evidence(both) - evidence(first) - evidence(second),
@@ -143,7 +144,6 @@ def slow_measures(
             log(fmean(view.length(text) ** 2 for text in side)) for side in (first, second)
         ),
         "kinship": slow_kinship(styles, first, second, view),
-        "certainty": max(shares),
         "misfit": 0.0
         if population is None
         else 2
@@ -151,6 +151,7 @@ def slow_measures(
             View.of(population, guess, 0.0).length(middle)
             / View.of(None, guess, 1.0).length(middle)
         ),
+        "spread": spread,
     }
 
 

@@ -79,6 +79,14 @@ def test_the_line_is_scikit_learns_logistic_regression_with_balanced_classes(
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@given(st.lists(scores, min_size=1, max_size=9), st.integers(0, 9))
+def test_the_identity_leaves_log_bayes_factors_as_they_are(values: list[float], pairs: int) -> None:
+    calibration = Calibration.identity(pairs)
+    calibration.check()
+    assert calibration.pairs == pairs
+    assert calibration.unbounded(values).tolist() == pytest.approx(values)
+
+
 @given(of_both_classes(scores.map(lambda score: round(score, 3))))
 @example(PERFECT)
 @settings(max_examples=60)

@@ -400,7 +400,7 @@ def test_a_member_that_is_noise_is_not_clear_and_does_the_others_no_harm(seed: i
     without, companions = Companions(good), Companions(texts)
     assert companions.separation[2] < 0.3 * min(companions.separation[:2])
     heard = member_weights(companions.separation, (2.0, 2.0, 2.0))
-    assert heard[2] < 0.05 * heard[:2].min()
+    assert heard[2] < 0.3 * heard[:2].min()
     expected = compare(without, good, PAIRS).sum(axis=0)
     found = compare(companions, texts, PAIRS)[:2].sum(axis=0)
     assert auc(found, SAME) > auc(expected, SAME) - 0.001
@@ -411,11 +411,7 @@ def test_a_member_that_is_noise_is_not_clear_and_does_the_others_no_harm(seed: i
 def test_a_member_is_heard_by_how_clear_it_is_beside_what_is_usual_for_it() -> None:
     assert member_weights((2.0,), (0.5,)).tolist() == [1]
     assert member_weights((2.0, 1.0, 3.0), (2.0, 1.0, 3.0)).tolist() == [1, 1, 1]
-    times = 2.0**module._TRUST
-    assert member_weights((2.0, 1.0), (1.0, 1.0)) == pytest.approx(
-        [2 * times / (1 + times), 2 / (1 + times)]
-    )
-    assert times > 2
+    assert member_weights((2.0, 1.0), (1.0, 1.0)) == pytest.approx([4 / 3, 2 / 3])
     assert member_weights((2.0, 1.0), (4.0, 2.0)) == pytest.approx([1, 1])
 
 

@@ -16,7 +16,7 @@ from slow_two_covariance import seeds
 from adhominem.errors import ModelError, OptionError
 from adhominem.records import from_json, to_json
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.fitting import fit_fusion, group_weights, logistic
+from adhominem.scoring.fitting import Ridges, fit_fusion, group_weights, logistic
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.scale import (
     Conditions,
@@ -25,6 +25,7 @@ from adhominem.scoring.scale import (
     Scales,
     Scores,
     design,
+    plain_rows,
     weights_for,
 )
 
@@ -70,7 +71,7 @@ def slow_column(scores: Scores, pair: int, least: float, most: float) -> list[fl
         column += [standing * sum(longer)]
         column += [agreement, agreement * standing, agreement**2]
         column += [float(member.remoteness[pair]), float(member.kinship[pair])]
-        column += [float(member.certainty[pair])]
+        column += [float(member.spread[pair])]
     return column
 
 
@@ -140,6 +141,38 @@ def test_weights_are_those_of_a_logistic_regression(seed: int, members: int) -> 
     expected = slow_fit(rows[1:], same, weight) @ rows
     np.testing.assert_allclose(fusion(scores), expected, rtol=1e-3, atol=1e-2)
     np.testing.assert_allclose(fusion(scores), np.array(fusion.weights) @ rows, rtol=1e-9)
+
+
+@settings(max_examples=15)
+@given(seeds, st.integers(1, 3))
+def test_a_larger_ridge_says_less(seed: int, members: int) -> None:
+    scores, same, weight = made_up(seed, members, pairs=200)
+    rows = design(scores, fit_fusion(scores, same, weight).log_tokens)[1:]
+    said = []
+    for ridge in (1e-3, 1e-1, 1e3):
+        weights = np.array(fit_fusion(scores, same, weight, Ridges(ridge, ridge)).weights[1:])
+        said.append(float(np.square(weights * rows.std(axis=1)).sum()))
+    assert said[0] > said[1] > said[2]
+    assert said[2] < 1e-4
+    plain = plain_rows(members)[1:]
+    weights = np.array(fit_fusion(scores, same, weight, Ridges(measures=1e9)).weights[1:])
+    assert np.abs(weights * rows.std(axis=1))[plain].max() < 1e-6
+    assert np.abs(weights * rows.std(axis=1))[~plain].max() > 1e-3
+
+
+def test_measures_without_conditions_are_four_of_each_member() -> None:
+    nothing, one = Measures.of_factors(np.zeros(1)), np.ones(1)
+    conditions = Conditions(np.full((2, 1), 2.0), np.full((2, 1), 7.0), one, np.ones((2, 1)))
+    changes = np.zeros(weights_for(2), dtype=bool)
+    base = design(Scores((nothing, nothing), conditions), WIDE)
+    for name in ("standing", "remoteness", "kinship", "spread"):
+        for at in range(2):
+            moved = Scores((nothing, nothing), conditions).with_member(
+                at, replace(nothing, **{name: one})
+            )
+            changed = np.flatnonzero((design(moved, WIDE) != base)[:, 0])
+            changes[changed[0]] = True  # a standing changes others that depend on it, after it
+    np.testing.assert_array_equal(changes, plain_rows(2))
 
 
 @pytest.mark.parametrize(("seed", "pairs"), [(634, 30), (743, 100), (1207, 30), (1337, 100)])

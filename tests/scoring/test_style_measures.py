@@ -91,9 +91,10 @@ def test_a_cohort_that_is_a_part_of_the_population_stands_for_all_of_it(seed: in
     first, second = sides_of(rng, 2, 1)
     made = SCORER.measures([first], [second], part)
     expected = measured([first], [second], population)
-    for name in set(NAMES) - {"standing"}:  # which has the mean and the deviation of fewer texts
+    for name in set(NAMES) - {"standing", "spread"}:  # which have the deviation of fewer texts
         np.testing.assert_allclose(getattr(made, name), getattr(expected, name), rtol=1e-9)
     assert made.standing != pytest.approx(expected.standing, rel=1e-6)
+    assert made.spread != pytest.approx(expected.spread, rel=1e-6)
 
 
 @given(seeds)
@@ -244,5 +245,5 @@ def test_measures_are_cut_and_joined_by_pairs() -> None:
 def test_a_member_that_knows_nothing_else_stands_by_its_log_bayes_factors() -> None:
     made = Measures.of_factors(np.array([1.0, -2.0]))
     assert made.standing.tolist() == made.log_bayes_factor.tolist() == [1, -2]
-    for name in ("agreement", "remoteness", "certainty", "misfit"):
+    for name in ("agreement", "remoteness", "kinship", "misfit", "spread"):
         assert getattr(made, name).tolist() == [0, 0]

@@ -117,7 +117,7 @@ def by_hand(
     numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
     companions = Companions(there)
     heard = member_weights(companions.separation, verifier.scales.usual_separation)
-    return companions.compare(asked, numbers) * heard[:, None]
+    return 4 * np.arcsinh(companions.compare(asked, numbers) / 4) * heard[:, None]
 
 
 def factors_of(scores: Scores) -> npt.NDArray[np.float64]:
@@ -137,6 +137,18 @@ def test_scores_are_those_of_the_members_styles_by_hand(
     assert factors_of(found).shape == (3, 25)
     without = verifier.scorer.scores(first, second, replace(population, companions=None))
     assert np.abs(factors_of(found) - factors_of(without)).max(axis=1).min() > 0.1
+
+
+def test_all_but_the_standing_is_measured_as_with_any_population(
+    verifier: Verifier, levs: Levs, population: Population, pairs: npt.NDArray[np.int64]
+) -> None:
+    first, second = levs[pairs]
+    enriched = verifier.scorer.scores(first, second, population)
+    plain = verifier.scorer.scores(first, second, replace(population, companions=None))
+    for with_companions, without in zip(enriched.members, plain.members, strict=True):
+        for name in ("agreement", "remoteness", "kinship", "misfit", "spread"):
+            np.testing.assert_array_equal(getattr(with_companions, name), getattr(without, name))
+    assert any(member.remoteness.any() for member in enriched.members)
 
 
 def test_sets_of_several_texts_are_compared_as_sides(
@@ -313,7 +325,7 @@ def test_a_network_by_itself_can_draw_on_companions(small_run: SmallRun) -> None
     levs = np.asarray(levs)[:, :-1]  # without the number of tokens
     styles = (levs - levs.mean(axis=0, dtype=np.float64)).astype(np.float64)
     asked = np.stack([styles[:10], styles[10:20]], axis=1).reshape(20, -1)
-    expected = Companions([styles]).compare([asked], np.arange(20))
+    expected = 4 * np.arcsinh(Companions([styles]).compare([asked], np.arange(20)) / 4)
     np.testing.assert_allclose(factors_of(found), expected, rtol=0, atol=2e-3)
     np.testing.assert_allclose(raw, ensemble_log_bayes_factor(list(factors_of(found))), atol=1e-3)
 

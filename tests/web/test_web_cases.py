@@ -18,9 +18,6 @@ from adhominem.web.guard import LINES
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
 
-CHROMIUM = next(
-    (path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(path).exists()), ""
-)
 ROWS = made_up_rows(3, 3, "c")
 NAMES = sorted({row["author"] for row in ROWS})
 KNOWN = {name: [row["text"] for row in ROWS if row["author"] == name] for name in NAMES}
@@ -141,17 +138,6 @@ def test_an_example_stands_in_the_form(client: TestClient, path: str) -> None:
 def url(service: Service) -> Iterator[str]:
     with running(service) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if not CHROMIUM:
-        pytest.skip("there is no Chromium")
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 def opened(browser: Any, address: str, complaints: list[str], **options: Any) -> Any:

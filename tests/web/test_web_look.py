@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from serving import BICYCLE, GARDEN, RAILWAY, open_service, running
-from test_web_page import CHROMIUM, DESKTOP, LONG, PHONE, done, fits
+from test_web_page import DESKTOP, LONG, PHONE, done, fits
 
 playwright_api = pytest.importorskip("playwright.sync_api")
 axe_core = pytest.importorskip("axe_playwright_python.sync_playwright")
 expect = playwright_api.expect
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")
 
 LAPTOP = {"width": 1280, "height": 720}
 TABS = {  # and what the answer to the example says: it is right
@@ -38,14 +37,6 @@ _COLOURS = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
 def url() -> Iterator[str]:
     with running(open_service()) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -23,10 +23,6 @@ from adhominem.web.service import Service
 playwright_api = pytest.importorskip("playwright.sync_api")
 Browser, Page, expect = playwright_api.Browser, playwright_api.Page, playwright_api.expect
 
-CHROMIUM = next(
-    (path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(path).exists()), ""
-)
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")
 
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 900}
@@ -56,14 +52,6 @@ def service() -> Service:
 def url(service: Service) -> Iterator[str]:
     with running(service) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 class Watched:
@@ -399,7 +387,7 @@ def test_without_a_script_the_browser_asks_for_the_token(
 
 @pytest.mark.parametrize("with_script", [True, False])
 def test_the_page_works_under_another_name_by_plain_http(
-    service: Service, with_script: bool
+    service: Service, chromium: str, with_script: bool
 ) -> None:
     """There a browser tells less of where a request comes from."""
     opened = Service(service.verifier, service.verifier)
@@ -412,10 +400,10 @@ def test_the_page_works_under_another_name_by_plain_http(
 
         def compare() -> str:
             with playwright_api.sync_playwright() as playwright:
-                chromium = playwright.chromium.launch(
-                    executable_path=CHROMIUM, args=["--no-sandbox", rule]
+                browser = playwright.chromium.launch(
+                    executable_path=chromium, args=["--no-sandbox", rule]
                 )
-                page = chromium.new_context(java_script_enabled=with_script).new_page()
+                page = browser.new_context(java_script_enabled=with_script).new_page()
                 page.set_default_timeout(LONG)
                 page.goto(f"http://texts.example:{url.rpartition(':')[2]}/?example=two-writers")
                 page.uncheck("#explain")

@@ -12,7 +12,7 @@ from conftest import rich_rows
 from fastapi.testclient import TestClient
 from serving import running
 from test_web_look import assert_accessible_in_both
-from test_web_page import CHROMIUM, done, expect, playwright_api
+from test_web_page import done, expect
 
 from adhominem.arrays import Levs
 from adhominem.jobs.search import search_files
@@ -77,15 +77,10 @@ def test_without_an_index_there_is_nothing_to_ask(mixed_folder: Path) -> None:
     service.close()
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")
 def test_a_server_with_an_index_has_a_tab_for_searching_it(
-    mixed_folder: Path, made_index: Path
+    mixed_folder: Path, made_index: Path, browser: Any
 ) -> None:
-    with (
-        running(Service.open(mixed_folder, index=made_index)) as address,
-        playwright_api.sync_playwright() as playwright,
-    ):
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with running(Service.open(mixed_folder, index=made_index)) as address:
         context = browser.new_context()
         page = context.new_page()
         page.goto(address)
@@ -104,4 +99,5 @@ def test_a_server_with_an_index_has_a_tab_for_searching_it(
         page.fill("#texts-text", TEXT)
         page.click("#submit")
         expect(page.locator("#problem")).to_contain_text("from 1 to 100")
-        browser.close()
+        for opened in (context, still):
+            opened.close()
