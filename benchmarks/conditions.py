@@ -251,7 +251,7 @@ def dev_sets(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpora", nargs="?", type=Path, default=DEFAULT_CORPORA)
+    parser.add_argument("corpora", nargs="?", type=Path, default=Path(DEFAULT_CORPORA).parent)
     parser.add_argument("--model", default="general-en")
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--sets", default="", help="names of dev sets; all that have enough texts")

@@ -6,9 +6,8 @@ Seen from the centre of a large population, the fused log Bayes factor of two te
 
 where a text's weight a is the root of what a deviation of its likeness counts (the fusion, for
 texts of its length) times how many deviations a unit of likeness is (score normalisation). Two
-means of both texts are taken to be geometric ones for that, and how certain the guess of a genre is
-is left out. That is an inner product, and near enough to look for candidates by (`near`). What is
-told of them comes from the model's own path.
+means of both texts are taken to be geometric ones for that. That is an inner product, and near
+enough to look for candidates by (`near`). What is told of them comes from the model's own path.
 
 The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
 itself, then the point along the directions in which a sample of the index differs most. Engines
@@ -104,7 +103,7 @@ class View:
         parts = self.scorer.parts(self.population)
         lengths = np.asarray(levs.log_tokens, np.float64)
         usual_length = np.full(len(levs), self.population.lev_mean[-1])
-        factors, to_means, kins, standing, remoteness = [], [], [], [], []
+        factors, to_means, kins, standing, remoteness, spread = [], [], [], [], [], []
         counts_for = self._worth(lengths)  # (members, texts)
         for at, (member, rows) in enumerate(
             zip(self.scorer.members, self.scorer.columns(levs), strict=True)
@@ -123,20 +122,21 @@ class View:
             others |= others.sum(axis=1, keepdims=True) < 2
             middle = cosines.mean(axis=1, where=others)
             n, varied = self.population.texts, cosines.var(axis=1, where=others)
-            spread = (n * varied + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
-            sharpness = 1 / np.sqrt(np.maximum(spread, _LEAST))  # deviations a unit
+            shrunk = (n * varied + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
+            sharpness = 1 / np.sqrt(np.maximum(shrunk, _LEAST))  # deviations a unit
             weights = np.sqrt(np.maximum(counts_for[at], 0) * sharpness)  # (texts,)
             factors.append(weights / np.sqrt(distances))
             to_means.append(to_mean)
             standing.append(-0.5 * middle * sharpness)
             remoteness.append(np.log(distances) + np.log(part.mean_square + _LEAST))
+            spread.append(-np.log(sharpness * deviation))
             if genres is not None:
                 apart = seen[:, lens.genres] - genres.centres @ part.mean
                 kins.append(apart @ _root(genres.among_genres) * np.sqrt(abs(self._kinship(at))))
         zeros = np.zeros(len(levs))
         members = tuple(
-            Measures(mean, mean, zeros, far, zeros, zeros, zeros)
-            for mean, far in zip(standing, remoteness, strict=True)
+            Measures(mean, mean, zeros, far, zeros, zeros, wide)
+            for mean, far, wide in zip(standing, remoteness, spread, strict=True)
         )
         bias = self.fusion(Scores(members, self._conditions(lengths, usual_length)))
         return Points(

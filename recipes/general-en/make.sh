@@ -2,14 +2,16 @@
 # Makes the shipped model general-en from the corpora. Needs one GPU for the three trainings (about
 # 20 minutes on an H200, side by side) and about half an hour of one CPU core for the rest.
 #
-#     sh recipes/general-en/make.sh CORPORA WORK
+#     sh recipes/general-en/make.sh CORPORA PACKAGES WORK
 #
-# CORPORA holds train/, train-extra/, train-kinds/ and dev/; WORK is made. What is there already is not
-# done again, and a training that was stopped goes on: after a stop, use the same command. What came
-# out when the shipped weights were made is in README.md beside this file.
+# CORPORA holds train/, train-extra/, train-kinds/, dev/ and machine/; PACKAGES is where packages that
+# carry texts were unpacked (README.md beside this file says which); WORK is made. What is there already
+# is not done again, and a training that was stopped goes on: after a stop, use the same command. What
+# came out when the shipped weights were made is in README.md.
 set -eu
 corpora=$1
-work=$2
+packages=$2
+work=$3
 here=$(dirname "$0")
 mkdir -p "$work/texts"
 
@@ -60,10 +62,12 @@ done
 once "$work/general-en/prose.json" adhominem prose "$work/general-en" "$@"
 
 # What texts by machines look like, by machine and genre of the texts; those by people are one more
-# genre each. Nobody says who wrote these: only where such texts lie is learnt.
+# genre each, beside news, editorials, speeches and articles of an encyclopaedia. Nobody says who wrote
+# these: only where such texts lie is learnt.
 python "$here/machine_texts.py" "$corpora/machine/texts.jsonl.xz" "$work/machine"
+python "$here/public_texts.py" "$packages" "$work/public"
 [ -e "$work/general-en/calibration.json" ] ||
-    adhominem genres "$work/general-en" "$work"/machine/people/*
+    adhominem genres "$work/general-en" "$work"/machine/people/* "$work"/public/*
 set --
 for source in "$work"/machine/machines/*; do
     set -- "$@" --machine "$source"
