@@ -25,7 +25,7 @@ from adhominem.errors import IndexFolderError
 from adhominem.records import Within, from_json, parsed_json, strict_json, to_json
 from adhominem.text.writing import replace_file
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "index.json"
 _KINDS: dict[str, Any] = {
     "I8": np.int8,

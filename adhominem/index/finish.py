@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import Levs
 from adhominem.index.files import (
     Manifest,
     Shard,
@@ -26,6 +27,7 @@ from adhominem.verify.verifier import Verifier
 
 _GROWN = 2.0  # times as many texts as when the view was made: then it is made again
 _AT_ONCE = 256
+_MORE = 16_384  # texts, at most, that correct the directions of a view
 
 
 def finished(
@@ -42,7 +44,9 @@ def finished(
     view = read_view(store, verifier, population)
     made_for = 0 if manifest.view is None else int(_texts_of(store))
     if view is None or len(store) > _GROWN * made_for:
-        view = View(verifier.scorer, population).with_directions(store.levs(store.spread(SAMPLE)))
+        view = View(verifier.scorer, population).with_directions(
+            store.levs(store.spread(SAMPLE)), _more(store)
+        )
         name = f"view-{manifest.next_number:06}.safetensors"
         told = {
             **view.arrays(),
@@ -64,6 +68,13 @@ def finished(
             write_manifest(folder, manifest)
         on_texts(shard.texts)
     return manifest
+
+
+def _more(store: Store) -> Iterator[Levs]:
+    """Texts that correct the directions of a view: of a large index a quarter, up to a point."""
+    numbers = store.spread(min(_MORE, len(store) // 4))
+    for at in range(0, len(numbers) if len(numbers) > SAMPLE else 0, _AT_ONCE):
+        yield store.levs(numbers[at : at + _AT_ONCE])
 
 
 def _with_codes(store: Store, at: int, shard: Shard, view: View, of_view: str) -> Shard:

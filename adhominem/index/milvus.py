@@ -31,6 +31,7 @@ from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
 from adhominem.index.engine import Codes
 from adhominem.index.finish import read_codes
 from adhominem.index.store import Store
+from adhominem.index.view import SCANNED
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
 _MOST = 16_384  # texts that Milvus answers with at once
@@ -208,11 +209,12 @@ def fill_collection(
             + "; choose another name for the collection, or drop it first"
         )
     if there != about:
-        engine.create(about, read_codes(store, store.manifest.shards[0])["codes"].shape[1])
+        codes = read_codes(store, store.manifest.shards[0])["codes"][:, :SCANNED]
+        engine.create(about, codes.shape[1])
     for begin, shard in zip(store.begins.tolist(), store.manifest.shards, strict=False):
         alive = store.alive[begin : begin + shard.texts]
         if engine.count(begin, begin + shard.texts) != alive.sum():
-            codes = read_codes(store, shard)["codes"][alive]
+            codes = read_codes(store, shard)["codes"][alive, :SCANNED]
             engine.remove(begin + np.flatnonzero(~alive))
             engine.add(begin + np.flatnonzero(alive), codes)
         on_texts(shard.texts)

@@ -1,9 +1,11 @@
 """Searching an index: candidates by their codes, ranked by their LEVs, told by the model.
 
-engine      all texts      codes                            some ten thousand candidates
-LEVs        as many as it  nearly the log Bayes factor      somewhat more than are asked for
-            takes: `depth.py`
-the model   these          the calibrated log Bayes factor  those asked for
+what looks   at what         by what                          and leaves
+engine       all texts       the first numbers of codes       a tenth of them, or some ten thousand
+codes        these           all numbers of codes             a quarter of these, the best first
+LEVs         as many as it   nearly the log Bayes factor      a few more than are asked for
+             takes: `depth`
+the model    these           the calibrated log Bayes factor  those asked for
 """
 
 from __future__ import annotations
@@ -17,25 +19,28 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs
+from adhominem.compiled import compiled
 from adhominem.errors import IndexFolderError
 from adhominem.index.depth import MISSED, expected_misses
-from adhominem.index.engine import Engine, make_engine
+from adhominem.index.engine import Engine, make_engine, whole_numbers
 from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import packed_and_back
 from adhominem.index.store import Store
-from adhominem.index.view import POINTS, Points, View
+from adhominem.index.threads import in_threads
+from adhominem.index.view import POINTS, SCANNED, Points, View
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
 
 _CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for, and a share:
 _CANDIDATES_A_HIT = 164
-_CANDIDATES_SHARE = 1 / 16
+_CANDIDATES_SHARE = 1 / 10
+_KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes
 _FIRST = 1_024  # candidates whose LEVs are looked at first; then twice as many, and so on
 _FIRST_A_HIT = 8
-_MARGIN = 40  # more than are asked for, that the model scores; and of these a share of:
-_MARGIN_SHARE = 0.75
+_MARGIN = 5  # more than are asked for, that the model scores; or as many as a share of:
+_MARGIN_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,8 @@ class Searcher:
         self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
             for begin, arrays in zip(store.begins, self._codes, strict=False):
-                self.engine.add(begin + np.arange(len(arrays["codes"])), arrays["codes"])
+                codes = arrays["codes"][:, :SCANNED]
+                self.engine.add(begin + np.arange(len(codes)), codes)
             self.engine.remove(np.flatnonzero(~store.alive))
 
     def search(
@@ -166,23 +172,49 @@ class Searcher:
         least = max(_CANDIDATES, _CANDIDATES_A_HIT * k, round(_CANDIDATES_SHARE * len(self.store)))
         count = least + max(map(len, outside), default=0)
         codes = self.view.query(queries, points)  # (queries, numbers)
+        found, _ = self.engine.candidates(codes[:, :SCANNED], min(count, self.engine.most))
+        there = [row[row >= 0] for row in found]
+        for at, gone in enumerate(outside):
+            there[at] = _without(there[at], gone)
         result = []
-        for at, (numbers, products) in enumerate(
-            zip(*self.engine.candidates(codes, min(count, self.engine.most)), strict=True)
-        ):
-            order = np.argsort(-products, kind="stable")
-            order = order[numbers[order] >= 0]
-            if outside[at]:
-                order = order[~np.isin(numbers[order], list(outside[at]))]
+        for numbers, products in zip(there, self._code_products(there, codes), strict=True):
+            kept = np.arange(len(numbers))
+            most = max(_CANDIDATES, round(_KEPT_SHARE * len(numbers)))
+            if len(kept) > most:
+                kept = np.argpartition(products, len(kept) - most)[-most:]
+            order = kept[np.argsort(-products[kept], kind="stable")]
             result.append((numbers[order], products[order]))
         return result
+
+    def _code_products(self, numbers: Sequence[IntArray], queries: Array32) -> list[Array32]:
+        """For each query (queries, numbers of a code), the products with codes of some texts."""
+        everything = np.concatenate([np.zeros(0, np.int64), *numbers])
+        which = np.repeat(np.arange(len(numbers)), [len(one) for one in numbers])
+        result = np.empty(len(everything), np.float32)
+        module = compiled("adhominem.index._looking")
+        whole, scales = whole_numbers(queries)
+
+        def multiply(part: tuple[int, IntArray]) -> None:
+            at, chosen = part
+            codes, rows = self._codes[at]["codes"], everything[chosen] - self.store.begins[at]
+            if module is None:
+                for query in np.unique(which[chosen]).tolist():
+                    mine = which[chosen] == query
+                    result[chosen[mine]] = codes[rows[mine]].astype(np.float32) @ queries[query]
+                return
+            products = np.empty(len(rows), np.int32)
+            module.code_products(codes, whole, rows, which[chosen], products)
+            result[chosen] = products * scales[which[chosen]]
+
+        in_threads(multiply, self.store.by_shard(everything), worth_it=module is not None)
+        return np.split(result, np.cumsum([len(one) for one in numbers])[:-1])
 
     def near(
         self, queries: Levs, numbers: Sequence[IntArray], points: Points | None = None
     ) -> list[FloatArray]:
         """For each text (texts, lev_size), of some of the index: nearly the log Bayes factors.
 
-        All of a text lack the same constant. Their `points` are computed unless they are given.
+        Its `points` are computed unless they are given.
         """
         assert self.view is not None
         points = self.view.points(queries) if points is None else points
@@ -200,10 +232,8 @@ class Searcher:
             parts.append([arrays[name][rows] for name in POINTS])
             order.append(chosen)
         back = np.argsort(np.concatenate(order))
-        factors, to_mean, kin, bias = (
-            np.concatenate(several)[back] for several in zip(*parts, strict=True)
-        )
-        return Points(factors, to_mean, kin.astype(np.float32), bias)
+        told = [np.concatenate(several)[back] for several in zip(*parts, strict=True)]
+        return Points(*(array.astype(np.float32, copy=False) for array in told))
 
 
 def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:

@@ -1,22 +1,27 @@
-"""How texts of an index are seen when candidates are looked for: as points of an inner product.
+"""How texts of an index are seen when candidates are looked for.
 
-Seen from the centre of a large population, the fused log Bayes factor of two texts is nearly
+Seen from the centre of a large population, all that the model knows of two texts is the product of
+their LEVs and a few numbers of each text (`Points`). So `near` is nearly the log Bayes factor that
+the model would tell, for a fraction of the work. What is told comes from the model's own path.
+
+For codes it must be an inner product, and is taken to be
 
     the sum over members of  a_i a_q cos(i, q)  +  what text i adds  +  what text q adds
 
 where a text's weight a is the root of what a deviation of its likeness counts (the fusion, for
 texts of its length) times how many deviations a unit of likeness is (score normalisation). Two
-means of both texts are taken to be geometric ones for that. That is an inner product, and near
-enough to look for candidates by (`near`). What is told of them comes from the model's own path.
+means of both texts are geometric ones for that, and very large deviations count in full.
 
 The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
-itself, then the point along the directions in which a sample of the index differs most. Engines
-look through codes.
+itself, then the point along the directions in which texts of the index differ most, those with
+most of it first. Engines look through the first numbers of all codes; all numbers of the candidates
+that they bring up tell which of these to look at.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +30,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.index.packing import Arrays
-from adhominem.scoring.measures import Measures
+from adhominem.scoring.measures import Measures, tempered
 from adhominem.scoring.members import StyleScorer
 from adhominem.scoring.population import Population
 from adhominem.scoring.rows import squares
@@ -33,9 +38,10 @@ from adhominem.scoring.scale import Conditions, Fusion, Scores
 from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
-POINTS = ("factors", "to_mean", "kin", "bias")  # arrays of `Points`, as they are written
-SIZE = 512  # numbers of a code
-SAMPLE = 2_048  # texts that show the directions
+SIZE = 768  # numbers of a code
+SCANNED = 256  # of these, those that are looked through
+SAMPLE = 2_048  # texts that show the directions roughly
+_STARTED = 1_024  # directions that are looked for, so that the first ones come out well
 _FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
 _RANGE = 5.0  # deviations that a byte reaches to
 _USUAL_TEXTS = 10  # as in `scoring.measures`
@@ -47,24 +53,25 @@ _FEW = 8  # sparse rows: more of them are made plain for a product
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Texts as points, (texts, members) or as said; LEVs themselves are not in it."""
+    """Where texts are, (texts, members) or as said; LEVs themselves are not in it."""
 
-    factors: Array32  # what a LEV, seen from the centre, is multiplied by
     to_mean: Array32  # the product of a LEV with the centre
-    kin: Array32  # (texts, kin): the part of the point that tells of genres
-    bias: Array32  # (texts,): what a text adds by itself
+    lengths: Array32  # the distance of a LEV from the centre
+    middles: Array32  # the mean of a text's likenesses with texts by others
+    sharpness: Array32  # how many deviations of these a unit of likeness is
+    kin: Array32  # (texts, kin): what tells of genres, so that products are nats
+    log_tokens: Array32  # (texts,)
 
     def __getitem__(self, rows: slice | IntArray) -> Points:
-        return Points(self.factors[rows], self.to_mean[rows], self.kin[rows], self.bias[rows])
+        return Points(*(getattr(self, name)[rows] for name in POINTS))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
-        return {
-            "factors": self.factors,
-            "to_mean": self.to_mean,
-            "kin": self.kin.astype(np.float16),
-            "bias": self.bias,
-        }
+        told = {name: getattr(self, name) for name in POINTS}
+        return {**told, "kin": self.kin.astype(np.float16)}
+
+
+POINTS = tuple(field.name for field in fields(Points))  # as they are written
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +108,7 @@ class View:
     def points(self, levs: Levs) -> Points:
         """Where texts with these LEVs (texts, lev_size) are."""
         parts = self.scorer.parts(self.population)
-        lengths = np.asarray(levs.log_tokens, np.float64)
-        usual_length = np.full(len(levs), self.population.lev_mean[-1])
-        factors, to_means, kins, standing, remoteness, spread = [], [], [], [], [], []
-        counts_for = self._worth(lengths)  # (members, texts)
+        to_means, lengths, middles, sharpness, kins = [], [], [], [], []
         for at, (member, rows) in enumerate(
             zip(self.scorer.members, self.scorer.columns(levs), strict=True)
         ):
@@ -120,31 +124,19 @@ class View:
             cosines /= np.maximum(lens.distances, usual)  # (texts, cohort)
             others = cosines < _COPY  # a text of the cohort is not compared with itself
             others |= others.sum(axis=1, keepdims=True) < 2
-            middle = cosines.mean(axis=1, where=others)
             n, varied = self.population.texts, cosines.var(axis=1, where=others)
             shrunk = (n * varied + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
-            sharpness = 1 / np.sqrt(np.maximum(shrunk, _LEAST))  # deviations a unit
-            weights = np.sqrt(np.maximum(counts_for[at], 0) * sharpness)  # (texts,)
-            factors.append(weights / np.sqrt(distances))
             to_means.append(to_mean)
-            standing.append(-0.5 * middle * sharpness)
-            remoteness.append(np.log(distances) + np.log(part.mean_square + _LEAST))
-            spread.append(-np.log(sharpness * deviation))
+            lengths.append(np.sqrt(distances))
+            middles.append(cosines.mean(axis=1, where=others))
+            sharpness.append(1 / np.sqrt(np.maximum(shrunk, _LEAST)))
             if genres is not None:
                 apart = seen[:, lens.genres] - genres.centres @ part.mean
                 kins.append(apart @ _root(genres.among_genres) * np.sqrt(abs(self._kinship(at))))
-        zeros = np.zeros(len(levs))
-        members = tuple(
-            Measures(mean, mean, zeros, far, zeros, zeros, wide)
-            for mean, far, wide in zip(standing, remoteness, spread, strict=True)
-        )
-        bias = self.fusion(Scores(members, self._conditions(lengths, usual_length)))
-        return Points(
-            np.stack(factors, axis=1).astype(np.float32),
-            np.stack(to_means, axis=1).astype(np.float32),
-            np.concatenate([np.zeros((len(levs), 0)), *kins], axis=1).astype(np.float32),
-            bias.astype(np.float32),
-        )
+        columns = [np.stack(one, axis=1) for one in (to_means, lengths, middles, sharpness)]
+        kin = np.concatenate([np.zeros((len(levs), 0)), *kins], axis=1)
+        tokens = np.asarray(levs.log_tokens)
+        return Points(*(one.astype(np.float32) for one in (*columns, kin, tokens)))
 
     @cached_property
     def _lenses(self) -> list[_Lens]:
@@ -174,13 +166,51 @@ class View:
     def near(self, point: Points, products: Array32, points: Points) -> FloatArray:
         """(texts,): nearly the log Bayes factors of one text, at a point, with others.
 
-        `products` (texts, members) are those of their LEVs. What the one text adds by itself, the
-        same for all, is left out.
+        `products` (texts, members) are those of their LEVs.
         """
         squared = np.array([mean @ mean for mean in self.means])  # (members,)
         alike = products - points.to_mean + (squared - point.to_mean[0])
-        total = points.bias + (alike * points.factors) @ point.factors[0]
-        return np.asarray(total + points.kin @ (point.kin[0] * self.signs), np.float64)
+        likeness = np.clip(alike / (points.lengths * point.lengths[0]), -1, 1)  # (texts, members)
+        standing = 0.5 * (likeness - points.middles) * points.sharpness
+        standing += 0.5 * (likeness - point.middles) * point.sharpness
+        for at, member in enumerate(self.scorer.members):
+            if _usual(member)[2] is not None:
+                standing[:, at] = tempered(standing[:, at])
+        lengths, sharpness = (
+            np.log(one) + np.log(other)
+            for one, other in (
+                (points.lengths, point.lengths[0]),
+                (points.sharpness * self._deviations, point.sharpness[0] * self._deviations),
+            )
+        )
+        tokens = np.full(len(products), point.log_tokens[0]), points.log_tokens
+        kin = points.kin @ (point.kin[0] * self.signs)
+        return np.asarray(self._fused(standing, lengths, sharpness, *tokens) + kin)
+
+    def _fused(
+        self,
+        standing: Array32,
+        log_lengths: Array32,
+        log_sharpness: Array32,
+        first: Array32,
+        second: Array32,
+    ) -> FloatArray:
+        """(texts,): what measures (texts, members) count; both sides have so many log tokens."""
+        zeros = np.zeros(len(standing))
+        members = [
+            Measures(mine, mine, zeros, 2 * far, zeros, zeros, -sharp)
+            for mine, far, sharp in zip(
+                *(one.T.astype(np.float64) for one in (standing, log_lengths, log_sharpness)),
+                strict=True,
+            )
+        ]
+        lengths = first.astype(np.float64), second.astype(np.float64)
+        return self.fusion(Scores(tuple(members), self._conditions(*lengths)))
+
+    @property
+    def _deviations(self) -> Array32:
+        """(members,): of likenesses with texts by others, as is usual."""
+        return np.array([_usual(member)[1] for member in self.scorer.members], np.float32)
 
     @cached_property
     def signs(self) -> Array32:
@@ -226,51 +256,83 @@ class View:
 
     # Codes
 
-    def with_directions(self, levs: Levs) -> View:
-        """This view with the directions in which a sample (texts, lev_size) differs most."""
-        points = self.points(levs)
-        columns = self.scorer.columns(levs)
-        parts = [self._moved(rows, points, at) for at, rows in enumerate(columns)]
-        table = np.concatenate([*parts, points.kin], axis=1)  # (texts, sizes of all)
+    def with_directions(self, levs: Levs, more: Iterable[Levs] = ()) -> View:
+        """This view with the directions in which a sample (texts, lev_size) differs most.
+
+        Of a few thousand texts, only the first directions are those of the index. So `more` texts,
+        some at a time, correct them (one step of subspace iteration, by Nyström's method).
+        """
+        table = self._table(levs)  # (texts, sizes of all)
         values, vectors = np.linalg.eigh((table @ table.T).astype(np.float64))
-        count = min(SIZE - 1, int((values > _FLAT * values[-1]).sum()))
+        count = min(_STARTED, int((values > _FLAT * values[-1]).sum()))
         values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
         kept = table.T @ (vectors / np.sqrt(values)).astype(np.float32)  # (sizes, directions)
-        steps = np.concatenate([[0.0], np.sqrt(values / len(levs)) * _RANGE / 127])
-        middle = float(points.bias.mean())
-        steps[0] = max(float(np.abs(points.bias - middle).max()), _LEAST) / 127
-        ends = np.cumsum([part.shape[1] for part in parts])
+        texts, turned = 0, np.zeros_like(kept)
+        for part in more:
+            table = self._table(part)
+            turned += table.T @ (table @ kept)
+            texts += len(part)
+        if texts:
+            values, kept = _nystroem(kept, turned)
+        values, kept = values[: SIZE - 1], kept[:, : SIZE - 1]
+        steps = np.concatenate([[0.0], np.sqrt(values / (texts or len(levs))) * _RANGE / 127])
+        bias = self._bias(self.points(levs))
+        middle = float(bias.mean())
+        steps[0] = max(float(np.abs(bias - middle).max()), _LEAST) / 127
+        ends = np.cumsum([_folded_size(mean) for mean in self.means])
         directions = tuple(np.split(kept, ends))
         return replace(self, directions=directions, steps=steps.astype(np.float32), middle=middle)
 
-    def _moved(self, rows: Rows, points: Points, member: int) -> Array32:
+    def _table(self, levs: Levs) -> Array32:
+        """(texts, sizes of all): texts as points, plain."""
+        points, columns = self.points(levs), self.scorer.columns(levs)
+        factors = self._factors(points)
+        parts = [self._moved(rows, factors, at) for at, rows in enumerate(columns)]
+        return np.concatenate([*parts, points.kin], axis=1)
+
+    def _moved(self, rows: Rows, factors: Array32, member: int) -> Array32:
         """(texts, folded size): a member's part of points, as plain rows."""
         plain = _folded(np.asarray(rows, np.float32))
         centre = _folded(self.means[member][None].astype(np.float32))
-        return np.asarray((plain - centre) * points.factors[:, member, None])
+        return np.asarray((plain - centre) * factors[:, member, None])
+
+    def _factors(self, points: Points) -> Array32:
+        """(texts, members): what a LEV, seen from the centre, is multiplied by."""
+        worth = np.maximum(self._worth(points.log_tokens.astype(np.float64)), 0).T
+        return np.asarray(np.sqrt(worth * points.sharpness) / points.lengths, np.float32)
+
+    def _bias(self, points: Points) -> Array32:
+        """(texts,): what a text adds by itself."""
+        sharpness = np.log(points.sharpness * self._deviations)
+        usual = np.full(len(points.kin), self.population.lev_mean[-1], np.float32)
+        standing = -0.5 * points.middles * points.sharpness
+        lengths = np.log(points.lengths)
+        bias = self._fused(standing, lengths, sharpness, points.log_tokens, usual)
+        return bias.astype(np.float32)
 
     def along(self, levs: Levs, points: Points) -> Array32:
         """(texts, directions): points along the directions."""
-        total = points.kin @ self.directions[-1]
+        total, factors = points.kin @ self.directions[-1], self._factors(points)
         for at, rows in enumerate(self.scorer.columns(levs)):
             if rows.shape[1] > _FOLDED:
-                total = total + self._moved(rows, points, at) @ self.directions[at]
+                total = total + self._moved(rows, factors, at) @ self.directions[at]
                 continue
             centre = self.means[at].astype(np.float32) @ self.directions[at]
             seen = _times(rows, self.directions[at]) - centre
-            total = total + seen * points.factors[:, at, None]
+            total = total + seen * factors[:, at, None]
         return np.asarray(total, np.float32)
 
     def codes(self, levs: Levs, points: Points) -> npt.NDArray[np.int8]:
         """(texts, numbers): the codes of texts, the first number for what each adds by itself."""
         assert self.steps is not None
-        plain = np.concatenate([points.bias[:, None] - self.middle, self.along(levs, points)], 1)
+        bias = self._bias(points)[:, None] - self.middle
+        plain = np.concatenate([bias, self.along(levs, points)], axis=1)
         return np.clip(np.rint(plain / self.steps), -127, 127).astype(np.int8)
 
     def query(self, levs: Levs, points: Points) -> Array32:
         """(texts, numbers): what codes are multiplied with, to find texts near to these."""
         assert self.steps is not None
-        turned = Points(points.factors, points.to_mean, points.kin * self.signs, points.bias)
+        turned = replace(points, kin=points.kin * self.signs)
         ones = np.ones((len(levs), 1), np.float32)
         return np.asarray(np.concatenate([ones, self.along(levs, turned)], 1) * self.steps)
 
@@ -317,6 +379,27 @@ def _root(matrix: FloatArray) -> FloatArray:
     """(size, size): R with R R' = matrix."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
+
+
+def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
+    """Directions from what a covariance makes of some (sizes, directions), and its size in each.
+
+    They are those of the covariance's best approximation that has these products.
+    """
+    inside = (kept.T @ turned).astype(np.float64)
+    values, vectors = np.linalg.eigh((inside + inside.T) / 2)
+    whole = values > _FLAT * values[-1]
+    root = vectors[:, whole] / np.sqrt(values[whole])
+    parts = turned @ root.astype(np.float32)  # (sizes, directions): times itself, the covariance
+    values, vectors = np.linalg.eigh((parts.T @ parts).astype(np.float64))
+    whole = values > _FLAT * values[-1]
+    values, vectors = values[whole][::-1], vectors[:, whole][:, ::-1]
+    return values, parts @ (vectors / np.sqrt(values)).astype(np.float32)
+
+
+def _folded_size(mean: FloatArray) -> int:
+    """Of a member's part of a point."""
+    return min(len(mean), _FOLDED)
 
 
 def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array32]:
