@@ -23,6 +23,7 @@ from adhominem.compiled import compiled
 from adhominem.errors import IndexFolderError
 from adhominem.index.depth import MISSED, expected_misses
 from adhominem.index.engine import Engine, make_engine, whole_numbers
+from adhominem.index.files import damaged
 from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import packed_and_back
@@ -39,8 +40,9 @@ _CANDIDATES_SHARE = 1 / 10
 _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes
 _FIRST = 1_024  # candidates whose LEVs are looked at first; then twice as many, and so on
 _FIRST_A_HIT = 8
-_MARGIN = 5  # more than are asked for, that the model scores; or as many as a share of:
+_MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
+_IN_SMALL = 20_000  # over the texts of an index: in a small one, more is left out by `near`
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,14 @@ class Searcher:
                     f"the index in {store.folder} is not finished; run `adhominem index` again "
                     "with the same options"
                 )
-            self._codes.append(read_codes(store, shard))
+            arrays = read_codes(store, shard)
+            if self.view is None or arrays["codes"].shape[1] != self.view.size:
+                raise damaged(store.folder / shard.codes.name, "its codes are of another view")
+            self._codes.append(arrays)
+        # Of all texts in a row, since a search looks at some thousand of them all over the index.
+        self._all_points = Points(
+            *(np.concatenate([arrays[name] for arrays in self._codes]) for name in POINTS)
+        )
         self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
             for begin, arrays in zip(store.begins, self._codes, strict=False):
@@ -103,7 +112,8 @@ class Searcher:
         The texts `left_out` of each are passed over.
         """
         queries = packed_and_back(levs)
-        near = self.nearest(queries, k + max(_MARGIN, round(_MARGIN_SHARE * k)), left_out, k)
+        margin = max(_MARGIN, round(_MARGIN_SHARE * k), _IN_SMALL // max(1, len(self.store)))
+        near = self.nearest(queries, k + margin, left_out, k)
         return self.scored(queries, near, k)
 
     def nearest(
@@ -220,20 +230,9 @@ class Searcher:
         points = self.view.points(queries) if points is None else points
         products = self.store.products(numbers, queries)
         return [
-            self.view.near(points[at : at + 1], products[at], self._points(row))
+            self.view.near(points[at : at + 1], products[at], self._all_points[row])
             for at, row in enumerate(numbers)
         ]
-
-    def _points(self, numbers: IntArray) -> Points:
-        """Where some texts are."""
-        parts, order = [], []
-        for at, chosen in self.store.by_shard(numbers):
-            arrays, rows = self._codes[at], numbers[chosen] - self.store.begins[at]
-            parts.append([arrays[name][rows] for name in POINTS])
-            order.append(chosen)
-        back = np.argsort(np.concatenate(order))
-        told = [np.concatenate(several)[back] for several in zip(*parts, strict=True)]
-        return Points(*(array.astype(np.float32, copy=False) for array in told))
 
 
 def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:

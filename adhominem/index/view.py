@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, FloatArray, IntArray, Levs, Rows, SparseRows
+from adhominem.arrays import AnyFloats, Array32, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.index.packing import Arrays
 from adhominem.scoring.measures import Measures, tempered
 from adhominem.scoring.members import StyleScorer
@@ -59,7 +59,7 @@ class Points:
     lengths: Array32  # the distance of a LEV from the centre
     middles: Array32  # the mean of a text's likenesses with texts by others
     sharpness: Array32  # how many deviations of these a unit of likeness is
-    kin: Array32  # (texts, kin): what tells of genres, so that products are nats
+    kin: AnyFloats  # (texts, kin): what tells of genres, so that products are nats
     log_tokens: Array32  # (texts,)
 
     def __getitem__(self, rows: slice | IntArray) -> Points:
@@ -99,6 +99,11 @@ class View:
     def means(self) -> list[FloatArray]:
         """(size,): each member's part of the centre."""
         return self.scorer.split(self.population.lev_mean)
+
+    @property
+    def size(self) -> int:
+        """How many numbers a code has."""
+        return 0 if self.steps is None else len(self.steps)
 
     @property
     def fusion(self) -> Fusion:
@@ -184,7 +189,7 @@ class View:
             )
         )
         tokens = np.full(len(products), point.log_tokens[0]), points.log_tokens
-        kin = points.kin @ (point.kin[0] * self.signs)
+        kin = points.kin.astype(np.float32, copy=False) @ (point.kin[0] * self.signs)
         return np.asarray(self._fused(standing, lengths, sharpness, *tokens) + kin)
 
     def _fused(

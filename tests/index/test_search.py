@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,13 +48,30 @@ def test_what_is_near_is_nearly_what_the_model_says(made_index: Path, mixed: Ver
     assert np.corrcoef(near, raw)[0, 1] > 0.75
 
 
+def test_with_a_large_population_what_is_near_is_what_the_model_says(tmp_path: Path) -> None:
+    rows = rich_rows("letters", 60, 6, "-near-")
+    source = tmp_path / "texts.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    index_files([source], tmp_path / "index", trials=0)
+    searcher = Searcher(tmp_path / "index", load())
+    numbers = np.arange(20, len(rows))
+    levs = searcher.store.levs([3])
+    near = searcher.near(levs, [numbers])[0]
+    scored = searcher.scored(levs, [numbers])[0]
+    said = np.empty(len(rows))
+    said[scored.numbers] = scored.factors.unbounded
+    # What the model guesses of the genre, which counts as five texts, is left out.
+    assert np.corrcoef(near, said[numbers])[0, 1] > 0.99
+    assert np.abs(near - said[numbers]).mean() < 0.2
+
+
 def test_two_stages_find_what_a_full_scan_finds(
     made_index: Path, mixed: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searcher = Searcher(made_index, mixed)
     levs = mixed.encode([row["text"] for row in rich_rows("letters", 4, 6, "-index-")[4::6]])
     full = searcher.scored(levs, [searcher.store.live] * len(levs), 5)
-    for name, value in (("_CANDIDATES", 100), ("_FIRST", 40), ("_MARGIN", 25)):
+    for name, value in (("_CANDIDATES", 100), ("_FIRST", 40), ("_MARGIN", 25), ("_IN_SMALL", 0)):
         monkeypatch.setattr(searching, name, value)
     monkeypatch.setattr(searching, "_CANDIDATES_A_HIT", 1)
     monkeypatch.setattr(searching, "_FIRST_A_HIT", 1)
@@ -172,8 +190,15 @@ def test_a_file_that_lacks_an_array_is_named_as_damaged(
         search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])])
 
 
-def test_codes_of_fewer_texts_are_named_as_damaged(
-    made_index: Path, mixed: Verifier, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "part", "reason"),
+    [
+        ("lengths", np.s_[:-1], "the lengths of 120 texts"),
+        ("codes", np.s_[:, :-1], "its codes are of another view"),
+    ],
+)
+def test_codes_that_do_not_fit_are_named_as_damaged(
+    made_index: Path, mixed: Verifier, tmp_path: Path, name: str, part: Any, reason: str
 ) -> None:
     copy = tmp_path / "index"
     shutil.copytree(made_index, copy)
@@ -181,9 +206,9 @@ def test_codes_of_fewer_texts_are_named_as_damaged(
     (shard,) = manifest.shards
     assert shard.codes is not None
     arrays = read_arrays(copy, shard.codes)
-    file = write_arrays(copy, shard.codes.name, {**arrays, "bias": arrays["bias"][:-1]})
+    file = write_arrays(copy, shard.codes.name, {**arrays, name: arrays[name][part]})
     write_manifest(copy, replace(manifest, shards=(replace(shard, codes=file),)))
-    with pytest.raises(IndexFolderError, match=f"{file.name} is damaged .*the bias of 120 texts"):
+    with pytest.raises(IndexFolderError, match=f"{file.name} is damaged .*{reason}"):
         Searcher(copy, mixed)
 
 

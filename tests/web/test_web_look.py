@@ -17,8 +17,8 @@ expect = playwright_api.expect
 LAPTOP = {"width": 1280, "height": 720}
 TABS = {  # and what the answer to the example says: it is right
     "": "support for different authors",
-    "rank": "Moderate support for Margery",
-    "roll": "Margery 55%, Dez 45%; 1 change was found",
+    "rank": "Weak support for Margery",
+    "roll": "Margery 52%, Dez 45%, neither 3%; 2 changes were found",
     "cluster": "6 texts, 2 authors",
     "contrast": "What sets Margery and Dez apart?",
 }
