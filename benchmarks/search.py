@@ -141,12 +141,12 @@ def times(searcher: Searcher, k: int = 20) -> None:
     memory = psutil.Process().memory_info()
     print(f"  memory {memory.rss / 1e9:.2f} GB, of that files {memory.shared / 1e9:.2f} GB")
     assert searcher.view is not None
-    queries = searcher.view.query(levs, searcher.view.points(levs))
+    queries = searcher.view.query(levs, searcher.view.points(levs))[:, : searcher.engine.scanned]
     engine_only = searcher.engine.candidates
-    count = max(16_384, len(searcher.store) // 32)
+    count = max(16_384, len(searcher.store) // 10)  # as many as a search asks for
     show("  candidates, one", timed(lambda: engine_only(queries[:1], count)), 1)
     show("  candidates, 32", timed(lambda: engine_only(queries, count), 2), 32)
-    codes = np.concatenate([part["codes"] for part in searcher._codes])
+    codes = np.concatenate([part["codes"][:, : queries.shape[1]] for part in searcher._codes])
     plain = codes.astype(np.float32)
     show("NumPy product, one", timed(lambda: plain @ queries[0]), 1)
     show("NumPy product, 32", timed(lambda: plain @ queries.T, 2), 32)

@@ -12,10 +12,9 @@ side by side, each with groups and presets of its own, before one prints the tab
 
 Printed is the AUC of each member's standing (`scoring.measures`), of their sum, and of these fused
 by logistic regression on the sets of other groups, without a population and with the set's own
-texts as one. No dev set takes part in a training. `--models` are
-further models, measured on all sets, as they are and as if they could not guess the genres of the
-set's group; what they were trained on they cannot forget. `--card` puts the tables into the card of
-the first of them.
+texts as one. No dev set takes part in a training. `--models` are further models, measured on all
+sets, as they are and as if they could not guess the genres of the set's group; what they were
+trained on they cannot forget. `--card` puts the tables into the card of the first of them.
 """
 
 from __future__ import annotations
@@ -171,7 +170,9 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("dev", type=Path)
     parser.add_argument("work", type=Path)
-    parser.add_argument("--groups", default=",".join(GROUPS), help="names, with commas; or none")
+    parser.add_argument(
+        "--groups", default=",".join(GROUPS), help="names, with commas; empty: train nothing"
+    )
     parser.add_argument("--presets", default="ngrams,ngram-profile")
     parser.add_argument("--set", dest="settings", action="append", default=[])
     parser.add_argument("--models", default="", help="further models, with commas")

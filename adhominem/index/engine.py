@@ -1,8 +1,9 @@
 """Engines that find candidates: the codes with the largest products with a query's.
 
-An engine is given codes, whole numbers from -127 to 127, each with the number of its text, and
-answers with the numbers of those that are nearest to a query. It may be approximate: whatever it
-brings up is ranked again. Of the two here one is in C, and the other needs nothing but NumPy.
+An engine is given codes, whole numbers from -127 to 127, each with the number of its text; of a
+code it is given as many numbers as it looks through, the first ones. It answers with the numbers of
+those that are nearest to a query. It may be approximate: whatever it brings up is ranked again. Of
+the two here one is in C, and the other needs nothing but NumPy.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from adhominem.index.threads import in_threads
 from adhominem.processes import cores
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
+SCANNED = 256  # numbers of a code that the engines here look through
 _BLOCK = 16_384  # codes that are multiplied at once
 _LANES = 16  # codes that lie side by side for the part in C
 _WORTH_THREADS = 1 << 22  # numbers that are multiplied
@@ -30,6 +32,7 @@ class Engine(Protocol):
     """What finds candidates."""
 
     most: int  # texts that it can answer with
+    scanned: int  # numbers of a code that it looks through: it is given no more of them
 
     def add(self, numbers: IntArray, codes: Codes) -> None:
         """More texts: their numbers (texts,) and their codes (texts, numbers)."""
@@ -54,6 +57,7 @@ class ScanEngine:
     """Looks through all codes, a block at a time."""
 
     most = sys.maxsize
+    scanned = SCANNED
 
     def __init__(self) -> None:
         self._blocks: list[npt.NDArray[Any]] = []  # (texts, numbers) each
@@ -91,6 +95,7 @@ class CompiledEngine:
     """Looks through all codes in C, in threads; queries are whole numbers of two bytes."""
 
     most = sys.maxsize
+    scanned = SCANNED
 
     def __init__(self, module: Any) -> None:
         self._module = module

@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +32,6 @@ from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
 from adhominem.index.engine import Codes
 from adhominem.index.finish import read_codes
 from adhominem.index.store import Store
-from adhominem.index.view import SCANNED
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
 _MOST = 16_384  # texts that Milvus answers with at once
@@ -79,6 +79,7 @@ class MilvusEngine:
     """Candidates from a collection in Milvus."""
 
     most = _MOST
+    scanned = sys.maxsize  # all: of its fewer candidates, more must be right
 
     def __init__(self, address: MilvusAddress) -> None:
         try:
@@ -209,12 +210,11 @@ def fill_collection(
             + "; choose another name for the collection, or drop it first"
         )
     if there != about:
-        codes = read_codes(store, store.manifest.shards[0])["codes"][:, :SCANNED]
-        engine.create(about, codes.shape[1])
+        engine.create(about, read_codes(store, store.manifest.shards[0])["codes"].shape[1])
     for begin, shard in zip(store.begins.tolist(), store.manifest.shards, strict=False):
         alive = store.alive[begin : begin + shard.texts]
         if engine.count(begin, begin + shard.texts) != alive.sum():
-            codes = read_codes(store, shard)["codes"][alive, :SCANNED]
+            codes = read_codes(store, shard)["codes"][alive]
             engine.remove(begin + np.flatnonzero(~alive))
             engine.add(begin + np.flatnonzero(alive), codes)
         on_texts(shard.texts)

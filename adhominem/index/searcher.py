@@ -1,8 +1,8 @@
 """Searching an index: candidates by their codes, ranked by their LEVs, told by the model.
 
 what looks   at what         by what                          and leaves
-engine       all texts       the first numbers of codes       a tenth of them, or some ten thousand
-codes        these           all numbers of codes             a quarter of these, the best first
+engine       all texts       the first numbers of codes       a tenth, or some ten thousand
+codes        these           all numbers of codes             a quarter, or some ten thousand
 LEVs         as many as it   nearly the log Bayes factor      a few more than are asked for
              takes: `depth`
 the model    these           the calibrated log Bayes factor  those asked for
@@ -29,7 +29,7 @@ from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import packed_and_back
 from adhominem.index.store import Store
 from adhominem.index.threads import in_threads
-from adhominem.index.view import POINTS, SCANNED, Points, View
+from adhominem.index.view import POINTS, Points, View
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
@@ -42,7 +42,10 @@ _FIRST = 1_024  # candidates whose LEVs are looked at first; then twice as many,
 _FIRST_A_HIT = 8
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
-_IN_SMALL = 20_000  # over the texts of an index: in a small one, more is left out by `near`
+_WIDE_MARGIN = 40  # the same, where `near` is only roughly what the model says
+_WIDE_MARGIN_SHARE = 0.75
+_IN_SMALL = 20_000  # divided by the number of texts: the fewer they are, the rougher `near` is
+_AT_ONCE = 32  # texts that are searched for
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,8 @@ class Searcher:
     ) -> None:
         """An index by its folder, or by the address of its collection in Milvus.
 
-        An `engine` that is given holds the codes of all texts that count.
+        An `engine` that is given holds the codes of all texts that count, as much of them as it
+        looks through.
         """
         if is_address(folder):
             folder, engine = open_collection(str(folder))
@@ -82,6 +86,7 @@ class Searcher:
 
     def _open_codes(self, engine: Engine | None) -> None:
         store, manifest = self.store, self.store.manifest
+        assert self.view is not None
         self._codes: list[dict[str, npt.NDArray[Any]]] = []
         for shard in manifest.shards:
             if shard.codes is None:
@@ -90,8 +95,11 @@ class Searcher:
                     "with the same options"
                 )
             arrays = read_codes(store, shard)
-            if self.view is None or arrays["codes"].shape[1] != self.view.size:
-                raise damaged(store.folder / shard.codes.name, "its codes are of another view")
+            shapes = self.view.shapes(shard.texts)
+            wrong = [name for name in shapes if arrays[name].shape != shapes[name]]
+            if arrays["codes"].dtype != np.int8 or wrong:
+                reason = f"its {(*wrong, 'codes')[0]} are not those of this view"
+                raise damaged(store.folder / shard.codes.name, reason)
             self._codes.append(arrays)
         # Of all texts in a row, since a search looks at some thousand of them all over the index.
         self._all_points = Points(
@@ -100,7 +108,7 @@ class Searcher:
         self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
             for begin, arrays in zip(store.begins, self._codes, strict=False):
-                codes = arrays["codes"][:, :SCANNED]
+                codes = arrays["codes"][:, : self.engine.scanned]
                 self.engine.add(begin + np.arange(len(codes)), codes)
             self.engine.remove(np.flatnonzero(~store.alive))
 
@@ -111,10 +119,20 @@ class Searcher:
 
         The texts `left_out` of each are passed over.
         """
-        queries = packed_and_back(levs)
-        margin = max(_MARGIN, round(_MARGIN_SHARE * k), _IN_SMALL // max(1, len(self.store)))
-        near = self.nearest(queries, k + margin, left_out, k)
-        return self.scored(queries, near, k)
+        results: list[Scored] = []
+        for at in range(0, len(levs), _AT_ONCE):
+            queries = packed_and_back(levs[at : at + _AT_ONCE])
+            outside = None if left_out is None else left_out[at : at + _AT_ONCE]
+            near = self.nearest(queries, k + self._margin(k), outside, k)
+            results += self.scored(queries, near, k)
+        return results
+
+    def _margin(self, k: int) -> int:
+        """How many more than k texts the model scores."""
+        if self.view is None or not self.view.is_exact:
+            return max(_WIDE_MARGIN, round(_WIDE_MARGIN_SHARE * k))
+        small = _IN_SMALL // max(1, len(self.store))
+        return max(_MARGIN, round(_MARGIN_SHARE * k), small)
 
     def nearest(
         self,
@@ -182,7 +200,8 @@ class Searcher:
         least = max(_CANDIDATES, _CANDIDATES_A_HIT * k, round(_CANDIDATES_SHARE * len(self.store)))
         count = least + max(map(len, outside), default=0)
         codes = self.view.query(queries, points)  # (queries, numbers)
-        found, _ = self.engine.candidates(codes[:, :SCANNED], min(count, self.engine.most))
+        first = codes[:, : self.engine.scanned]
+        found, _ = self.engine.candidates(first, min(count, self.engine.most))
         there = [row[row >= 0] for row in found]
         for at, gone in enumerate(outside):
             there[at] = _without(there[at], gone)

@@ -2,7 +2,8 @@
 
 Seen from the centre of a large population, all that the model knows of two texts is the product of
 their LEVs and a few numbers of each text (`Points`). So `near` is nearly the log Bayes factor that
-the model would tell, for a fraction of the work. What is told comes from the model's own path.
+the model would tell, for a fraction of the work. That holds of members that go by cosines; what
+others say is only roughly like their cosines. What is told comes from the model's own path.
 
 For codes it must be an inner product, and is taken to be
 
@@ -13,9 +14,9 @@ texts of its length) times how many deviations a unit of likeness is (score norm
 means of both texts are geometric ones for that, and very large deviations count in full.
 
 The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
-itself, then the point along the directions in which texts of the index differ most, those with
-most of it first. Engines look through the first numbers of all codes; all numbers of the candidates
-that they bring up tell which of these to look at.
+itself, then the point along the directions in which texts of the index differ most, those of the
+largest spread first. Engines look through the first numbers of all codes; all numbers of the
+candidates that they bring up tell which of these to look at.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance
 
 SIZE = 768  # numbers of a code
-SCANNED = 256  # of these, those that are looked through
 SAMPLE = 2_048  # texts that show the directions roughly
 _STARTED = 1_024  # directions that are looked for, so that the first ones come out well
 _FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
@@ -101,9 +101,16 @@ class View:
         return self.scorer.split(self.population.lev_mean)
 
     @property
-    def size(self) -> int:
-        """How many numbers a code has."""
-        return 0 if self.steps is None else len(self.steps)
+    def is_exact(self) -> bool:
+        """Whether all members go by cosines, so that `near` is what the model says."""
+        return all(_usual(member)[2] is not None for member in self.scorer.members)
+
+    def shapes(self, texts: int) -> dict[str, tuple[int, ...]]:
+        """Those of the codes of so many texts, and of their points."""
+        each = (texts, len(self.scorer.members))
+        shapes = dict.fromkeys(POINTS, each) | {"kin": (texts, len(self.signs))}
+        size = 0 if self.steps is None else len(self.steps)
+        return {**shapes, "log_tokens": (texts,), "codes": (texts, size)}
 
     @property
     def fusion(self) -> Fusion:
@@ -393,11 +400,11 @@ def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
     """
     inside = (kept.T @ turned).astype(np.float64)
     values, vectors = np.linalg.eigh((inside + inside.T) / 2)
-    whole = values > _FLAT * values[-1]
+    whole = values > _FLAT * values.max(initial=_LEAST)
     root = vectors[:, whole] / np.sqrt(values[whole])
     parts = turned @ root.astype(np.float32)  # (sizes, directions): times itself, the covariance
     values, vectors = np.linalg.eigh((parts.T @ parts).astype(np.float64))
-    whole = values > _FLAT * values[-1]
+    whole = values > _FLAT * values.max(initial=_LEAST)
     values, vectors = values[whole][::-1], vectors[:, whole][:, ::-1]
     return values, parts @ (vectors / np.sqrt(values)).astype(np.float32)
 

@@ -366,7 +366,7 @@ class _Data:
         """The scale of some of the cases, without bounds of conditions."""
         scores, same, weight = self.scores[chosen], self.same_author[chosen], self.weight[chosen]
         fused = fit_fusion(scores, same, weight, self.ridges)
-        if self.method == "logistic":  # as which the fusion is calibrated itself
+        if self.method == "logistic":  # the fusion is a logistic regression: calibrated already
             return fused, Calibration.identity(len(same))
         return fused, calibrate(fused(scores), same, self.method)
 

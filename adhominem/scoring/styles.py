@@ -3,7 +3,7 @@
 A LEV shows the genre of a text (a blog, a sermon) more clearly than its author. So it is moved
 to the centre of its genre and brought to unit length; what is left is the author's. The centre is
 the mean of a *relevant population*, texts of that genre by anybody. Where none is given, it is
-guessed from the genres that the model was trained on.
+guessed from the genres that the model knows.
 """
 
 from __future__ import annotations

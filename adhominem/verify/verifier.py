@@ -108,7 +108,7 @@ class Verifier:
 
     @property
     def genres(self) -> tuple[str, ...]:
-        """The genres that the model was trained on, if it knows of any."""
+        """The genres that the model knows, if any: it was trained on most of them."""
         return () if self.lead.styles is None else self.lead.styles.genres
 
     @property

@@ -1,4 +1,4 @@
-"""Texts of five further genres by nobody in particular, from packages that carry them as examples.
+"""Texts of five further genres, from packages that carry them as examples; authors do not matter.
 
     python public_texts.py PACKAGES FOLDER
 

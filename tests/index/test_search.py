@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from adhominem import Document, Verifier, load
 from adhominem.cli import main
 from adhominem.errors import IndexFolderError, InputError, NotFoundError
 from adhominem.index import searcher as searching
+from adhominem.index.engine import make_engine
 from adhominem.index.files import read_arrays, read_manifest, write_arrays, write_manifest
 from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
@@ -48,38 +50,92 @@ def test_what_is_near_is_nearly_what_the_model_says(made_index: Path, mixed: Ver
     assert np.corrcoef(near, raw)[0, 1] > 0.75
 
 
-def test_with_a_large_population_what_is_near_is_what_the_model_says(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def letters_by_many(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    """360 texts and the shipped model, all of whose members go by cosines."""
+    folder = tmp_path_factory.mktemp("many")
+    source = folder / "texts.jsonl"
     rows = rich_rows("letters", 60, 6, "-near-")
-    source = tmp_path / "texts.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    index_files([source], tmp_path / "index", trials=0)
-    searcher = Searcher(tmp_path / "index", load())
-    numbers = np.arange(20, len(rows))
+    index_files([source], folder / "index", trials=0)
+    return Searcher(folder / "index", load())
+
+
+def test_of_members_that_go_by_cosines_what_is_near_is_what_the_model_says(
+    letters_by_many: Searcher,
+) -> None:
+    searcher = letters_by_many
+    assert searcher.view is not None
+    assert searcher.view.is_exact
+    numbers = np.arange(20, len(searcher.store))
     levs = searcher.store.levs([3])
     near = searcher.near(levs, [numbers])[0]
     scored = searcher.scored(levs, [numbers])[0]
-    said = np.empty(len(rows))
+    said = np.empty(len(searcher.store))
     said[scored.numbers] = scored.factors.unbounded
     # What the model guesses of the genre, which counts as five texts, is left out.
     assert np.corrcoef(near, said[numbers])[0, 1] > 0.99
     assert np.abs(near - said[numbers]).mean() < 0.2
 
 
-def test_two_stages_find_what_a_full_scan_finds(
-    made_index: Path, mixed: Verifier, monkeypatch: pytest.MonkeyPatch
+def test_other_members_get_a_wide_margin(
+    made_index: Path, mixed: Verifier, letters_by_many: Searcher
 ) -> None:
     searcher = Searcher(made_index, mixed)
-    levs = mixed.encode([row["text"] for row in rich_rows("letters", 4, 6, "-index-")[4::6]])
-    full = searcher.scored(levs, [searcher.store.live] * len(levs), 5)
-    for name, value in (("_CANDIDATES", 100), ("_FIRST", 40), ("_MARGIN", 25), ("_IN_SMALL", 0)):
+    assert searcher.view is not None
+    assert not searcher.view.is_exact
+    assert [searcher._margin(k) for k in (20, 100)] == [40, 75]
+    assert letters_by_many._margin(20) == 20_000 // 360
+
+
+def test_three_steps_find_what_a_full_scan_finds(
+    letters_by_many: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searcher = Searcher(letters_by_many.store.folder, load(), engine=(engine := make_engine()))
+    monkeypatch.setattr(type(engine), "scanned", 64)
+    for begin, arrays in zip(searcher.store.begins, searcher._codes, strict=False):
+        engine.add(begin + np.arange(len(arrays["codes"])), arrays["codes"][:, :64])
+    for name, value in (
+        ("_CANDIDATES", 20),
+        ("_CANDIDATES_A_HIT", 1),
+        ("_CANDIDATES_SHARE", 0.6),
+        ("_KEPT_SHARE", 0.6),
+        ("_FIRST", 20),
+        ("_FIRST_A_HIT", 1),
+    ):
         monkeypatch.setattr(searching, name, value)
-    monkeypatch.setattr(searching, "_CANDIDATES_A_HIT", 1)
-    monkeypatch.setattr(searching, "_FIRST_A_HIT", 1)
-    shared = total = 0
-    for quick, slow in zip(searcher.search(levs, 5), full, strict=True):
-        shared += len(set(quick.numbers.tolist()) & set(slow.numbers.tolist()))
-        total += len(slow.numbers)
-    assert shared >= 0.8 * total
+    levs = searcher.store.levs(np.arange(0, 360, 9))  # 40, more than are searched for at once
+    outside = [frozenset([at]) for at in range(0, 360, 9)]
+    points = searcher.view.points(levs) if searcher.view is not None else None
+    assert points is not None
+    kept = searcher._candidates(levs, points, 5, outside)
+    assert all(len(numbers) < 0.4 * 360 for numbers, _ in kept)
+    everything = [np.setdiff1d(searcher.store.live, list(gone)) for gone in outside]
+    full = searcher.scored(levs, everything, 5)
+    quick = searcher.search(levs, 5, outside)
+    shared = [
+        len(set(one.numbers.tolist()) & set(other.numbers.tolist()))
+        for one, other in zip(quick, full, strict=True)
+    ]
+    assert len(shared) == 40
+    assert np.mean(shared) >= 0.9 * 5
+
+
+def test_products_with_whole_codes_are_the_same_in_c_and_numpy(
+    letters_by_many: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searcher = letters_by_many
+    assert searcher.view is not None
+    levs = searcher.store.levs([3, 50, 7])
+    queries = searcher.view.query(levs, searcher.view.points(levs))
+    numbers = [np.array([5, 300, 2]), np.zeros(0, np.int64), np.arange(100)]
+    compiled = searcher._code_products(numbers, queries)
+    monkeypatch.setattr(searching, "compiled", lambda name: None)
+    plain = searcher._code_products(numbers, queries)
+    for one, other, chosen, query in zip(compiled, plain, numbers, queries, strict=True):
+        slow = searcher._codes[0]["codes"][chosen].astype(float) @ query
+        np.testing.assert_allclose(one, slow, atol=1e-3)
+        np.testing.assert_allclose(other, slow, atol=1e-4)
 
 
 def test_hits_are_the_models_own_bayes_factors(made_index: Path, mixed: Verifier) -> None:
@@ -191,14 +247,22 @@ def test_a_file_that_lacks_an_array_is_named_as_damaged(
 
 
 @pytest.mark.parametrize(
-    ("name", "part", "reason"),
+    ("name", "change", "reason"),
     [
-        ("lengths", np.s_[:-1], "the lengths of 120 texts"),
-        ("codes", np.s_[:, :-1], "its codes are of another view"),
+        ("lengths", lambda array: array[:-1], "the lengths of 120 texts"),
+        ("lengths", lambda array: array[:, 0].copy(), "its lengths are not those of this view"),
+        ("kin", lambda array: array[:, :-1].copy(), "its kin are not those of this view"),
+        ("codes", lambda array: array[:, :-1].copy(), "its codes are not those of this view"),
+        ("codes", lambda array: array.astype(np.float32), "its codes are not those of this view"),
     ],
 )
 def test_codes_that_do_not_fit_are_named_as_damaged(
-    made_index: Path, mixed: Verifier, tmp_path: Path, name: str, part: Any, reason: str
+    made_index: Path,
+    mixed: Verifier,
+    tmp_path: Path,
+    name: str,
+    change: Callable[[Any], Any],
+    reason: str,
 ) -> None:
     copy = tmp_path / "index"
     shutil.copytree(made_index, copy)
@@ -206,7 +270,7 @@ def test_codes_that_do_not_fit_are_named_as_damaged(
     (shard,) = manifest.shards
     assert shard.codes is not None
     arrays = read_arrays(copy, shard.codes)
-    file = write_arrays(copy, shard.codes.name, {**arrays, name: arrays[name][part]})
+    file = write_arrays(copy, shard.codes.name, {**arrays, name: change(arrays[name])})
     write_manifest(copy, replace(manifest, shards=(replace(shard, codes=file),)))
     with pytest.raises(IndexFolderError, match=f"{file.name} is damaged .*{reason}"):
         Searcher(copy, mixed)

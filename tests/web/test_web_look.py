@@ -15,7 +15,7 @@ axe_core = pytest.importorskip("axe_playwright_python.sync_playwright")
 expect = playwright_api.expect
 
 LAPTOP = {"width": 1280, "height": 720}
-TABS = {  # and what the answer to the example says: it is right
+TABS = {  # and what the answer to the example says: it is right, but for a sentence of `roll`
     "": "support for different authors",
     "rank": "Weak support for Margery",
     "roll": "Margery 52%, Dez 45%, neither 3%; 2 changes were found",
