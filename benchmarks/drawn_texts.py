@@ -11,7 +11,6 @@ much they do is told by `statistics`.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -21,9 +20,15 @@ import numpy as np
 import adhominem
 from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
 from adhominem.index.build import DIGEST_BYTES, SHARD
-from adhominem.index.files import IndexFile, Manifest, Shard, Strings, read_manifest, write_arrays
-from adhominem.index.files import write_manifest as write
-from adhominem.index.finish import _with_codes, read_view
+from adhominem.index.files import (
+    IndexFile,
+    Shard,
+    Strings,
+    read_manifest,
+    write_arrays,
+    write_manifest,
+)
+from adhominem.index.finish import read_view, with_codes, with_view
 from adhominem.index.packing import PackedLevs
 from adhominem.index.store import Store, Texts, sums_of
 from adhominem.processes import worker_pool
@@ -106,14 +111,12 @@ def _written(folder: Path, name: str) -> IndexFile | None:
     return IndexFile(name=name, bytes=len(data), sha256=sha256(data).hexdigest())
 
 
-def drawn_shard(real: Path, output: Path, model: str, number: int) -> Shard:
-    """A shard of texts that were drawn, with its codes."""
+def drawn_shard(real: Path, output: Path, number: int) -> Shard:
+    """A shard of texts that were drawn, without codes."""
     name = f"texts-{900_000 + number:06}.safetensors"
     before = _written(output, name)
-    codes = next(output.glob(name.replace("texts", "codes")[:12] + "*"), None)
-    if before is not None and codes is not None:
-        return Shard(texts=SHARD, levs=before, codes=_written(output, codes.name))
-    verifier = adhominem.load(model)
+    if before is not None:
+        return Shard(texts=SHARD, levs=before)
     store = Store(real)
     draw, authors, rows, count = Draw(store, number), [], [], 0
     while count < SHARD:
@@ -134,46 +137,49 @@ def drawn_shard(real: Path, output: Path, model: str, number: int) -> Shard:
         packed,
         *(np.sum(several, axis=0) for several in zip(*parts, strict=True)),
     )
-    file = write_arrays(output, name, texts.arrays())
-    shard = Shard(texts=SHARD, levs=file)
-    manifest = store.manifest
-    assert manifest.view is not None
-    population = store.make_population(verifier)
-    assert population is not None
-    view = read_view(store, verifier, population)
-    assert view is not None
-    new = Store(output, Manifest(model="", model_sha256="", shards=(shard,)))
-    return _with_codes(new, 0, shard, view, manifest.view.sha256)
+    return Shard(texts=SHARD, levs=write_arrays(output, name, texts.arrays()))
 
 
-def _one(work: tuple[Path, Path, str, int]) -> Shard:
+def _drawn(work: tuple[Path, Path, int]) -> Shard:
     return drawn_shard(*work)
 
 
-def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> Path:
-    """An index of the texts of a real one, and of as many drawn as make the number full.
+def _with_codes(work: tuple[Path, str, int]) -> Shard:
+    folder, model, at = work
+    store, verifier = Store(folder), adhominem.load(model)
+    population = store.make_population(verifier)
+    assert population is not None
+    view, of_view = read_view(store, verifier, population), store.manifest.view
+    assert view is not None
+    assert of_view is not None
+    return with_codes(store, at, store.manifest.shards[at], view, of_view.sha256)
 
-    Centre and directions stay those of the real texts.
-    """
-    if (output / "index.json").exists():
+
+def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> Path:
+    """An index of the texts of a real one, and of as many drawn as make the number full."""
+    if (output / "index.json").exists() and all(s.codes for s in read_manifest(output).shards):
         return output
     output.mkdir(parents=True, exist_ok=True)
     manifest = read_manifest(real)
-    for file in manifest.files():
-        shutil.copyfile(real / file.name, output / file.name)
+    for shard in manifest.shards:
+        shutil.copyfile(real / shard.levs.name, output / shard.levs.name)
     count = max(0, round((texts - manifest.texts) / SHARD))
-    work = [(real, output, model, number) for number in range(count)]
-    shards = []
-    for shard in _in_workers(work, jobs):
-        shards.append(shard)
-        print(f"  drawn: {len(shards) * SHARD:,}", flush=True)
-    write(output, replace(manifest, shards=(*manifest.shards, *shards), chance=None))
-    return output
-
-
-def _in_workers(work: list[tuple[Path, Path, str, int]], jobs: int) -> Iterator[Shard]:
     with worker_pool(jobs) as pool:
-        yield from pool.map(_one, work)
+        drawn = []
+        for made in pool.map(_drawn, [(real, output, number) for number in range(count)]):
+            drawn.append(made)
+            print(f"  drawn: {len(drawn) * SHARD:,}", flush=True)
+    shards = (*(replace(shard, codes=None) for shard in manifest.shards), *drawn)
+    manifest = replace(manifest, shards=shards, view=None, chance=None)
+    write_manifest(output, manifest)
+    store, verifier = Store(output, manifest), adhominem.load(model)
+    population = store.make_population(verifier)
+    assert population is not None
+    manifest, _ = with_view(store, verifier, population)
+    with worker_pool(jobs) as pool:
+        coded = list(pool.map(_with_codes, [(output, model, at) for at in range(len(shards))]))
+    write_manifest(output, replace(manifest, shards=tuple(coded)))
+    return output
 
 
 def statistics(levs: Levs) -> dict[str, float]:

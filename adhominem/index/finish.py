@@ -44,30 +44,37 @@ def finished(
     view = read_view(store, verifier, population)
     made_for = 0 if manifest.view is None else int(_texts_of(store))
     if view is None or len(store) > _GROWN * made_for:
-        view = View(verifier.scorer, population).with_directions(
-            store.levs(store.spread(SAMPLE)), _more(store)
-        )
-        name = f"view-{manifest.next_number:06}.safetensors"
-        told = {
-            **view.arrays(),
-            "texts": np.array([len(store)]),
-            "lev_mean": population.lev_mean,
-            "lev_mean_square": population.lev_mean_square,
-            "cohort": store.spread(COHORT),
-        }
-        file = write_arrays(folder, name, told)
-        shards = tuple(replace(shard, codes=None) for shard in manifest.shards)
-        manifest = replace(manifest, view=file, shards=shards, next_number=manifest.next_number + 1)
-        write_manifest(folder, manifest)
+        manifest, view = with_view(store, verifier, population)
     assert manifest.view is not None
     for at, shard in enumerate(manifest.shards):
         if shard.codes is None:
-            made = _with_codes(store, at, shard, view, manifest.view.sha256)
+            made = with_codes(store, at, shard, view, manifest.view.sha256)
             shards = (*manifest.shards[:at], made, *manifest.shards[at + 1 :])
             manifest = replace(manifest, shards=shards)
             write_manifest(folder, manifest)
         on_texts(shard.texts)
     return manifest
+
+
+def with_view(store: Store, verifier: Verifier, population: Population) -> tuple[Manifest, View]:
+    """The manifest of an index with a new view, which is written here, and without codes."""
+    view = View(verifier.scorer, population).with_directions(
+        store.levs(store.spread(SAMPLE)), _more(store)
+    )
+    manifest = store.manifest
+    told = {
+        **view.arrays(),
+        "texts": np.array([len(store)]),
+        "lev_mean": population.lev_mean,
+        "lev_mean_square": population.lev_mean_square,
+        "cohort": store.spread(COHORT),
+    }
+    name = f"view-{manifest.next_number:06}.safetensors"
+    file = write_arrays(store.folder, name, told)
+    shards = tuple(replace(shard, codes=None) for shard in manifest.shards)
+    manifest = replace(manifest, view=file, shards=shards, next_number=manifest.next_number + 1)
+    write_manifest(store.folder, manifest)
+    return manifest, view
 
 
 def _more(store: Store) -> Iterator[Levs]:
@@ -77,7 +84,8 @@ def _more(store: Store) -> Iterator[Levs]:
         yield store.levs(numbers[at : at + _AT_ONCE])
 
 
-def _with_codes(store: Store, at: int, shard: Shard, view: View, of_view: str) -> Shard:
+def with_codes(store: Store, at: int, shard: Shard, view: View, of_view: str) -> Shard:
+    """A shard with the codes of its texts, which are written here."""
     parts: dict[str, list[npt.NDArray[Any]]] = {}
     for begin in range(0, shard.texts, _AT_ONCE):
         rows = np.arange(begin, min(begin + _AT_ONCE, shard.texts))

@@ -38,13 +38,15 @@ _CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked f
 _CANDIDATES_A_HIT = 164
 _CANDIDATES_SHARE = 1 / 10
 _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes
-_FIRST = 1_024  # candidates whose LEVs are looked at first; then twice as many, and so on
+_FIRST = 1_024  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
 _FIRST_A_HIT = 8
+_FIRST_SHARE = 1 / 128  # then twice as many, and so on
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
 _WIDE_MARGIN = 40  # the same, where `near` is only roughly what the model says
 _WIDE_MARGIN_SHARE = 0.75
 _IN_SMALL = 20_000  # divided by the number of texts: the fewer they are, the rougher `near` is
+_FRESH = 0.95  # share of the texts that the view of an index knows, or it is an old one
 _AT_ONCE = 32  # texts that are searched for
 
 
@@ -129,7 +131,9 @@ class Searcher:
 
     def _margin(self, k: int) -> int:
         """How many more than k texts the model scores."""
-        if self.view is None or not self.view.is_exact:
+        # Until an index has doubled, its view is that of the texts it had before.
+        fresh = self.view is not None and self.view.population.texts > _FRESH * len(self.store)
+        if self.view is None or not (fresh and self.view.is_exact):
             return max(_WIDE_MARGIN, round(_WIDE_MARGIN_SHARE * k))
         small = _IN_SMALL // max(1, len(self.store))
         return max(_MARGIN, round(_MARGIN_SHARE * k), small)
@@ -151,7 +155,7 @@ class Searcher:
         points = self.view.points(queries)
         candidates = self._candidates(queries, points, k, outside)
         near = [np.zeros(0)] * len(queries)
-        depth = max(_FIRST, _FIRST_A_HIT * k)
+        depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
         active = np.flatnonzero([len(numbers) for numbers, _ in candidates])  # of queries
         while len(active):
             parts = [candidates[at][0][len(near[at]) : depth] for at in active]
