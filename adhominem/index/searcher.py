@@ -37,7 +37,8 @@ from adhominem.verify.verifier import Verifier
 _CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for, and a share:
 _CANDIDATES_A_HIT = 164
 _CANDIDATES_SHARE = 1 / 10
-_KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes
+_KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes; or for each hit:
+_KEPT_A_HIT = 400
 _FIRST = 1_024  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
 _FIRST_A_HIT = 8
 _FIRST_SHARE = 1 / 128  # then twice as many, and so on
@@ -212,7 +213,7 @@ class Searcher:
         result = []
         for numbers, products in zip(there, self._code_products(there, codes), strict=True):
             kept = np.arange(len(numbers))
-            most = max(_CANDIDATES, round(_KEPT_SHARE * len(numbers)))
+            most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))
             if len(kept) > most:
                 kept = np.argpartition(products, len(kept) - most)[-most:]
             order = kept[np.argsort(-products[kept], kind="stable")]

@@ -100,6 +100,7 @@ def test_three_steps_find_what_a_full_scan_finds(
         ("_CANDIDATES_A_HIT", 1),
         ("_CANDIDATES_SHARE", 0.6),
         ("_KEPT_SHARE", 0.6),
+        ("_KEPT_A_HIT", 1),
         ("_FIRST", 20),
         ("_FIRST_A_HIT", 1),
     ):
