@@ -40,6 +40,12 @@ TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
 OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
 
 
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts here are few; that others are too few is tested where populations are read."""
+    monkeypatch.setattr(population_module, "FEWEST_WITH_COMPANIONS", 20)
+
+
 @pytest.fixture(scope="module")
 def model(
     small_run: SmallRun, ngram_run: NgramRun, tmp_path_factory: pytest.TempPathFactory
@@ -308,8 +314,9 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
 KILLED = """
 import os, signal, sys
 from adhominem.cli import main, terminal
-from adhominem.jobs import predict as module
+from adhominem.jobs import population, predict as module
 
+population.FEWEST_WITH_COMPANIONS = 20
 module._CASES_AT_ONCE = 4
 batches = 0
 add = module.PartialAnswers.add

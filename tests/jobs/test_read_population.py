@@ -196,23 +196,27 @@ class Companionable:
         return Population.of(levs, texts)
 
 
-@pytest.mark.parametrize(("texts", "looked"), [(30, True), (31, False)])
+@pytest.mark.parametrize(("texts", "looked"), [(24, False), (25, True), (30, True), (31, False)])
 def test_companions_are_looked_for_among_all_texts_or_none(
     texts: int, looked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 30)
+    monkeypatch.setattr(module, "FEWEST_WITH_COMPANIONS", 25)
     monkeypatch.setattr(module, "_MOST_TEXTS", 10)
     path = numbers(tmp_path / "texts.jsonl", texts)
     verifier = Companionable()
     population = read_population(path, Numbered(), verifier=verifier, companions=True)  # type: ignore[arg-type]
-    assert verifier.texts == ([str(number) for number in range(30)] if looked else [])
-    assert population.texts == (30 if looked else 10)
+    assert verifier.texts == ([str(number) for number in range(texts)] if looked else [])
+    assert population.texts == (texts if looked else 10)
     if not looked:  # as it would be without them
         plain = read_population(path, Numbered())
         np.testing.assert_array_equal(population.lev_mean, plain.lev_mean)
 
 
-def test_a_text_without_words_is_no_companion(tmp_path: Path) -> None:
+def test_a_text_without_words_is_no_companion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FEWEST_WITH_COMPANIONS", 25)
     path = numbers(tmp_path / "texts.jsonl", 25)
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"text": "...", "id": "dots"}\n{"text": "3"}\n')
