@@ -240,7 +240,7 @@ def print_verification(result: Verification) -> None:
             if far > 1
             else f"not farther from them than nearly all training texts ({far:.1f} of the limit)"
         )
-        given = "No population was given: of the genres that it knows, these are"
+        given = "No population was given: of the genres that the model knows, these are"
         lines.append((f"{given} {like}, and {how_far}", ""))
     for name, side in (("first", result.first), ("second", result.second)):
         for material in side.documents:

@@ -188,13 +188,8 @@ class View:
         for at, member in enumerate(self.scorer.members):
             if _usual(member)[2] is not None:
                 standing[:, at] = tempered(standing[:, at])
-        lengths, sharpness = (
-            np.log(one) + np.log(other)
-            for one, other in (
-                (points.lengths, point.lengths[0]),
-                (points.sharpness * self._deviations, point.sharpness[0] * self._deviations),
-            )
-        )
+        lengths = np.log(points.lengths * point.lengths[0])
+        sharpness = np.log(points.sharpness * point.sharpness[0] * self._deviations**2)
         tokens = np.full(len(products), point.log_tokens[0]), points.log_tokens
         kin = points.kin.astype(np.float32, copy=False) @ (point.kin[0] * self.signs)
         return np.asarray(self._fused(standing, lengths, sharpness, *tokens) + kin)

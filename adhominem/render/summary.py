@@ -217,7 +217,7 @@ def background(verification: Verification) -> str:
         return ""
     genre, share = next(iter(likeness.genres.items()))
     return (
-        "No population was given: of the genres that it knows, these are most like "
+        "No population was given: of the genres that the model knows, these are most like "
         f"{likeness.name(genre)} ({share:.0%}), and {how_far(likeness)}."
     )
 

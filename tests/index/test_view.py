@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from adhominem import load
 from adhominem.arrays import SparseRows
@@ -12,12 +13,21 @@ from adhominem.index import view as views
 from adhominem.index.searcher import Searcher
 
 
+@pytest.fixture(scope="module")
+def searcher(made_index: Path, mixed_folder: Path) -> Searcher:
+    return Searcher(made_index, load(mixed_folder))
+
+
+@pytest.fixture(scope="module")
+def view(searcher: Searcher) -> views.View:
+    assert searcher.view is not None
+    return searcher.view
+
+
 def test_products_of_codes_are_sums_of_weighted_cosines(
-    made_index: Path, mixed_folder: Path
+    searcher: Searcher, view: views.View
 ) -> None:
-    searcher = Searcher(made_index, load(mixed_folder))
-    view, store = searcher.view, searcher.store
-    assert view is not None
+    store = searcher.store
     levs = store.levs([3, 7, 50])
     points = view.points(levs)
     factors, slow = view._factors(points), view._bias(points).astype(float) - view.middle
@@ -34,11 +44,9 @@ def test_products_of_codes_are_sums_of_weighted_cosines(
 
 
 def test_more_texts_correct_directions_to_those_of_all(
-    made_index: Path, mixed_folder: Path
+    searcher: Searcher, view: views.View
 ) -> None:
-    searcher = Searcher(made_index, load(mixed_folder))
-    view, store = searcher.view, searcher.store
-    assert view is not None
+    store = searcher.store
     everything = store.levs(store.live)
     table = view._table(everything)
     right = np.linalg.eigvalsh((table @ table.T).astype(float))[::-1][:20]

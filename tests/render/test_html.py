@@ -302,7 +302,7 @@ def test_the_page_says_what_was_compared_and_how_it_came_out() -> None:
     assert "A Bayes factor is not a verdict:" in text
     assert "Attention shows where the network looked, not why it decided." in text
     assert "Probability of one author 0.944, if it was 0.5 before the texts" in text
-    assert "of the genres that it knows, these are most like letters (80%)" in text
+    assert "of the genres that the model knows, these are most like letters (80%)" in text
     assert f"Fewer words than usual: {BAD}." in text
     assert "letters/tom.txt, 30 tokensSHA-256 " + "cd" * 32 in text
     assert f"{BAD}, 60 tokensSHA-256 " + "ef" * 32 in text
