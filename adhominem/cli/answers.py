@@ -55,9 +55,8 @@ def predict(
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
     from adhominem.cli.terminal import print_result, print_table, say, warn
-    from adhominem.jobs.population import FEWEST_WITH_COMPANIONS
     from adhominem.jobs.predict import predict
-    from adhominem.scoring.companions import MOST
+    from adhominem.scoring.companions import FEWEST, MOST
 
     path = source or given
     if path is None or (source and given):
@@ -82,8 +81,8 @@ def predict(
         )
     elif companions:
         say(
-            "Companions were not looked for: that takes a model that is calibrated for it, and "
-            f"{FEWEST_WITH_COMPANIONS} to {MOST:,} different texts."
+            "Texts could not draw on companions: that takes a model that is calibrated for it, and "
+            f"{FEWEST} to {MOST:,} different texts, of which most authors have three or more."
         )
 
 

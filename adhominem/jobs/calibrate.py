@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
@@ -50,6 +50,10 @@ _FOLDS = 5
 _FEWEST = 30  # cases of each class: fewer fix no map
 _FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
 _FEWEST_IN_CELL = 100  # cases of each class, of which bounds are told
+# Files of so many cases of each class, and how many such files: their texts have fewer companions
+# than those of a whole set.
+_FILES = {60: 1, 30: 2}
+_CASES_TO_CHOOSE_FROM = 400  # of each class
 _STRANGERS = 50  # texts of another set, as a population of another genre
 _FEWEST_STRANGERS = 10
 # Without a population, what measures are worth differs most between genres: of those tried, these
@@ -78,8 +82,8 @@ def calibrate_model(
     of each class, set and condition. Where the model knows a genre by the name of the set, half of
     the cases are scored as if it did not, and without a population all are, both ways. One scale is
     for cases without a population, one for those with one, and one for texts that draw on
-    companions among all texts of their set. Each set under each condition counts by the root of its
-    cases.
+    companions among the texts of many or few cases. Each set under each condition counts by the
+    root of its cases.
     """
     texts = read_sets(sets, skipped)
     folder = model_folder(folder)
@@ -111,9 +115,8 @@ def _calibrate(
     names = tuple(of_set.name for of_set in material)
     alone: list[_Part] = []
     population: list[_Part] = []
-    enriched: list[_Part] = []  # among companions
+    enriched: list[_Enriched] = []  # among companions
     strange: list[tuple[Scores, bool]] = []  # with populations of the set, and of another one
-    separation: dict[str, tuple[float, ...]] = {}  # of the members, by set
     others: Levs | None = None
     numbers: dict[object, int] = {}  # of all cases
     for of_set in material:
@@ -130,22 +133,20 @@ def _calibrate(
             else:
                 alone += scored.alone(drawn)
             if condition == Condition():
-                with_companions, clear = scored.with_companions(drawn)
-                enriched += with_companions
-                separation.update(clear)
+                enriched += scored.with_companions(drawn)
             if others is not None and condition in _JUDGED:
                 strange.append((scored.with_population(drawn, others), True))
         strange += [(part.scores, False) for part in population if part.name == of_set.name]
         if of_set.whole >= _FEWEST_STRANGERS:
             others = levs[np.random.default_rng(0).permutation(of_set.whole)[:_STRANGERS]]
     _check_cases(alone)
-    if sum(len(part.scores) for part in enriched) < 2 * _FEWEST:
-        enriched, separation = [], {}
-    usual = _usual_separation(separation, {of_set.name: of_set.whole for of_set in material})
-    enriched = [part.weighted(member_weights(separation[part.name], usual)) for part in enriched]
+    if sum(len(one.part.scores) for one in enriched) < 2 * _FEWEST:
+        enriched = []
+    usual = _usual_separation(enriched)
+    companions = [one.part.weighted(member_weights(one.separation, usual)) for one in enriched]
     data = [
         _Data(parts, method, ridges) if parts else None
-        for parts, ridges in ((alone, _ALONE), (population, None), (enriched, None))
+        for parts, ridges in ((alone, _ALONE), (population, None), (companions, None))
     ]
     reports = CalibrationReports(
         *(None if scale is None else scale.report(names) for scale in data)  # type: ignore[arg-type]
@@ -229,20 +230,29 @@ class _Scored:
         )
         return self._scorers[-1][0].scores(known, questioned, Population.of(levs))
 
-    def with_companions(self, cases: Cases) -> tuple[list[_Part], dict[str, tuple[float, ...]]]:
-        """Single whole texts among all of the set, if these can have companions."""
-        levs = self._levs[: self._material.whole][:MOST]
-        scorer = self._verifier.scorer
-        try:
-            relevant = scorer.with_companions(Population.of(levs), levs)
-        except OptionError:  # too few texts
-            return [], {}
+    def with_companions(self, cases: Cases) -> Iterator[_Enriched]:
+        """Single whole texts: among all of the set, and among those of a few cases alone."""
+        yield from self._enriched(cases, np.arange(min(self._material.whole, MOST)))
+        more = self._material.cases(cases.condition, _CASES_TO_CHOOSE_FROM, seed=1)
+        rng = np.random.default_rng(0)
+        if more is None:
+            return
+        for of_class, files in _FILES.items():
+            for chosen in (more.some(of_class, rng) for _ in range(files)):
+                if chosen is not None:
+                    sides = chosen.known[:, 0], chosen.questioned[:, 0]
+                    yield from self._enriched(chosen, np.unique(sides))
+
+    def _enriched(self, cases: Cases, texts: IntArray) -> Iterator[_Enriched]:
+        """Cases of single texts among some (texts,), if these can have companions."""
+        levs, scorer = self._levs[texts], self._verifier.scorer
+        relevant = scorer.with_companions(Population.of(levs), levs)
         if relevant.companions is None:
-            return [], {}
+            return
         known, questioned = (self._levs[side[:, 0]] for side in (cases.known, cases.questioned))
         scores = scorer.scores(known, questioned, relevant)
         part = self._part(scores, cases, np.ones(len(cases), dtype=bool))
-        return [part], {self._material.name: relevant.companions.separation}
+        yield _Enriched(part, relevant.companions.separation, relevant.texts)
 
     def _part(self, scores: Scores, cases: Cases, known: BoolArray) -> _Part:
         count, name = len(cases), self._material.name
@@ -277,14 +287,13 @@ def _misfit(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:
     return tuple(weights.tolist())
 
 
-def _usual_separation(
-    separation: Mapping[str, tuple[float, ...]], texts: Mapping[str, int]
-) -> tuple[float, ...]:
+def _usual_separation(enriched: Sequence[_Enriched]) -> tuple[float, ...]:
     """Of each member: the mean of the sets' logarithms, each by the root of its texts."""
-    if not separation:
+    if not enriched:
         return ()
-    logs = np.log(list(separation.values()))  # (sets, members)
-    weight = [texts[name] ** 0.5 for name in separation]
+    largest = {one.part.name: one for one in reversed(enriched)}.values()  # the first of each set
+    logs = np.log([one.separation for one in largest])  # (sets, members)
+    weight = np.sqrt([one.texts for one in largest])
     return tuple(np.exp(np.average(logs, axis=0, weights=weight)).tolist())
 
 
@@ -322,6 +331,15 @@ class _Part:
     def weighted(self, weights: FloatArray) -> _Part:
         """This part with each member's standing multiplied by its weight (members,)."""
         return replace(self, scores=self.scores.weighted(weights))
+
+
+@dataclass(frozen=True)
+class _Enriched:
+    """Cases whose texts draw on companions."""
+
+    part: _Part
+    separation: tuple[float, ...]  # of the members
+    texts: int  # among which companions were looked for
 
 
 class _Data:

@@ -11,15 +11,12 @@ import numpy as np
 
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encode_documents
-from adhominem.scoring.companions import MOST
+from adhominem.scoring.companions import FEWEST, MOST
 from adhominem.scoring.population import Population
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
 
-# Among fewer texts, some are near by chance: if no author has several, that misleads
-# (`benchmarks/companions.py`, one pair an author).
-FEWEST_WITH_COMPANIONS = 200
 _MOST_TEXTS = 1_000  # more would hardly move the mean
 
 Drawn = tuple[float, int, Document]  # a random number, the place among all documents, the document
@@ -38,14 +35,15 @@ def read_population(
     """The population of all texts at a path, or of so many of them drawn at random; each once.
 
     A `verifier` also says whether they are of several genres. With `companions`, it is these texts
-    that are compared: they may have some, if they are neither too few nor too many.
+    that are compared: they may have some, if they are neither too few nor too many, and their
+    authors have several each.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
     # By whomever: what a truth beside them lacks belongs to it, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
     drawn, count = draw(_distinct(documents), MOST if companions else _MOST_TEXTS, seed)
-    if not FEWEST_WITH_COMPANIONS <= count <= MOST:
+    if not FEWEST <= count <= MOST:
         companions, drawn = False, heapq.nlargest(_MOST_TEXTS, drawn)
     encoded, levs = encode_documents(in_order(drawn), encode, skipped, on_documents)
     if verifier is None:

@@ -70,6 +70,21 @@ class Cases:
     def __len__(self) -> int:
         return len(self.same_author)
 
+    def some(self, of_class: int, rng: np.random.Generator) -> Cases | None:
+        """So many cases of each class, drawn at random; None where there are fewer."""
+        classes = [rng.permutation(np.flatnonzero(self.same_author == same)) for same in (0, 1)]
+        if min(map(len, classes)) < of_class:
+            return None
+        chosen = np.sort(np.concatenate([one[:of_class] for one in classes]))
+        return Cases(
+            self.condition,
+            self.known[chosen],
+            self.questioned[chosen],
+            tuple(self.populations[at] for at in chosen) if self.populations else (),
+            self.same_author[chosen],
+            self.authors[chosen],
+        )
+
 
 class CaseTexts:
     """The texts of one genre with their authors: whole, cut, and joined to long ones."""

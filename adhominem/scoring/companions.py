@@ -5,6 +5,10 @@ author's style with much noise; with other texts of the same author there is les
 these are, but some can be told: two texts that are nearest to each other among hundreds, and by
 far. So each text is moved a little towards its companions before it is compared.
 
+Company. Where no author has more than the two texts of a pair, as in many test sets, there are no
+companions, and those that are near by chance would mislead. That shows in each text's *second*
+nearest, which is then as near as chance has it. Where it is not, most authors have several texts.
+
 Cohort. How alike two texts are is seen against how alike each of them is to all the others: some
 texts are like many.
 
@@ -33,6 +37,7 @@ IntArray = npt.NDArray[np.intp]
 _Companions = tuple[IntArray, IntArray, FloatArray]
 
 FEWEST, MOST = 20, 3_000  # texts among which companions are looked for
+LEAST_COMPANY = 0.75  # of texts that may draw on companions
 _BY_CHANCE = 0.5  # texts near enough to a text by chance, if nearness had a normal distribution
 _WEIGHT = 0.3  # of a companion, for each deviation that it is nearer than that
 _LARGEST_WEIGHT = 0.5  # the text itself has 1
@@ -72,6 +77,8 @@ class Companions:
         self._nearest = _largest(standard)  # (texts, ranks)
         self._near_enough = NormalDist().inv_cdf(1 - _BY_CHANCE / self.texts)
         self._companions = self._companions_in(standard, self._nearest)
+        second = np.maximum(self._nearest[:, 1].astype(np.float64) - self._near_enough, 0)
+        self.company = float(second.mean())  # how much nearer than by chance, in deviations
         self._lengths = [self._moved_lengths(cosines) for cosines in self._cosines]  # (texts,) each
 
     def compare(

@@ -28,7 +28,13 @@ from adhominem.arrays import (
     joined,
 )
 from adhominem.errors import ModelError, OptionError
-from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
+from adhominem.scoring.companions import (
+    FEWEST,
+    LEAST_COMPANY,
+    MOST,
+    Companions,
+    member_weights,
+)
 from adhominem.scoring.departures import Departures
 from adhominem.scoring.likeness import Likeness
 from adhominem.scoring.measures import Measures, tempered
@@ -243,13 +249,16 @@ class Scorer:
     def with_companions(self, population: Population, levs: AnyLevs) -> Population:
         """A population, and what its texts (documents, lev_size) tell of each other, if they can.
 
-        Very few texts have no companions, nor have more than can be looked through.
+        Very few texts have no companions, nor have more than can be looked through, nor texts of
+        which an author has no more than two.
         """
         if not FEWEST <= population.texts <= MOST:
             return population
         texts = each_once(levs)
         numbers = {key: at for at, key in enumerate(keys_of(texts))}
         companions = Companions(self._departures(texts, population))
+        if companions.company < LEAST_COMPANY:
+            return population
         return replace(population, companions=companions, numbers=numbers)
 
     def parts(self, population: Population | None) -> list[PopulationPart | None]:

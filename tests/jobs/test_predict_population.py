@@ -36,14 +36,10 @@ from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import pair_rows
 from adhominem.web.service import Service
 
+pytestmark = pytest.mark.usefixtures("any_company")
+
 TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
 OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
-
-
-@pytest.fixture(autouse=True)
-def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The texts here are few; that others are too few is tested where populations are read."""
-    monkeypatch.setattr(population_module, "FEWEST_WITH_COMPANIONS", 20)
 
 
 @pytest.fixture(scope="module")
@@ -237,8 +233,19 @@ def test_the_command_says_that_texts_drew_on_companions(
     few = write_rows(tmp_path / "few.jsonl", read(pairs)[:3])
     command = ["predict", few, "--model", model, "-o", tmp_path / "c.jsonl"]
     told = run(*command, "--population", "input").stdout
-    assert "Companions were not looked for" in told
+    assert "Texts could not draw on companions" in told
     assert "--no-companions is for" in run(*command, "--no-companions", status=2).stderr
+
+
+def test_texts_of_which_no_author_has_several_draw_on_no_companions(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer_module, "LEAST_COMPANY", 1e9)
+    command = ["predict", pairs, "--model", model, "--population", "input"]
+    told = run(*command, "-o", tmp_path / "a.jsonl").stdout
+    assert "Texts could not draw on companions" in told
+    run(*command, "--no-companions", "-o", tmp_path / "b.jsonl")
+    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()
 
 
 def test_problems_with_several_known_texts_draw_on_companions(model: Path, tmp_path: Path) -> None:
@@ -314,9 +321,10 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
 KILLED = """
 import os, signal, sys
 from adhominem.cli import main, terminal
-from adhominem.jobs import population, predict as module
+from adhominem.jobs import predict as module
+from adhominem.scoring import scorer
 
-population.FEWEST_WITH_COMPANIONS = 20
+scorer.LEAST_COMPANY = 0.0
 module._CASES_AT_ONCE = 4
 batches = 0
 add = module.PartialAnswers.add

@@ -196,12 +196,11 @@ class Companionable:
         return Population.of(levs, texts)
 
 
-@pytest.mark.parametrize(("texts", "looked"), [(24, False), (25, True), (30, True), (31, False)])
+@pytest.mark.parametrize(("texts", "looked"), [(19, False), (20, True), (30, True), (31, False)])
 def test_companions_are_looked_for_among_all_texts_or_none(
     texts: int, looked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 30)
-    monkeypatch.setattr(module, "FEWEST_WITH_COMPANIONS", 25)
     monkeypatch.setattr(module, "_MOST_TEXTS", 10)
     path = numbers(tmp_path / "texts.jsonl", texts)
     verifier = Companionable()
@@ -216,7 +215,6 @@ def test_companions_are_looked_for_among_all_texts_or_none(
 def test_a_text_without_words_is_no_companion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FEWEST_WITH_COMPANIONS", 25)
     path = numbers(tmp_path / "texts.jsonl", 25)
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"text": "...", "id": "dots"}\n{"text": "3"}\n')

@@ -262,3 +262,30 @@ def test_where_texts_are_fewer_all_populations_are_as_small_whoever_wrote_the_te
     drawn = material.cases(Condition(1, 1, 100), 30, 0)
     assert drawn is not None
     assert {len(chosen) for chosen in drawn.populations} == {30}  # but for those of two authors
+
+
+# Files of some cases
+
+
+@given(st.integers(1, 30), st.integers(0, 5))
+def test_some_cases_are_so_many_of_each_class_and_each_is_one_of_them(
+    of_class: int, seed: int
+) -> None:
+    for cases in CASES[::5]:
+        some = cases.some(of_class, np.random.default_rng(seed))
+        counts = cases.same_author.sum(), (~cases.same_author).sum()
+        if min(counts) < of_class:
+            assert some is None
+            continue
+        assert some is not None
+        assert some.same_author.sum() == (~some.same_author).sum() == of_class
+        assert some.condition == cases.condition
+        whole = [_row(cases, at) for at in range(len(cases))]
+        places = [whole.index(_row(some, at)) for at in range(len(some))]
+        assert len(set(places)) == len(some)
+
+
+def _row(cases: Cases, at: int) -> tuple[object, ...]:
+    population = tuple(cases.populations[at].tolist()) if cases.populations else ()
+    sides = tuple(cases.known[at]), tuple(cases.questioned[at])
+    return (*sides, population, bool(cases.same_author[at]), tuple(cases.authors[at]))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from adhominem.errors import OptionError
 from adhominem.evaluation.pan import auc
 from adhominem.scoring import companions as module
-from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
+from adhominem.scoring.companions import FEWEST, LEAST_COMPANY, MOST, Companions, member_weights
 
 FloatArray = npt.NDArray[np.float64]
 Tables = list[FloatArray]  # (texts, size) of each member
@@ -124,6 +124,11 @@ class Slow:
             self.enrich(one, row) for one, row in zip(self.texts, self.standards, strict=True)
         ]
 
+    @property
+    def company(self) -> float:
+        enough = NormalDist().inv_cdf(1 - module._BY_CHANCE / len(self.texts))
+        return fmean(max(0.0, sorted(row)[-2] - enough) for row in self.standards)
+
     def near(self, one: Style, other: Style) -> float:
         parts = zip(self.weights, one, other, strict=True)
         return float(sum(weight * (first @ second) for weight, first, second in parts))
@@ -192,6 +197,7 @@ def test_sides_are_compared_as_by_a_loop_over_all_texts(sizes: list[int], seed: 
     sides = [0, 0, 1, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9]
     companions, slow = Companions(texts), Slow(texts)
     assert companions.separation == pytest.approx(slow.separation, rel=1e-4)
+    assert companions.company == pytest.approx(slow.company, rel=1e-3)
     styles = [[unit(table[at]) for table in asked] for at in range(len(sides))]
     expected = [
         slow.compare(
@@ -374,6 +380,20 @@ def test_no_pairs_have_no_scores() -> None:
     texts = planted(np.random.default_rng(7), [12, 30])
     nothing = [np.zeros((0, 12)), np.zeros((0, 30))]
     assert Companions(texts).compare(nothing, np.zeros(0, np.int64)).shape == (2, 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_there_is_company_where_authors_have_three_texts_and_more_and_none_in_pairs(
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = [300, 200]
+    several = [Companions(planted(rng, sizes, authors=60 // each, each=each)) for each in (3, 6)]
+    alone, pairs = (
+        Companions(planted(rng, sizes, authors=60 // each, each=each)) for each in (1, 2)
+    )
+    assert min(one.company for one in several) > LEAST_COMPANY
+    assert max(alone.company, pairs.company) < LEAST_COMPANY / 2
 
 
 @pytest.mark.parametrize("texts", [0, FEWEST - 1, MOST + 1])

@@ -21,6 +21,8 @@ from adhominem.scoring.members import LayerScorer
 from adhominem.scoring.scale import Calibration, Fusion, Scale, Scales, Scores
 from adhominem.scoring.two_covariance import TwoCovariance
 
+pytestmark = pytest.mark.usefixtures("any_company")
+
 TEXTS = [row["text"] for row in rich_rows("letters", 10, 4, "-companions-")]
 
 
