@@ -12,10 +12,10 @@ then know where they lie, but for those that are like the group. WORK keeps the 
 say: what is there already is not done again, so several of these may run side by side, each with
 groups and presets of its own, before one prints the tables of all.
 
-Printed is the AUC of each member's standing (`scoring.measures`), of their sum, and of these fused
-by logistic regression on the sets of other groups, without a population and with the set's own
-texts as one. No dev set takes part in a training. `--models` are further models, measured on all
-sets, as they are and as if they could not guess the genres of the set's group; what they were
+Printed is the AUC of each member's standing (`scoring.measures`), of their sum, and of all measures
+fused by logistic regression on the sets of other groups, without a population and with the set's
+own texts as one. No dev set takes part in a training. `--models` are further models, measured on
+all sets, as they are and as if they could not guess the genres of the set's group; what they were
 trained on they cannot forget. `--card` puts the tables into the card of the first of them.
 """
 
@@ -58,8 +58,9 @@ FIRST_GENRES = ("blogs", "gutenberg", "parliament", "reddit", "scotus", "scp", "
 # Sets of genres that no training has, and genres like them of which a model may know the place.
 NEVER_TRAINED_ON = {"c50": ("news", "newswire", "editorials"), "fanfic18": ("stories",)}
 MODES = ("alone", "population")
-RIDGE = 1e-3  # of the fusion
-Said = Mapping[str, np.ndarray]  # by dev set: (modes, pairs) of standings
+MEASURES = ("standing", "remoteness", "kinship", "spread")
+RIDGES = (0.1, 1e-3)  # of the fusion, by mode: weights carry over less where the genre is a guess
+Said = Mapping[str, np.ndarray]  # by dev set: (modes, measures, pairs), the standing first
 
 
 def without(corpus: PackedCorpus, genres: Sequence[str]) -> PackedCorpus:
@@ -87,8 +88,8 @@ def without(corpus: PackedCorpus, genres: Sequence[str]) -> PackedCorpus:
     )
 
 
-def standings(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Said]:
-    """A member's standings: as it is, and as if the genres of a set's group were unknown to it."""
+def measured(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Said]:
+    """A member's measures: as it is, and as if the genres of a set's group were unknown to it."""
     assert model.styles is not None
     encoder = model.encoder()
     known: dict[str, np.ndarray] = {}
@@ -111,11 +112,12 @@ def standings(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, S
         first, second = np.array([place[key] for key in keys]).reshape(-1, 2).T
         population = Population.of(levs)
         for said, path in ((known, guessing), (unknown, Scorer((scorer,), Scales()))):
+            members = [
+                path.scores(levs[first], levs[second], given).members[0]
+                for given in (None, population)
+            ]
             said[name] = np.array(
-                [
-                    path.scores(levs[first], levs[second], given).members[0].standing
-                    for given in (None, population)
-                ]
+                [[getattr(member, measure) for measure in MEASURES] for member in members]
             )
     return known, unknown
 
@@ -209,7 +211,7 @@ def main() -> None:
                 model = trained(*place, output, arguments.device)
                 if arguments.places is not None:
                     model = with_places(model, PackedCorpus.open(arguments.places))
-                known, unknown = standings(model, {name: dev[name] for name in sets if name in dev})
+                known, unknown = measured(model, {name: dev[name] for name in sets if name in dev})
                 save(file, unknown if GROUPS[group] else known)
             title = "left out" if GROUPS[group] else "trained on"
             members = systems.setdefault(title, {})
@@ -220,7 +222,7 @@ def main() -> None:
             titles = Path(name).name, f"{Path(name).name}, genre unknown"
             files = [arguments.work / title / f"{model.folder.name}.npz" for title in titles]
             if not all(file.exists() for file in files):
-                for file, said in zip(files, standings(model, dev), strict=True):
+                for file, said in zip(files, measured(model, dev), strict=True):
                     save(file, said)
             for title, file in zip(titles, files, strict=True):
                 systems.setdefault(title, {})[model.folder.name] = read(file)
@@ -242,7 +244,7 @@ def tables(
     yield "|---" * (2 + len(heads)) + "|"
     for name, same_author in truth.items():
         cells = [
-            auc(said[name][mode], same_author) if name in said else np.nan
+            auc(said[name][mode, 0], same_author) if name in said else np.nan
             for said in sums.values()
             for mode in range(len(MODES))
         ]
@@ -263,19 +265,21 @@ def tables(
             rows = {**members, "sum": sums[system], "fused": _fused(list(members.values()), truth)}
             for member, said in rows.items():
                 means = [
-                    float(np.mean([auc(said[at][mode], truth[at]) for at in names] or np.nan))
+                    float(np.mean([auc(said[at][mode, 0], truth[at]) for at in names] or np.nan))
                     for mode in range(len(MODES))
                 ]
                 yield f"| {system}: {member} | {' | '.join(map(_number, means))} |"
 
 
 def _sum(members: Sequence[Said]) -> Said:
-    """By dev set that all members have: the sum of their standings."""
-    return {name: np.sum([said[name] for said in members], axis=0) for name in _common(members)}
+    """By dev set that all members have: the sum of their standings, (modes, 1, pairs)."""
+    return {
+        name: np.sum([said[name][:, :1] for said in members], axis=0) for name in _common(members)
+    }
 
 
 def _fused(members: Sequence[Said], truth: Mapping[str, np.ndarray]) -> Said:
-    """By dev set: their standings with weights that are fitted to the sets of other groups.
+    """By dev set: their measures with weights that are fitted to the sets of other groups.
 
     Each of these counts by the root of its pairs. Where there are none, it is the plain sum.
     """
@@ -287,10 +291,12 @@ def _fused(members: Sequence[Said], truth: Mapping[str, np.ndarray]) -> Said:
         same_author = np.concatenate([truth[other] for other in others])
         sizes = [len(truth[other]) for other in others]
         weight = group_weights(np.repeat(np.arange(len(others)), sizes), same_author)
-        for mode in range(len(MODES)):
-            rows = [[said[other][mode] for said in members] for other in others]
-            weights = logistic(np.concatenate(rows, axis=1), same_author, weight, RIDGE)
-            result[name][mode] = weights[1:] @ [said[name][mode] for said in members]
+        for mode, ridge in enumerate(RIDGES):
+            rows = [np.concatenate([said[other][mode] for said in members]) for other in others]
+            weights = logistic(np.concatenate(rows, axis=1), same_author, weight, ridge)
+            result[name][mode, 0] = weights[1:] @ np.concatenate(
+                [said[name][mode] for said in members]
+            )
     return result
 
 
