@@ -330,11 +330,11 @@ def mixed_folder(
 
 @contextmanager
 def whatever_company() -> Iterator[None]:
-    """Texts draw on companions though made-up authors are hard to tell: their habits are slight."""
-    from adhominem.scoring import scorer
+    """Calibrated so, texts draw on companions though made-up authors' habits are slight."""
+    from adhominem.jobs import scored_cases
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scorer, "LEAST_COMPANY", 0.0)
+        patch.setattr(scored_cases, "_FILES_OF_PAIRS", 0)
         yield
 
 

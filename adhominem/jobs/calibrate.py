@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.known_texts import Texts, read_sets
-from adhominem.jobs.simulate import Cases, CaseTexts, Condition, conditions, side_words
+from adhominem.jobs.scored_cases import EnrichedPart, Part, ScoredCases
+from adhominem.jobs.simulate import CaseTexts, Condition, conditions
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import is_shipped, member_folders, model_folder
 from adhominem.models.layout import CARD
 from adhominem.models.writing import trained_on
-from adhominem.scoring.companions import MOST, member_weights
+from adhominem.scoring.companions import member_weights
 from adhominem.scoring.decision import probability_same_author
 from adhominem.scoring.fitting import (
     RIDGE,
@@ -37,10 +37,7 @@ from adhominem.scoring.fitting import (
     group_weights,
     logistic,
 )
-from adhominem.scoring.population import Population
-from adhominem.scoring.products import Table
 from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scales, Scores, cells
-from adhominem.scoring.scorer import Scorer
 from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import Verifier, load
 
@@ -50,10 +47,7 @@ _FOLDS = 5
 _FEWEST = 30  # cases of each class: fewer fix no map
 _FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
 _FEWEST_IN_CELL = 100  # cases of each class, of which bounds are told
-# Files of so many cases of each class, and how many such files: their texts have fewer companions
-# than those of a whole set.
-_FILES = {60: 1, 30: 2}
-_CASES_TO_CHOOSE_FROM = 400  # of each class
+_MORE_THAN_PAIRS = 0.75  # of such files have less company than texts that draw on companions
 _STRANGERS = 50  # texts of another set, as a population of another genre
 _FEWEST_STRANGERS = 10
 # Without a population, what measures are worth differs most between genres: of those tried, these
@@ -113,9 +107,10 @@ def _calibrate(
     card = read_card(folder)
     verifier.scales = Scales()  # as if it had never been calibrated
     names = tuple(of_set.name for of_set in material)
-    alone: list[_Part] = []
-    population: list[_Part] = []
-    enriched: list[_Enriched] = []  # among companions
+    alone: list[Part] = []
+    population: list[Part] = []
+    enriched: list[EnrichedPart] = []  # among companions
+    of_pairs: list[float] = []  # company where authors have two texts each
     strange: list[tuple[Scores, bool]] = []  # with populations of the set, and of another one
     others: Levs | None = None
     numbers: dict[object, int] = {}  # of all cases
@@ -123,7 +118,7 @@ def _calibrate(
         if not of_set.documents:
             continue
         levs = of_set.encode(encode, on_documents)
-        scored = _Scored(verifier, of_set, levs, names, numbers)
+        scored = ScoredCases(verifier, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is None:
@@ -134,12 +129,15 @@ def _calibrate(
                 alone += scored.alone(drawn)
             if condition == Condition():
                 enriched += scored.with_companions(drawn)
+                of_pairs += scored.company_of_pairs()
             if others is not None and condition in _JUDGED:
                 strange.append((scored.with_population(drawn, others), True))
         strange += [(part.scores, False) for part in population if part.name == of_set.name]
         if of_set.whole >= _FEWEST_STRANGERS:
             others = levs[np.random.default_rng(0).permutation(of_set.whole)[:_STRANGERS]]
     _check_cases(alone)
+    least = float(np.quantile(of_pairs, _MORE_THAN_PAIRS)) if of_pairs else 0.0
+    enriched = [one for one in enriched if one.company >= least]
     if sum(len(one.part.scores) for one in enriched) < 2 * _FEWEST:
         enriched = []
     usual = _usual_separation(enriched)
@@ -157,6 +155,7 @@ def _calibrate(
         reports.population,
         reports.companions,
         usual,
+        least,
         _misfit(strange),
         adhominem.__version__,
         validation := Validation.joined([one.validation() for one in data[:2] if one]),
@@ -170,7 +169,7 @@ def _calibrate(
 _JUDGED = {Condition(1, 1, 50), Condition(5, 1, 50), Condition(1, 1, 10)}
 
 
-def _check_cases(parts: Sequence[_Part]) -> None:
+def _check_cases(parts: Sequence[Part]) -> None:
     same = sum(int(part.condition.same_author.sum()) for part in parts)
     different = sum(len(part.condition) for part in parts) - same
     if min(same, different) < _FEWEST:
@@ -178,100 +177,6 @@ def _check_cases(parts: Sequence[_Part]) -> None:
             f"the texts make {same:,} cases by the same author and {different:,} by different "
             f"authors; expected {_FEWEST} of each or more: add texts, several by each author"
         )
-
-
-class _Scored:
-    """The cases of a set, scored."""
-
-    def __init__(
-        self,
-        verifier: Verifier,
-        material: CaseTexts,
-        levs: Levs,
-        names: tuple[str, ...],
-        numbers: dict[object, int],
-    ) -> None:
-        self._material, self._names, self._levs = material, names, levs
-        self._verifier, self._numbers = verifier, numbers
-        known = verifier.scorer
-        self._log_tokens = levs[:, -1].astype(np.float64)
-        self._scorers: list[tuple[Scorer, list[Table]]] = [(known, known.tables(levs))]
-        if material.name in verifier.genres:
-            unknown = known.without(material.name)
-            self._scorers.append((unknown, unknown.tables(levs, self._scorers[0][1])))
-
-    def alone(self, cases: Cases) -> list[_Part]:
-        """Without a population, the genre known and, where it can be, unknown."""
-        return [
-            self._part(
-                scorer.scores_among(tables, self._log_tokens, cases.known, cases.questioned),
-                cases,
-                known=np.full(len(cases), number == 0),
-            )
-            for number, (scorer, tables) in enumerate(self._scorers)
-        ]
-
-    def with_populations(self, cases: Cases) -> _Part:
-        """Each case with its own population; the genre is known to half of them."""
-        parts, known = [], []
-        for at, chosen in enumerate(cases.populations):
-            number = at % len(self._scorers)
-            scorer, tables = self._scorers[number]
-            one = slice(at, at + 1)
-            sides = cases.known[one], cases.questioned[one]
-            parts.append(scorer.scores_among(tables, self._log_tokens, *sides, chosen))
-            known.append(number == 0)
-        return self._part(Scores.joined(parts), cases, known=np.array(known))
-
-    def with_population(self, cases: Cases, levs: Levs) -> Scores:
-        """All cases with one population, of these LEVs."""
-        known, questioned = (
-            [self._levs[texts] for texts in side] for side in (cases.known, cases.questioned)
-        )
-        return self._scorers[-1][0].scores(known, questioned, Population.of(levs))
-
-    def with_companions(self, cases: Cases) -> Iterator[_Enriched]:
-        """Single whole texts: among all of the set, and among those of a few cases alone."""
-        yield from self._enriched(cases, np.arange(min(self._material.whole, MOST)))
-        more = self._material.cases(cases.condition, _CASES_TO_CHOOSE_FROM, seed=1)
-        rng = np.random.default_rng(0)
-        if more is None:
-            return
-        for of_class, files in _FILES.items():
-            for chosen in (more.some(of_class, rng) for _ in range(files)):
-                if chosen is not None:
-                    sides = chosen.known[:, 0], chosen.questioned[:, 0]
-                    yield from self._enriched(chosen, np.unique(sides))
-
-    def _enriched(self, cases: Cases, texts: IntArray) -> Iterator[_Enriched]:
-        """Cases of single texts among some (texts,), if these can have companions."""
-        levs, scorer = self._levs[texts], self._verifier.scorer
-        relevant = scorer.with_companions(Population.of(levs), levs)
-        if relevant.companions is None:
-            return
-        known, questioned = (self._levs[side[:, 0]] for side in (cases.known, cases.questioned))
-        scores = scorer.scores(known, questioned, relevant)
-        part = self._part(scores, cases, np.ones(len(cases), dtype=bool))
-        yield _Enriched(part, relevant.companions.separation, relevant.texts)
-
-    def _part(self, scores: Scores, cases: Cases, known: BoolArray) -> _Part:
-        count, name = len(cases), self._material.name
-        number = [
-            self._numbers.setdefault((name, texts), len(self._numbers))
-            for texts in self._material.whole_texts(cases)
-        ]
-        condition = Validation(
-            genres=self._names,
-            log_bayes_factor=np.zeros(count, np.float32),
-            same_author=cases.same_author,
-            genre=np.full(count, self._names.index(name), np.int32),
-            words=side_words(self._material.words, cases).astype(np.int32),
-            texts=np.full(count, max(cases.known.shape[1], cases.questioned.shape[1]), np.int32),
-            population=scores.conditions.population.astype(np.int32),
-            known=known,
-            case=np.array(number, np.int32),
-        )
-        return _Part(name, scores, cases.authors, condition)
 
 
 def _misfit(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:
@@ -287,7 +192,7 @@ def _misfit(strange: Sequence[tuple[Scores, bool]]) -> tuple[float, ...]:
     return tuple(weights.tolist())
 
 
-def _usual_separation(enriched: Sequence[_Enriched]) -> tuple[float, ...]:
+def _usual_separation(enriched: Sequence[EnrichedPart]) -> tuple[float, ...]:
     """Of each member: the mean of the sets' logarithms, each by the root of its texts."""
     if not enriched:
         return ()
@@ -319,33 +224,10 @@ class CalibrationReports:
         return {mode: report for mode, report in modes.items() if report is not None}
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Cases of one set under one condition, scored."""
-
-    name: str  # of the set
-    scores: Scores
-    authors: npt.NDArray[np.str_]  # (cases, 2)
-    condition: Validation
-
-    def weighted(self, weights: FloatArray) -> _Part:
-        """This part with each member's standing multiplied by its weight (members,)."""
-        return replace(self, scores=self.scores.weighted(weights))
-
-
-@dataclass(frozen=True)
-class _Enriched:
-    """Cases whose texts draw on companions."""
-
-    part: _Part
-    separation: tuple[float, ...]  # of the members
-    texts: int  # among which companions were looked for
-
-
 class _Data:
     """All that a scale is fitted to."""
 
-    def __init__(self, parts: Sequence[_Part], method: str, ridges: Ridges | None = None) -> None:
+    def __init__(self, parts: Sequence[Part], method: str, ridges: Ridges | None = None) -> None:
         sizes = [len(part.condition) for part in parts]
         groups = np.repeat(np.arange(len(parts)), sizes)
         self.method, self.ridges = method, ridges

@@ -269,6 +269,7 @@ def write_calibration(
     population: CalibrationReport | None,
     companions: CalibrationReport | None,
     usual_separation: Sequence[float],
+    least_company: float,
     misfit: Sequence[float],
     version: str,
     validation: Validation,
@@ -281,6 +282,7 @@ def write_calibration(
         "population": population and asdict(population),
         "companions": companions and asdict(companions),
         "usual_separation": list(usual_separation),
+        "least_company": least_company,
         "misfit": list(misfit),
     }
     _remove_litter(folder)

@@ -281,6 +281,7 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
         }
         for name in ("usual_separation", "misfit"):
             scales[name] = data[name]
+        scales["least_company"] = data.get("least_company", 0.0)  # of earlier versions: whatever
         return from_json(Scales, scales, "calibration")
 
 

@@ -7,7 +7,8 @@ far. So each text is moved a little towards its companions before it is compared
 
 Company. Where no author has more than the two texts of a pair, as in many test sets, there are no
 companions, and those that are near by chance would mislead. That shows in each text's *second*
-nearest, which is then as near as chance has it. Where it is not, most authors have several texts.
+nearest, which is then as near as chance has it. If it is nearer than is usual for two texts an
+author, most authors have several.
 
 Cohort. How alike two texts are is seen against how alike each of them is to all the others: some
 texts are like many.
@@ -37,7 +38,6 @@ IntArray = npt.NDArray[np.intp]
 _Companions = tuple[IntArray, IntArray, FloatArray]
 
 FEWEST, MOST = 20, 3_000  # texts among which companions are looked for
-LEAST_COMPANY = 0.75  # of texts that may draw on companions
 _BY_CHANCE = 0.5  # texts near enough to a text by chance, if nearness had a normal distribution
 _WEIGHT = 0.3  # of a companion, for each deviation that it is nearer than that
 _LARGEST_WEIGHT = 0.5  # the text itself has 1

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import ModelError, OptionError
-from adhominem.records import Positive, Within, from_json, to_json
+from adhominem.records import NotNegative, Positive, Within, from_json, to_json
 from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.population import Population
@@ -328,6 +328,7 @@ class Scales:
     population: Scale | None = None
     companions: Scale | None = None
     usual_separation: tuple[Positive, ...] = ()  # of each member: see `scoring.companions`
+    least_company: NotNegative = 0.0  # of texts that may draw on companions: see there, too
     misfit: tuple[float, ...] = ()  # a constant, and the weight of each member's
 
     def __post_init__(self) -> None:

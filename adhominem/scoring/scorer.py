@@ -28,13 +28,7 @@ from adhominem.arrays import (
     joined,
 )
 from adhominem.errors import ModelError, OptionError
-from adhominem.scoring.companions import (
-    FEWEST,
-    LEAST_COMPANY,
-    MOST,
-    Companions,
-    member_weights,
-)
+from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
 from adhominem.scoring.departures import Departures
 from adhominem.scoring.likeness import Likeness
 from adhominem.scoring.measures import Measures, tempered
@@ -257,7 +251,7 @@ class Scorer:
         texts = each_once(levs)
         numbers = {key: at for at, key in enumerate(keys_of(texts))}
         companions = Companions(self._departures(texts, population))
-        if companions.company < LEAST_COMPANY:
+        if companions.company < self.scales.least_company:
             return population
         return replace(population, companions=companions, numbers=numbers)
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from adhominem.jobs.calibrate import _Data, _Part, _widened
+from adhominem.jobs.calibrate import _Data, _widened
+from adhominem.jobs.scored_cases import Part
 from adhominem.models.calibration import Validation
 from adhominem.scoring.measures import Measures
 from adhominem.scoring.scale import Bounds, Conditions, Scores
@@ -21,7 +22,7 @@ def part_of(
     same: npt.NDArray[np.bool_],
     seed: int,
     skill: float = 1.0,
-) -> _Part:
+) -> Part:
     """Cases of a set under one condition, with scores of two members out of thin air."""
     rng, cases = np.random.default_rng(seed), len(same)
     members = tuple(
@@ -40,7 +41,7 @@ def part_of(
         known=np.ones(cases, bool),
     )
     conditions_of_all = Conditions.of(np.ones((2, cases)), lengths, 0, 0.0)
-    return _Part(name, Scores(members, conditions_of_all), authors, condition)
+    return Part(name, Scores(members, conditions_of_all), authors, condition)
 
 
 def drawn_authors(seed: int, cases: int, name: str = "", count: int = 25) -> npt.NDArray[np.str_]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -238,10 +239,12 @@ def test_the_command_says_that_texts_drew_on_companions(
 
 
 def test_texts_of_which_no_author_has_several_draw_on_no_companions(
-    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path, pairs: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(scorer_module, "LEAST_COMPANY", 1e9)
-    command = ["predict", pairs, "--model", model, "--population", "input"]
+    strict = Path(copytree(model, tmp_path / "model"))
+    data = json.loads((strict / "calibration.json").read_text("utf-8"))
+    (strict / "calibration.json").write_text(json.dumps({**data, "least_company": 1e9}), "utf-8")
+    command = ["predict", pairs, "--model", strict, "--population", "input"]
     told = run(*command, "-o", tmp_path / "a.jsonl").stdout
     assert "Texts could not draw on companions" in told
     run(*command, "--no-companions", "-o", tmp_path / "b.jsonl")
@@ -322,9 +325,6 @@ KILLED = """
 import os, signal, sys
 from adhominem.cli import main, terminal
 from adhominem.jobs import predict as module
-from adhominem.scoring import scorer
-
-scorer.LEAST_COMPANY = 0.0
 module._CASES_AT_ONCE = 4
 batches = 0
 add = module.PartialAnswers.add

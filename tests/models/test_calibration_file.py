@@ -58,22 +58,22 @@ def test_a_model_without_the_file_is_not_calibrated(tmp_path: Path) -> None:
 
 def test_all_scales_come_back(tmp_path: Path) -> None:
     write_calibration(
-        tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), STRANGE, "1.0", PAIRS
+        tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), 0.7, STRANGE, "1.0", PAIRS
     )
-    expected = Scales(scale_of(1), scale_of(2), scale_of(3), (1.1, 2.3), STRANGE)
+    expected = Scales(scale_of(1), scale_of(2), scale_of(3), (1.1, 2.3), 0.7, STRANGE)
     assert read_scales(tmp_path) == expected
 
 
 def test_a_scale_that_was_not_fitted_comes_back_as_none(tmp_path: Path) -> None:
-    write_calibration(tmp_path, report_of(1), report_of(2), None, (), (), "1.0", PAIRS)
+    write_calibration(tmp_path, report_of(1), report_of(2), None, (), 0.0, (), "1.0", PAIRS)
     assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2))
-    write_calibration(tmp_path, report_of(1), None, None, (), (), "1.0", PAIRS)
+    write_calibration(tmp_path, report_of(1), None, None, (), 0.0, (), "1.0", PAIRS)
     assert read_scales(tmp_path) == Scales(scale_of(1))
 
 
 def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
     write_calibration(
-        tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), STRANGE, "1.0", PAIRS
+        tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), 0.7, STRANGE, "1.0", PAIRS
     )
     path = tmp_path / "calibration.json"
     whole = json.loads(path.read_text("utf-8"))
@@ -86,6 +86,8 @@ def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
         ("misfit", [float("inf"), 1.0]),
         ("usual_separation", ["clear"]),
         ("usual_separation", 3),
+        ("least_company", -1.0),
+        ("least_company", "much"),
         ("usual_separation", [0, 1.0]),
         ("usual_separation", [float("nan"), 1.0]),
     ):
@@ -100,5 +102,5 @@ def test_what_a_killed_calibration_left_is_removed_by_the_next(tmp_path: Path) -
         (tmp_path / f".{name}.lock").touch()
         (tmp_path / f".{name}.123.partial").touch()
     (tmp_path / names[0]).touch()
-    write_calibration(tmp_path, report_of(1), None, None, (), (), "1.0", PAIRS)
+    write_calibration(tmp_path, report_of(1), None, None, (), 0.0, (), "1.0", PAIRS)
     assert len(list(tmp_path.iterdir())) == 2  # the calibration, and its own pairs
