@@ -24,7 +24,14 @@ setup(
         Extension(
             "adhominem.index._looking",
             ["adhominem/index/looking.c"],
+            depends=["adhominem/index/buffers.h"],
             libraries=["m"] if os.name == "posix" else [],
+            **OPTIONS,
+        ),
+        Extension(
+            "adhominem.index._chosen",
+            ["adhominem/index/chosen.c"],
+            depends=["adhominem/index/buffers.h"],
             **OPTIONS,
         ),
         Extension(

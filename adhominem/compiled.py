@@ -31,6 +31,7 @@ _PARTS = (
     "encoders.ngrams._counting",
     "scoring._rows",
     "index._looking",
+    "index._chosen",
     "encoders.network._fused",
 )
 

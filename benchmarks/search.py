@@ -146,7 +146,7 @@ def times(searcher: Searcher, k: int = 20) -> None:
     count = max(16_384, len(searcher.store) // 10)  # as many as a search asks for
     show("  candidates, one", timed(lambda: engine_only(queries[:1], count)), 1)
     show("  candidates, 32", timed(lambda: engine_only(queries, count), 2), 32)
-    codes = np.concatenate([part["codes"][:, : queries.shape[1]] for part in searcher._codes])
+    codes = np.concatenate([part[:, : queries.shape[1]] for part in searcher._codes])
     plain = codes.astype(np.float32)
     show("NumPy product, one", timed(lambda: plain @ queries[0]), 1)
     show("NumPy product, 32", timed(lambda: plain @ queries.T, 2), 32)
@@ -163,9 +163,9 @@ def times_in_milvus(searcher: Searcher, work: Path, k: int) -> None:
     """How long Milvus Lite takes for the same candidates."""
     address = MilvusAddress.of(f"milvus://{(work / 'milvus.db').resolve()}/codes")
     engine = MilvusEngine(address)
-    engine.create({}, searcher._codes[0]["codes"].shape[1])
+    engine.create({}, searcher._codes[0].shape[1])
     for begin, part in zip(searcher.store.begins.tolist(), searcher._codes, strict=False):
-        engine.add(begin + np.arange(len(part["codes"])), part["codes"])
+        engine.add(begin + np.arange(len(part)), part)
     levs = searcher.store.levs(np.arange(32))
     assert searcher.view is not None
     queries = searcher.view.query(levs, searcher.view.points(levs))

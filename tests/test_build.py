@@ -13,7 +13,7 @@ import pytest
 from adhominem.compiled import _PARTS, NUMPY, VARIABLE, compiled, what_runs
 
 ROOT = Path(__file__).parents[1]
-NAMES = {"_chunks", "_counting", "_fused", "_looking", "_rows"}
+NAMES = {"_chosen", "_chunks", "_counting", "_fused", "_looking", "_rows"}
 AUTHORS = "training_authors.txt"
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.compiled import compiled
+from adhominem.index.chosen import whole_numbers
 from adhominem.index.threads import in_threads
 from adhominem.processes import cores
 
@@ -149,18 +150,6 @@ class CompiledEngine:
             kept = np.flatnonzero(there >= 0)
             rows.append((numbers[there[kept]], row[kept].astype(np.float32) * scale))
         return _table(rows, k, self._gone)
-
-
-def whole_numbers(queries: Array32) -> tuple[npt.NDArray[np.int16], Array32]:
-    """Queries (queries, numbers) as whole numbers of two bytes, and what 1 stands for, (queries,).
-
-    No sum of products with bytes is beyond four bytes.
-    """
-    sizes = np.abs(queries)
-    largest, total = sizes.max(axis=1, initial=0), sizes.sum(axis=1)
-    scales = np.maximum(largest / 32_767, total * 127 / (1 << 30)).astype(np.float32)
-    scales = np.maximum(scales, np.finfo(np.float32).tiny)
-    return np.rint(queries / scales[:, None]).astype(np.int16), scales
 
 
 def _in_blocks(codes: list[Codes]) -> npt.NDArray[np.int8]:

@@ -1,15 +1,12 @@
-/* Looking through an index: products of codes and of packed LEVs with queries, the largest kept.
+/* Looking through an index: products of codes with queries, the largest kept.
  *
- * What `engine.py` and `packing.py` do in NumPy, without arrays in between and without Python's lock.
+ * What `engine.py` does in NumPy, without arrays in between and without Python's lock.
  * Any C compiler can build this; with GCC or Clang on x86-64, the products are also compiled for
  * AVX2 and AVX-512, of which one is chosen when the module is loaded.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "buffers.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,49 +14,11 @@
 #include <immintrin.h>
 #define HAS_VARIANTS
 #endif
-#if defined(__GNUC__)
-#define PREFETCH(at) __builtin_prefetch(at)
-#else
-#define PREFETCH(at) ((void)0)
-#endif
 
-#define MOST_BUFFERS 8
 #define LANES 16  /* codes that are multiplied side by side */
 #define TOGETHER 8 /* queries that are multiplied at once */
 #define SAMPLE 512 /* blocks that show which products are large */
 #define CHUNK 64  /* blocks of codes that all queries see before the next ones are read */
-
-typedef struct {
-    Py_buffer views[MOST_BUFFERS];
-    int count;
-} Buffers;
-
-/* The memory of an array of items so wide, or NULL with an error. */
-static void *take(Buffers *buffers, PyObject *array, Py_ssize_t wide, int writable) {
-    Py_buffer *view = &buffers->views[buffers->count];
-    const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(array, view, flags)) return NULL;
-    buffers->count++;
-    if (wide && view->itemsize != wide) {
-        PyErr_SetString(PyExc_ValueError, "an array of another type than expected");
-        return NULL;
-    }
-    return view->buf;
-}
-
-static int64_t length(const Buffers *buffers, int at) {
-    return buffers->views[at].len / buffers->views[at].itemsize;
-}
-
-static PyObject *finished(Buffers *buffers, int good) {
-    while (buffers->count > 0) PyBuffer_Release(&buffers->views[--buffers->count]);
-    if (PyErr_Occurred()) return NULL;
-    if (!good) {
-        PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
 
 /* The largest of many products */
 
@@ -130,27 +89,12 @@ static void block_plain(const int8_t *block, int64_t pairs, const int16_t *queri
     }
 }
 
-/* Products of codes, in blocks or one by one. */
-typedef struct {
-    BlockProducts block;
-    int32_t (*code)(const int8_t *, const int16_t *, int64_t);
-} Variant;
-
-#define CODE_PRODUCT                                                                               \
-    (const int8_t *code, const int16_t *query, int64_t size) {                                     \
-        int32_t total = 0;                                                                         \
-        for (int64_t at = 0; at < size; at++) total += (int32_t)code[at] * query[at];              \
-        return total;                                                                              \
-    }
-
-static int32_t code_plain CODE_PRODUCT
-
-static Variant variant = {block_plain, code_plain};
+static BlockProducts block_products = block_plain;
 
 #if defined(HAS_VARIANTS)
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx2,fma")))
-#define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx2,fma")))
+#define AVX2 __attribute__((target("avx2")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx2")))
+#define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx2")))
 
 static inline int32_t two(const int16_t *query) {
     int32_t both;
@@ -215,20 +159,6 @@ AVX2 static void block_avx2(const int8_t *block, int64_t pairs, const int16_t *q
 BLOCK_512(block_avx512, AVX512, ADD_PRODUCTS)
 BLOCK_512(block_vnni, VNNI, _mm512_dpwssd_epi32)
 
-AVX2 static int32_t code_avx2(const int8_t *code, const int16_t *query, int64_t size) {
-    __m256i sum = _mm256_setzero_si256();
-    int64_t at = 0;
-    for (; at + 16 <= size; at += 16) {
-        const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(code + at)));
-        const __m256i there = _mm256_loadu_si256((const __m256i *)(query + at));
-        sum = _mm256_add_epi32(sum, _mm256_madd_epi16(wide, there));
-    }
-    int32_t sums[8], total = code_plain(code + at, query + at, size - at);
-    _mm256_storeu_si256((__m256i *)sums, sum);
-    for (int lane = 0; lane < 8; lane++) total += sums[lane];
-    return total;
-}
-
 #endif
 
 typedef struct {
@@ -249,7 +179,7 @@ static void look(const Scan *scan, int64_t step) {
             Best *best = scan->best + from;
             for (int64_t block = chunk; block < end; block += step) {
                 for (int at = 0; at < n; at++) least[at] = best[at].least;
-                variant.block(scan->codes + block * scan->pairs * 2 * LANES, scan->pairs,
+                block_products(scan->codes + block * scan->pairs * 2 * LANES, scan->pairs,
                               scan->queries + from * 2 * scan->pairs, n, least, products, larger);
                 const int64_t first = block * LANES, left = scan->texts - first;
                 const uint32_t there = left >= LANES ? 0xFFFF : (1u << left) - 1;
@@ -357,172 +287,8 @@ static PyObject *scan(PyObject *module, PyObject *arguments) {
     return finished(&buffers, 1);
 }
 
-/* Products of chosen rows, each with one of the queries */
-
-typedef struct {
-    const int64_t *rows, *which; /* (chosen,): a row, and the query it is multiplied with */
-    int64_t chosen, texts, queries, size;
-} Chosen;
-
-static int fits(const Chosen *chosen) {
-    for (int64_t at = 0; at < chosen->chosen; at++)
-        if (chosen->rows[at] < 0 || chosen->rows[at] >= chosen->texts || chosen->which[at] < 0
-            || chosen->which[at] >= chosen->queries) return 0;
-    return 1;
-}
-
-/* The rows and queries of the first four of some arrays: values, queries, rows, which. */
-static int read_chosen(Chosen *chosen, const Buffers *buffers) {
-    if (buffers->views[1].ndim != 2) return 0;
-    chosen->rows = buffers->views[2].buf;
-    chosen->which = buffers->views[3].buf;
-    chosen->chosen = length(buffers, 2);
-    chosen->queries = buffers->views[1].shape[0];
-    chosen->size = buffers->views[1].shape[1];
-    return length(buffers, 3) == chosen->chosen;
-}
-
-/* code_products(codes, queries, rows, which, products)
- *
- * codes (texts, size) int8, queries (count, size) int16; products (chosen,) int32. */
-static PyObject *code_products(PyObject *module, PyObject *arguments) {
-    PyObject *codes, *queries, *rows, *which, *products;
-    Buffers buffers = {.count = 0};
-    Chosen chosen;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOO", &codes, &queries, &rows, &which, &products))
-        return NULL;
-    const int8_t *values;
-    const int16_t *there;
-    int32_t *result;
-    if (!(values = take(&buffers, codes, 1, 0)) || !(there = take(&buffers, queries, 2, 0))
-        || !take(&buffers, rows, 8, 0) || !take(&buffers, which, 8, 0)
-        || !(result = take(&buffers, products, 4, 1)) || !read_chosen(&chosen, &buffers)
-        || buffers.views[0].ndim != 2 || buffers.views[0].shape[1] != chosen.size
-        || length(&buffers, 4) != chosen.chosen) return finished(&buffers, 0);
-    chosen.texts = buffers.views[0].shape[0];
-    if (!fits(&chosen)) return finished(&buffers, 0);
-    Py_BEGIN_ALLOW_THREADS
-    const int64_t size = chosen.size;
-    for (int64_t at = 0; at < chosen.chosen; at++) {
-        if (at + 4 < chosen.chosen)
-            for (int64_t line = 0; line < size; line += 64)
-                PREFETCH(values + chosen.rows[at + 4] * size + line);
-        result[at] = variant.code(values + chosen.rows[at] * size, there + chosen.which[at] * size,
-                                  size);
-    }
-    Py_END_ALLOW_THREADS
-    return finished(&buffers, 1);
-}
-
-#define AT_ONCE 256 /* numbers of a query that are looked up before they are multiplied */
-
-/* The sum of the squares, with their signs, of products of roots. */
-#define SQUARES                                                                                    \
-    (const int8_t *restrict first, const int8_t *restrict second, int64_t count) {                 \
-        float sums[LANES] = {0}, total = 0;                                                        \
-        int64_t at = 0;                                                                            \
-        for (; at + LANES <= count; at += LANES)                                                   \
-            for (int lane = 0; lane < LANES; lane++) {                                             \
-                const float product = (float)(int16_t)(first[at + lane] * second[at + lane]);      \
-                sums[lane] += product * fabsf(product);                                            \
-            }                                                                                      \
-        for (; at < count; at++) {                                                                 \
-            const float product = (float)(first[at] * second[at]);                                 \
-            total += product * fabsf(product);                                                     \
-        }                                                                                          \
-        for (int lane = 0; lane < LANES; lane++) total += sums[lane];                              \
-        return total;                                                                              \
-    }
-
-static float squares_plain SQUARES
-#if defined(HAS_VARIANTS)
-AVX2 static float squares_avx2 SQUARES
-AVX512 static float squares_avx512 SQUARES
-#endif
-static float (*squares)(const int8_t *, const int8_t *, int64_t) = squares_plain;
-
-/* The product of a sparse row with a query, both as roots; 0 with `bad` set where a step leads
- * outside. */
-#define SPARSE_PRODUCT(NAME, TYPE)                                                                 \
-    static float NAME(const TYPE *steps, const int8_t *values, int64_t count, const int8_t *query, \
-                      int64_t size, int *bad) {                                                    \
-        int64_t walked = 0, place = -1;                                                            \
-        for (int64_t step = 0; step < count; step++) walked += steps[step];                        \
-        if (walked > size || (count && !steps[0])) {                                               \
-            *bad = 1;                                                                              \
-            return 0;                                                                              \
-        }                                                                                          \
-        float total = 0;                                                                           \
-        int8_t there[AT_ONCE];                                                                     \
-        for (int64_t begin = 0; begin < count; begin += AT_ONCE) {                                 \
-            const int64_t n = count - begin < AT_ONCE ? count - begin : AT_ONCE;                   \
-            for (int64_t at = 0; at < n; at++) {                                                   \
-                place += steps[begin + at];                                                        \
-                there[at] = query[place];                                                          \
-            }                                                                                      \
-            total += squares(there, values + begin, n);                                            \
-        }                                                                                          \
-        return total;                                                                              \
-    }
-
-SPARSE_PRODUCT(sparse_by_bytes, uint8_t)
-SPARSE_PRODUCT(sparse_by_pairs, uint16_t)
-
-/* sparse_products(values, queries, rows, which, ends, steps, products)
- *
- * Rows of steps (entries,) of one or two bytes and roots (entries,) int8, which end at ends
- * (texts,); queries (count, size) int8 of roots; products (chosen,) float, without scales. */
-static PyObject *sparse_products(PyObject *module, PyObject *arguments) {
-    PyObject *packed, *queries, *rows, *which, *row_ends, *row_steps, *products;
-    Buffers buffers = {.count = 0};
-    Chosen chosen;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &packed, &queries, &rows, &which, &row_ends,
-                          &row_steps, &products)) return NULL;
-    const int8_t *values, *there;
-    const int64_t *ends;
-    const void *steps;
-    float *result;
-    if (!(values = take(&buffers, packed, 1, 0)) || !(there = take(&buffers, queries, 1, 0))
-        || !take(&buffers, rows, 8, 0) || !take(&buffers, which, 8, 0)
-        || !(ends = take(&buffers, row_ends, 8, 0)) || !(steps = take(&buffers, row_steps, 0, 0))
-        || !(result = take(&buffers, products, 4, 1)) || !read_chosen(&chosen, &buffers))
-        return finished(&buffers, 0);
-    const int64_t entries = length(&buffers, 0), wide = buffers.views[5].itemsize;
-    chosen.texts = length(&buffers, 4);
-    if (length(&buffers, 5) != entries || wide > 2 || length(&buffers, 6) != chosen.chosen
-        || !fits(&chosen)) return finished(&buffers, 0);
-    int bad = 0;
-    Py_BEGIN_ALLOW_THREADS
-    for (int64_t at = 0; at < chosen.chosen && !bad; at++) {
-        const int64_t row = chosen.rows[at], begin = row ? ends[row - 1] : 0;
-        const int64_t count = ends[row] - begin;
-        const int8_t *query = there + chosen.which[at] * chosen.size;
-        const int64_t next = at + 1 < chosen.chosen ? chosen.rows[at + 1] : 0;
-        const int64_t from = next ? ends[next - 1] : 0, to = ends[next] < entries ? ends[next] : 0;
-        for (int64_t line = from < 0 ? to : from; line < to; line += 64) {
-            PREFETCH(values + line);
-            PREFETCH((const uint8_t *)steps + line * wide);
-        }
-        if (begin < 0 || count < 0 || ends[row] > entries) {
-            bad = 1;
-            break;
-        }
-        result[at] =
-            wide == 1 ? sparse_by_bytes((const uint8_t *)steps + begin, values + begin, count, query,
-                                        chosen.size, &bad)
-                      : sparse_by_pairs((const uint16_t *)steps + begin, values + begin, count,
-                                        query, chosen.size, &bad);
-    }
-    Py_END_ALLOW_THREADS
-    return finished(&buffers, !bad);
-}
-
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, "The codes with the largest products."},
-    {"code_products", code_products, METH_VARARGS, "Products of chosen codes, or dense rows."},
-    {"sparse_products", sparse_products, METH_VARARGS, "Products of chosen sparse rows."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -530,24 +296,17 @@ static int prepare(PyObject *module) {
     (void)module;
 #if defined(HAS_VARIANTS)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        variant = (Variant){block_avx2, code_avx2};
-        squares = squares_avx2;
-    }
+    if (__builtin_cpu_supports("avx2")) block_products = block_avx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512vl")) {
-        variant = (Variant){block_avx512, code_avx2};
-        squares = squares_avx512;
-    }
-    if (variant.block == block_avx512 && __builtin_cpu_supports("avx512vnni"))
-        variant.block = block_vnni;
+        && __builtin_cpu_supports("avx512vl"))
+        block_products = __builtin_cpu_supports("avx512vnni") ? block_vnni : block_avx512;
 #endif
     return 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_looking", "Compiled parts of engine.py and packing.py.", 0,
+    PyModuleDef_HEAD_INIT, "_looking", "A compiled part of engine.py.", 0,
     methods, slots, NULL, NULL, NULL,
 };
 

@@ -50,14 +50,6 @@ class PackedDense:
         """(documents, size): these rows as what others are multiplied with in C."""
         return self.values.astype(np.int16)
 
-    def chosen_products(
-        self, rows: IntArray, which: IntArray, others: PackedDense, queries: Any, module: Any
-    ) -> Array32:
-        """(rows,): the product of each of some rows with one of others, given by `queries`."""
-        result = np.empty(len(rows), np.int32)
-        module.code_products(self.values, queries, rows, which, result)
-        return np.asarray(result * self.scales[rows] * others.scales[which], np.float32)
-
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         return {"values": self.values, "scales": self.scales}
@@ -161,14 +153,6 @@ class PackedSparse:
         result[owners, walked[kept] - before[owners] - 1] = self.values[kept]
         return result
 
-    def chosen_products(
-        self, rows: IntArray, which: IntArray, others: PackedSparse, queries: Any, module: Any
-    ) -> Array32:
-        """(rows,): the product of each of some rows with one of others, given by `queries`."""
-        result = np.empty(len(rows), np.float32)
-        module.sparse_products(self.values, queries, rows, which, self.ends, self.steps, result)
-        return np.asarray(result * np.square(self.scales[rows] * others.scales[which]))
-
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         return {
@@ -213,19 +197,6 @@ class PackedLevs:
         parts = zip(self.parts, plain, strict=True)
         return np.stack([part.products(row) for part, row in parts], axis=1)
 
-    def chosen_products(
-        self, rows: IntArray, which: IntArray, others: Queries, module: Any
-    ) -> Array32:
-        """(rows, members): of some documents, each with one of others, in C."""
-        parts = zip(self.parts, others.levs.parts, others.parts, strict=True)
-        return np.stack(
-            [
-                part.chosen_products(rows, which, there, queries, module)  # type: ignore[arg-type]
-                for part, there, queries in parts
-            ],
-            axis=1,
-        )
-
     @classmethod
     def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:
         """Some documents of several, packed as they are."""
@@ -267,20 +238,6 @@ class PackedLevs:
             if not fits or len(part["scales"]) != count:
                 raise ValueError("its parts are of different lengths")
         return cls(tuple(parts), arrays["log_tokens"])
-
-
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """Packed LEVs, ready for products with many others."""
-
-    levs: PackedLevs
-    parts: tuple[npt.NDArray[Any], ...]  # (documents, size) each
-
-    @classmethod
-    def of(cls, levs: Levs) -> Queries:
-        """From LEVs as an index has them."""
-        packed = PackedLevs.of(levs)
-        return cls(packed, tuple(part.queries() for part in packed.parts))
 
 
 def _gathered_sparse(

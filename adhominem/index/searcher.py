@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs
-from adhominem.compiled import compiled
 from adhominem.errors import IndexFolderError
+from adhominem.index.chosen import row_products
 from adhominem.index.depth import MISSED, expected_misses
-from adhominem.index.engine import Engine, make_engine, whole_numbers
+from adhominem.index.engine import Engine, make_engine
 from adhominem.index.files import damaged
 from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
@@ -90,7 +90,7 @@ class Searcher:
     def _open_codes(self, engine: Engine | None) -> None:
         store, manifest = self.store, self.store.manifest
         assert self.view is not None
-        self._codes: list[dict[str, npt.NDArray[Any]]] = []
+        shards: list[dict[str, npt.NDArray[Any]]] = []
         for shard in manifest.shards:
             if shard.codes is None:
                 raise IndexFolderError(
@@ -103,16 +103,17 @@ class Searcher:
             if arrays["codes"].dtype != np.int8 or wrong:
                 reason = f"its {(*wrong, 'codes')[0]} are not those of this view"
                 raise damaged(store.folder / shard.codes.name, reason)
-            self._codes.append(arrays)
+            shards.append(arrays)
+        self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
+        self._kin = tuple(arrays["kin"] for arrays in shards)  # (texts, kin) each
         # Of all texts in a row, since a search looks at some thousand of them all over the index.
-        self._all_points = Points(
-            *(np.concatenate([arrays[name] for arrays in self._codes]) for name in POINTS)
-        )
+        told = {name: [arrays[name] for arrays in shards] for name in POINTS}
+        told["kin"] = [kin[:, :0] for kin in self._kin]
+        self._points = Points(*(np.concatenate(told[name]) for name in POINTS))
         self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
-            for begin, arrays in zip(store.begins, self._codes, strict=False):
-                codes = arrays["codes"][:, : self.engine.scanned]
-                self.engine.add(begin + np.arange(len(codes)), codes)
+            for begin, codes in zip(store.begins, self._codes, strict=False):
+                self.engine.add(begin + np.arange(len(codes)), codes[:, : self.engine.scanned])
             self.engine.remove(np.flatnonzero(~store.alive))
 
     def search(
@@ -154,22 +155,20 @@ class Searcher:
         if self.view is None:
             return [_without(self.store.live, gone) for gone in outside]
         points = self.view.points(queries)
-        candidates = self._candidates(queries, points, k, outside)
-        near = [np.zeros(0)] * len(queries)
-        depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
-        active = np.flatnonzero([len(numbers) for numbers, _ in candidates])  # of queries
-        while len(active):
-            parts = [candidates[at][0][len(near[at]) : depth] for at in active]
-            chosen = queries[active], parts, points[active]
-            for at, more in zip(active, self.near(*chosen), strict=True):
-                near[at] = np.concatenate([near[at], more])
-            missed = [expected_misses(candidates[at][1], near[at], hits or k) for at in active]
-            active = active[np.array(missed) > MISSED * (hits or k)]
-            depth *= 2
-        return [
-            numbers[np.argsort(-one, kind="stable")[:k]]
-            for (numbers, _), one in zip(candidates, near, strict=True)
-        ]
+        codes = self.view.query(queries, points)  # (queries, numbers)
+        found = self._found(codes, k, outside)
+
+        def look(at: int) -> IntArray:
+            numbers, products = self._candidates(found[at], codes[at], k)
+            query, point = queries[at : at + 1], points[at : at + 1]
+            depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
+            near = self._near(query, point, numbers[:depth])
+            while expected_misses(products, near, hits or k) > MISSED * (hits or k):
+                more = self._near(query, point, numbers[depth : 2 * depth])
+                near, depth = np.concatenate([near, more]), 2 * depth
+            return numbers[np.argsort(-near, kind="stable")[:k]]
+
+        return in_threads(look, range(len(queries)), worth_it=len(queries) > 1)
 
     def scored(
         self, queries: Levs, numbers: Sequence[IntArray], k: int | None = None
@@ -194,69 +193,41 @@ class Searcher:
             results.append(Scored(texts[order], _chosen(factors, rows[order])))
         return results
 
-    def _candidates(
-        self, queries: Levs, points: Points, k: int, outside: Sequence[frozenset[int]]
-    ) -> list[tuple[IntArray, Array32]]:
-        """For each query the texts that may be among the k best, and the products of their codes.
+    def _found(self, codes: Array32, k: int, outside: Sequence[frozenset[int]]) -> list[IntArray]:
+        """For each query, by its code (queries, numbers), the texts that the engine brings up."""
+        least = max(_CANDIDATES, _CANDIDATES_A_HIT * k, round(_CANDIDATES_SHARE * len(self.store)))
+        count = least + max(map(len, outside), default=0)
+        first = codes[:, : self.engine.scanned]
+        found, _ = self.engine.candidates(first, min(count, self.engine.most))
+        return [_without(row[row >= 0], gone) for row, gone in zip(found, outside, strict=True)]
+
+    def _candidates(self, numbers: IntArray, query: Array32, k: int) -> tuple[IntArray, Array32]:
+        """Of some texts those that may be among the k best, and the products of their codes.
 
         The largest product is the first.
         """
+        products = row_products(self._codes, numbers, query)
+        kept = np.arange(len(numbers))
+        most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))
+        if len(kept) > most:
+            kept = np.argpartition(products, len(kept) - most)[-most:]
+        order = kept[np.argsort(-products[kept], kind="stable")]
+        return numbers[order], products[order]
+
+    def near(self, queries: Levs, numbers: Sequence[IntArray]) -> list[FloatArray]:
+        """For each text (texts, lev_size), of some of the index: nearly the log Bayes factors."""
         assert self.view is not None
-        least = max(_CANDIDATES, _CANDIDATES_A_HIT * k, round(_CANDIDATES_SHARE * len(self.store)))
-        count = least + max(map(len, outside), default=0)
-        codes = self.view.query(queries, points)  # (queries, numbers)
-        first = codes[:, : self.engine.scanned]
-        found, _ = self.engine.candidates(first, min(count, self.engine.most))
-        there = [row[row >= 0] for row in found]
-        for at, gone in enumerate(outside):
-            there[at] = _without(there[at], gone)
-        result = []
-        for numbers, products in zip(there, self._code_products(there, codes), strict=True):
-            kept = np.arange(len(numbers))
-            most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))
-            if len(kept) > most:
-                kept = np.argpartition(products, len(kept) - most)[-most:]
-            order = kept[np.argsort(-products[kept], kind="stable")]
-            result.append((numbers[order], products[order]))
-        return result
-
-    def _code_products(self, numbers: Sequence[IntArray], queries: Array32) -> list[Array32]:
-        """For each query (queries, numbers of a code), the products with codes of some texts."""
-        everything = np.concatenate([np.zeros(0, np.int64), *numbers])
-        which = np.repeat(np.arange(len(numbers)), [len(one) for one in numbers])
-        result = np.empty(len(everything), np.float32)
-        module = compiled("adhominem.index._looking")
-        whole, scales = whole_numbers(queries)
-
-        def multiply(part: tuple[int, IntArray]) -> None:
-            at, chosen = part
-            codes, rows = self._codes[at]["codes"], everything[chosen] - self.store.begins[at]
-            if module is None:
-                for query in np.unique(which[chosen]).tolist():
-                    mine = which[chosen] == query
-                    result[chosen[mine]] = codes[rows[mine]].astype(np.float32) @ queries[query]
-                return
-            products = np.empty(len(rows), np.int32)
-            module.code_products(codes, whole, rows, which[chosen], products)
-            result[chosen] = products * scales[which[chosen]]
-
-        in_threads(multiply, self.store.by_shard(everything), worth_it=module is not None)
-        return np.split(result, np.cumsum([len(one) for one in numbers])[:-1])
-
-    def near(
-        self, queries: Levs, numbers: Sequence[IntArray], points: Points | None = None
-    ) -> list[FloatArray]:
-        """For each text (texts, lev_size), of some of the index: nearly the log Bayes factors.
-
-        Its `points` are computed unless they are given.
-        """
-        assert self.view is not None
-        points = self.view.points(queries) if points is None else points
-        products = self.store.products(numbers, queries)
+        points = self.view.points(queries)
+        each = [slice(at, at + 1) for at in range(len(queries))]
         return [
-            self.view.near(points[at : at + 1], products[at], self._all_points[row])
-            for at, row in enumerate(numbers)
+            self._near(queries[at], points[at], row) for at, row in zip(each, numbers, strict=True)
         ]
+
+    def _near(self, query: Levs, point: Points, numbers: IntArray) -> FloatArray:
+        assert self.view is not None
+        products = self.store.products(numbers, query)  # (numbers, members)
+        kin = row_products(self._kin, numbers, self.view.kin_query(point))  # (numbers,)
+        return self.view.near(point, products, kin, self._points[numbers])
 
 
 def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:

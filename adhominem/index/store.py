@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
-from adhominem.compiled import compiled
 from adhominem.errors import IndexFolderError, OptionError
+from adhominem.index.chosen import LevTable, module_in_c
 from adhominem.index.files import (
     Manifest,
     Shard,
@@ -24,15 +24,13 @@ from adhominem.index.files import (
     read_arrays,
     read_manifest,
 )
-from adhominem.index.packing import PackedLevs, Queries
-from adhominem.index.threads import in_threads
+from adhominem.index.packing import PackedLevs
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.scoring.population import FEWEST, Population
 from adhominem.scoring.rows import column_means
 from adhominem.verify.verifier import Verifier
 
 COHORT = 200  # texts of the population that are kept, as of any other
-_MANY = 2_000  # products of LEVs that are worth threads
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
 
 
@@ -192,45 +190,25 @@ class Store:
                 return packed.levs(np.arange(len(packed)))
         return Levs(())
 
-    def products(self, numbers: Sequence[IntArray], queries: Levs) -> list[Array32]:
-        """For each of some texts, (numbers, members): the products with texts of the index."""
-        module = compiled("adhominem.index._looking")
-        if module is None:
-            plain = [np.asarray(part, np.float32) for part in queries.parts[:-1]]
-            return [self._products(one, [p[at] for p in plain]) for at, one in enumerate(numbers)]
-        others = Queries.of(queries)
-        everything = np.concatenate([np.zeros(0, np.int64), *numbers])
-        which = np.repeat(np.arange(len(numbers)), [len(one) for one in numbers])
-        result = np.empty((len(everything), len(others.parts)), np.float32)
+    @cached_property
+    def _tables(self) -> list[LevTable]:
+        """Each member's part of all LEVs."""
+        packed = [shard.levs for shard in self.shards]
+        return [LevTable.of(parts) for parts in zip(*(levs.parts for levs in packed), strict=True)]
 
-        def multiply(part: tuple[int, IntArray]) -> None:
-            at, chosen = part
-            rows = everything[chosen] - self.begins[at]
-            result[chosen] = self.shards[at].levs.chosen_products(
-                rows, which[chosen], others, module
-            )
-
-        with self._naming_damage(everything):
-            in_threads(multiply, self.by_shard(everything), worth_it=len(everything) > _MANY)
-        return np.split(result, np.cumsum([len(one) for one in numbers])[:-1])
-
-    def _products(self, numbers: IntArray, plain: Sequence[Array32]) -> Array32:
-        """(numbers, members): products with one text, given by each member's part, (size,)."""
+    def products(self, numbers: IntArray, query: Levs) -> Array32:
+        """(numbers, members): the products of some texts with one other, (1, lev_size)."""
+        module = module_in_c()
         with self._naming_damage(numbers):
+            if module is not None:
+                parts = zip(self._tables, PackedLevs.of(query).parts, strict=True)
+                columns = [table.products(numbers, part, module) for table, part in parts]
+                return np.stack(columns, axis=1)
             packed = self._packed(numbers)
+            plain = [np.asarray(part, np.float32)[0] for part in query.parts[:-1]]
             if packed is not None:
                 return packed.products(plain)
-        return np.zeros((0, len(plain)), np.float32)
-
-    def by_shard(self, numbers: IntArray) -> list[tuple[int, IntArray]]:
-        """The shards that texts lie in, each with the places of its texts among these."""
-        if not len(numbers):
-            return []
-        at = np.searchsorted(self.begins, numbers, side="right") - 1
-        # Sorted by their digits, not by comparing, as long as numbers are small.
-        order = np.argsort(at.astype(np.min_scalar_type(len(self.shards))), kind="stable")
-        shards, counts = np.unique(at, return_counts=True)
-        return list(zip(shards.tolist(), np.split(order, np.cumsum(counts)[:-1]), strict=True))
+        return np.zeros((0, len(query.parts) - 1), np.float32)
 
     def _packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
         wanted = np.asarray(numbers, np.int64)

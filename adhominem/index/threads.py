@@ -1,27 +1,45 @@
-"""Work in threads, as many as there are cores: for parts in C, which let others run meanwhile."""
+"""Work in threads, as many as there are cores: for parts in C, which let others run meanwhile.
+
+Work that is in one of these threads already is not divided once more.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import TypeVar
+
+import numpy as np
 
 from adhominem.processes import cores
 
 _Given = TypeVar("_Given")
 _Result = TypeVar("_Result")
+_thread = threading.local()
+
+
+def _begin() -> None:
+    _thread.is_ours = True
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(cores(), "index")
+    return ThreadPoolExecutor(cores(), "index", _begin)
 
 
 def in_threads(
     work: Callable[[_Given], _Result], given: Iterable[_Given], *, worth_it: bool = True
 ) -> list[_Result]:
     """What some work makes of each of what is given, in that order; threads only if worth it."""
-    if worth_it and cores() > 1:
+    if worth_it and cores() > 1 and not getattr(_thread, "is_ours", False):
         return list(_pool().map(work, given))
     return [work(one) for one in given]
+
+
+def in_parts(work: Callable[[slice], object], count: int, *, worth_it: bool = True) -> None:
+    """Do some work on so many items, a part of them in each thread; in one if not worth more."""
+    cuts = np.linspace(0, count, (cores() if worth_it else 1) + 1).astype(int).tolist()
+    in_threads(work, [slice(*ends) for ends in pairwise(cuts)], worth_it=worth_it)

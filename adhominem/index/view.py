@@ -175,10 +175,14 @@ class View:
             )
         return lenses
 
-    def near(self, point: Points, products: Array32, points: Points) -> FloatArray:
+    def kin_query(self, point: Points) -> Array32:
+        """(kin,): what others are multiplied with, to tell in nats how alike genres make them."""
+        return np.asarray(point.kin[0] * self.signs, np.float32)
+
+    def near(self, point: Points, products: Array32, kin: Array32, points: Points) -> FloatArray:
         """(texts,): nearly the log Bayes factors of one text, at a point, with others.
 
-        `products` (texts, members) are those of their LEVs.
+        `products` (texts, members) are those of their LEVs, `kin` (texts,) those with `kin_query`.
         """
         squared = np.array([mean @ mean for mean in self.means])  # (members,)
         alike = products - points.to_mean + (squared - point.to_mean[0])
@@ -191,7 +195,6 @@ class View:
         lengths = np.log(points.lengths * point.lengths[0])
         sharpness = np.log(points.sharpness * point.sharpness[0] * self._deviations**2)
         tokens = np.full(len(products), point.log_tokens[0]), points.log_tokens
-        kin = points.kin.astype(np.float32, copy=False) @ (point.kin[0] * self.signs)
         return np.asarray(self._fused(standing, lengths, sharpness, *tokens) + kin)
 
     def _fused(

@@ -7,7 +7,7 @@ import pytest
 
 from adhominem.compiled import compiled
 from adhominem.index import engine as engines
-from adhominem.index.engine import CompiledEngine, Engine, ScanEngine, whole_numbers
+from adhominem.index.engine import CompiledEngine, Engine, ScanEngine
 
 MODULE = compiled("adhominem.index._looking")
 
@@ -52,14 +52,6 @@ def test_fewer_texts_than_asked_for_leave_places_empty(engine: Engine) -> None:
     engine.add(np.array([7, 9]), np.ones((2, 4), np.int8))
     numbers, _ = engine.candidates(np.ones((1, 4), np.float32), 5)
     assert sorted(numbers[0].tolist()) == [-1, -1, -1, 7, 9]
-
-
-def test_products_of_whole_numbers_stay_within_four_bytes() -> None:
-    queries = np.ones((2, 4_096), np.float32)
-    queries[1, 1:] = 0
-    whole, scales = whole_numbers(queries)
-    assert np.abs(whole.astype(np.int64)).sum(axis=1).max() * 127 < 1 << 31
-    np.testing.assert_allclose(whole * scales[:, None], queries, rtol=1e-3)
 
 
 def test_arrays_that_do_not_fit_together_are_refused() -> None:

@@ -55,7 +55,7 @@ def test_hits_are_those_of_the_folder(
 ) -> None:
     levs = mixed.encode([NEW, rich_rows("letters", 30, 6, "-index-")[10]["text"]])
     here, there = Searcher(folder, mixed), Searcher(address, mixed)
-    size = here._codes[0]["codes"].shape[1]
+    size = here._codes[0].shape[1]
     queries = np.random.default_rng(0).normal(size=(3, size)).astype(np.float32)
     for one, other in zip(
         *(engine.candidates(queries, 30)[0] for engine in (here.engine, there.engine)), strict=True

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.arrays import Levs, SparseRows
-from adhominem.compiled import compiled
 from adhominem.errors import OptionError
-from adhominem.index.packing import PackedLevs, PackedSparse, Queries, packed_and_back
+from adhominem.index.packing import PackedLevs, PackedSparse, packed_and_back
 
 
 def made_levs(documents: int, seed: int = 0, size: int = 3_000, share: float = 0.05) -> Levs:
@@ -53,24 +52,6 @@ def test_products_are_those_of_unpacked_rows() -> None:
         [np.asarray(part) @ row for part, row in zip(levs.parts[:-1], one, strict=True)], 1
     )
     np.testing.assert_allclose(packed.products(one), slow, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("size", [3_000, 70_000])
-def test_products_in_c_are_those_of_numpy(size: int) -> None:
-    module = compiled("adhominem.index._looking")
-    if module is None:
-        pytest.skip("the part in C was not built")
-    packed = PackedLevs.of(made_levs(7, size=size, share=0.002))
-    levs = packed.levs(np.arange(7))
-    others = [np.asarray(part, np.float32)[:3] for part in levs.parts[:-1]]
-    rows, which = np.array([6, 0, 3, 3]), np.array([0, 2, 1, 0])
-    slow = np.stack([packed.products([part[at] for part in others]) for at in range(3)])
-    quick = packed.chosen_products(rows, which, Queries.of(levs[:3]), module)
-    np.testing.assert_allclose(quick, slow[which, rows], rtol=1e-4, atol=1e-4)
-    sparse = next(part for part in packed.parts if isinstance(part, PackedSparse))
-    outside = PackedSparse(sparse.ends, sparse.steps, sparse.values, sparse.scales, 10)
-    with pytest.raises(ValueError, match="do not fit"):
-        outside.chosen_products(rows, which, outside, np.zeros((3, 10), np.int8), module)
 
 
 def test_gathered_rows_are_those_of_their_shards() -> None:

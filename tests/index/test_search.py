@@ -93,8 +93,8 @@ def test_three_steps_find_what_a_full_scan_finds(
 ) -> None:
     searcher = Searcher(letters_by_many.store.folder, load(), engine=(engine := make_engine()))
     monkeypatch.setattr(type(engine), "scanned", 64)
-    for begin, arrays in zip(searcher.store.begins, searcher._codes, strict=False):
-        engine.add(begin + np.arange(len(arrays["codes"])), arrays["codes"][:, :64])
+    for begin, codes in zip(searcher.store.begins, searcher._codes, strict=False):
+        engine.add(begin + np.arange(len(codes)), codes[:, :64])
     for name, value in (
         ("_CANDIDATES", 20),
         ("_CANDIDATES_A_HIT", 1),
@@ -107,10 +107,10 @@ def test_three_steps_find_what_a_full_scan_finds(
         monkeypatch.setattr(searching, name, value)
     levs = searcher.store.levs(np.arange(0, 360, 9))  # 40, more than are searched for at once
     outside = [frozenset([at]) for at in range(0, 360, 9)]
-    points = searcher.view.points(levs) if searcher.view is not None else None
-    assert points is not None
-    kept = searcher._candidates(levs, points, 5, outside)
-    assert all(len(numbers) < 0.4 * 360 for numbers, _ in kept)
+    assert searcher.view is not None
+    queries = searcher.view.query(levs, searcher.view.points(levs))
+    for found, query in zip(searcher._found(queries, 5, outside), queries, strict=True):
+        assert len(searcher._candidates(found, query, 5)[0]) < 0.4 * 360
     everything = [np.setdiff1d(searcher.store.live, list(gone)) for gone in outside]
     full = searcher.scored(levs, everything, 5)
     quick = searcher.search(levs, 5, outside)
@@ -120,23 +120,6 @@ def test_three_steps_find_what_a_full_scan_finds(
     ]
     assert len(shared) == 40
     assert np.mean(shared) >= 0.9 * 5
-
-
-def test_products_with_whole_codes_are_the_same_in_c_and_numpy(
-    letters_by_many: Searcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searcher = letters_by_many
-    assert searcher.view is not None
-    levs = searcher.store.levs([3, 50, 7])
-    queries = searcher.view.query(levs, searcher.view.points(levs))
-    numbers = [np.array([5, 300, 2]), np.zeros(0, np.int64), np.arange(100)]
-    compiled = searcher._code_products(numbers, queries)
-    monkeypatch.setattr(searching, "compiled", lambda name: None)
-    plain = searcher._code_products(numbers, queries)
-    for one, other, chosen, query in zip(compiled, plain, numbers, queries, strict=True):
-        slow = searcher._codes[0]["codes"][chosen].astype(float) @ query
-        np.testing.assert_allclose(one, slow, atol=1e-3)
-        np.testing.assert_allclose(other, slow, atol=1e-4)
 
 
 def test_hits_are_the_models_own_bayes_factors(made_index: Path, mixed: Verifier) -> None:

@@ -36,10 +36,10 @@ def test_products_of_codes_are_sums_of_weighted_cosines(
         slow += moved @ moved[0]
     slow += points.kin @ (points.kin[0] * view.signs)
     query = view.query(levs[:1], points[:1])[0]
-    quick = searcher._codes[0]["codes"][[3, 7, 50]].astype(np.float32) @ query
+    quick = searcher._codes[0][[3, 7, 50]].astype(np.float32) @ query
     np.testing.assert_allclose(quick, slow, atol=0.02 * np.abs(slow).max())
     others = searcher.near(levs[:1], [store.live])[0]
-    codes = searcher._codes[0]["codes"].astype(np.float32) @ query
+    codes = searcher._codes[0].astype(np.float32) @ query
     assert np.corrcoef(codes, others)[0, 1] > 0.8
 
 

@@ -1,0 +1,376 @@
+/* Products of chosen texts with a query: of their codes, their packed LEVs, and what tells of genres.
+ *
+ * What `chosen.py` does in NumPy, without arrays in between and without Python's lock. Texts lie in
+ * shards, and go by their numbers in all of these. Any C compiler can build this; with GCC or Clang
+ * on x86-64, products are also compiled for AVX2, which is used where there is such a processor.
+ */
+#include "buffers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HAS_VARIANTS
+#define AVX2 __attribute__((target("avx2,fma,f16c")))
+#endif
+#if defined(__GNUC__)
+#define PREFETCH(at) __builtin_prefetch(at)
+#else
+#define PREFETCH(at) ((void)0)
+#endif
+
+#define AHEAD 4     /* rows that are fetched before they are multiplied */
+#define AT_ONCE 256 /* numbers of a query that are looked up before they are multiplied */
+
+/* Arrays of a kind, one for each shard. */
+typedef struct {
+    Py_buffer *views; /* (count,) */
+    Py_ssize_t count;
+} Shards;
+
+static void give_back(Shards *shards) {
+    while (shards->count > 0) PyBuffer_Release(&shards->views[--shards->count]);
+    free(shards->views);
+    shards->views = NULL;
+}
+
+/* The arrays of a tuple, of items so wide; 0 with an error if there is anything else in it. */
+static int take_shards(Shards *shards, PyObject *arrays, Py_ssize_t wide) {
+    const Py_ssize_t count = PyTuple_Size(arrays); /* -1 with an error if it is no tuple */
+    *shards = (Shards){NULL, 0};
+    if (count < 0) return 0;
+    if (!(shards->views = calloc((size_t)count + 1, sizeof(Py_buffer)))) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    while (shards->count < count) {
+        Py_buffer *view = &shards->views[shards->count];
+        PyObject *array = PyTuple_GetItem(arrays, shards->count);
+        if (PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) return 0;
+        shards->count++;
+        if (wide && view->itemsize != wide) {
+            PyErr_SetString(PyExc_ValueError, "an array of another type than expected");
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int64_t items(const Shards *shards, Py_ssize_t at) {
+    return shards->views[at].len / shards->views[at].itemsize;
+}
+
+/* Where each shard begins, (count + 1,), by how many texts they have; NULL with an error. */
+static int64_t *begins_of(const Shards *shards) {
+    int64_t *begins = malloc(sizeof(int64_t) * ((size_t)shards->count + 1));
+    if (!begins) return (int64_t *)PyErr_NoMemory();
+    begins[0] = 0;
+    for (Py_ssize_t at = 0; at < shards->count; at++)
+        begins[at + 1] = begins[at] + (shards->views[at].ndim ? shards->views[at].shape[0] : 0);
+    return begins;
+}
+
+/* The shard of a text; -1 if there is no such text. */
+static Py_ssize_t shard_of(const int64_t *begins, Py_ssize_t count, int64_t number) {
+    if (number < 0 || number >= begins[count]) return -1;
+    Py_ssize_t low = 0, high = count; /* begins[low] <= number < begins[high] */
+    while (high - low > 1) {
+        const Py_ssize_t middle = low + (high - low) / 2;
+        if (begins[middle] <= number) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+static void fetch(const void *row, int64_t bytes) {
+    for (int64_t line = 0; line < bytes; line += 64) PREFETCH((const char *)row + line);
+}
+
+/* Rows of a table: bytes with a query of whole numbers, or halves with one of floats */
+
+static int32_t bytes_plain(const int8_t *row, const int16_t *query, int64_t size) {
+    int32_t total = 0;
+    for (int64_t at = 0; at < size; at++) total += (int32_t)row[at] * query[at];
+    return total;
+}
+
+static float from_half(uint16_t half) {
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7FFF;
+    uint32_t bits = sign | ((rest << 13) + (112u << 23)); /* the exponent counts from elsewhere */
+    float result;
+    if (rest < 0x400) return (sign ? -1.0f : 1.0f) * (float)rest * 0x1p-24f; /* too small for one */
+    if (rest >= 0x7C00) bits = sign | 0x7F800000 | rest << 13; /* infinite, or no number */
+    memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+static float halves_plain(const uint16_t *row, const float *query, int64_t size) {
+    float total = 0;
+    for (int64_t at = 0; at < size; at++) total += from_half(row[at]) * query[at];
+    return total;
+}
+
+/* The sum of the squares, with their signs, of products of roots. */
+static float squares_plain(const int8_t *first, const int8_t *second, int64_t count) {
+    float total = 0;
+    for (int64_t at = 0; at < count; at++) {
+        const float product = (float)(first[at] * second[at]);
+        total += product * fabsf(product);
+    }
+    return total;
+}
+
+#if defined(HAS_VARIANTS)
+AVX2 static inline float sum_of(__m256 lanes) {
+    float sums[8], total = 0;
+    _mm256_storeu_ps(sums, lanes);
+    for (int lane = 0; lane < 8; lane++) total += sums[lane];
+    return total;
+}
+
+AVX2 static inline __m256i wide(const int8_t *row) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)row));
+}
+
+AVX2 static int32_t bytes_avx2(const int8_t *row, const int16_t *query, int64_t size) {
+    __m256i sum = _mm256_setzero_si256();
+    int64_t at = 0;
+    for (; at + 16 <= size; at += 16) {
+        const __m256i there = _mm256_loadu_si256((const __m256i *)(query + at));
+        sum = _mm256_add_epi32(sum, _mm256_madd_epi16(wide(row + at), there));
+    }
+    int32_t sums[8], total = bytes_plain(row + at, query + at, size - at);
+    _mm256_storeu_si256((__m256i *)sums, sum);
+    for (int lane = 0; lane < 8; lane++) total += sums[lane];
+    return total;
+}
+
+AVX2 static float halves_avx2(const uint16_t *row, const float *query, int64_t size) {
+    __m256 sum = _mm256_setzero_ps();
+    int64_t at = 0;
+    for (; at + 8 <= size; at += 8) {
+        const __m256 here = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(row + at)));
+        sum = _mm256_fmadd_ps(here, _mm256_loadu_ps(query + at), sum);
+    }
+    return sum_of(sum) + halves_plain(row + at, query + at, size - at);
+}
+
+AVX2 static float squares_avx2(const int8_t *first, const int8_t *second, int64_t count) {
+    __m256 sum = _mm256_setzero_ps();
+    int64_t at = 0;
+    for (; at + 16 <= count; at += 16) {
+        const __m256i product = _mm256_mullo_epi16(wide(first + at), wide(second + at));
+        const __m256i both = _mm256_madd_epi16(product, _mm256_abs_epi16(product));
+        sum = _mm256_add_ps(sum, _mm256_cvtepi32_ps(both)); /* of two squares: below 2^30 */
+    }
+    return sum_of(sum) + squares_plain(first + at, second + at, count - at);
+}
+#endif
+
+/* The product of a sparse row with a query, both as roots; 0 with `bad` set where a step leads
+ * outside. */
+#define SPARSE_PRODUCT(NAME, TYPE, SQUARES)                                                        \
+    static float NAME(const TYPE *steps, const int8_t *values, int64_t count, const int8_t *query, \
+                      int64_t size, int *bad) {                                                    \
+        int64_t place = -1;                                                                        \
+        int8_t there[AT_ONCE];                                                                     \
+        float total = 0;                                                                           \
+        for (int64_t begin = 0; begin < count; begin += AT_ONCE) {                                 \
+            const int64_t n = count - begin < AT_ONCE ? count - begin : AT_ONCE;                   \
+            uint32_t walked = 0; /* at most AT_ONCE steps of two bytes */                          \
+            for (int64_t at = 0; at < n; at++) walked += steps[begin + at];                        \
+            if (walked > size - 1 - place || (!begin && !steps[0])) {                              \
+                *bad = 1;                                                                          \
+                return 0;                                                                          \
+            }                                                                                      \
+            for (int64_t at = 0; at < n; at++) {                                                   \
+                place += steps[begin + at];                                                        \
+                there[at] = query[place];                                                          \
+            }                                                                                      \
+            total += SQUARES(there, values + begin, n);                                            \
+        }                                                                                          \
+        return total;                                                                              \
+    }
+
+SPARSE_PRODUCT(sparse_by_bytes_plain, uint8_t, squares_plain)
+SPARSE_PRODUCT(sparse_by_pairs_plain, uint16_t, squares_plain)
+#if defined(HAS_VARIANTS)
+AVX2 SPARSE_PRODUCT(sparse_by_bytes_avx2, uint8_t, squares_avx2)
+AVX2 SPARSE_PRODUCT(sparse_by_pairs_avx2, uint16_t, squares_avx2)
+#endif
+
+typedef struct {
+    int32_t (*bytes)(const int8_t *, const int16_t *, int64_t);
+    float (*halves)(const uint16_t *, const float *, int64_t);
+    float (*sparse_by_bytes)(const uint8_t *, const int8_t *, int64_t, const int8_t *, int64_t,
+                             int *);
+    float (*sparse_by_pairs)(const uint16_t *, const int8_t *, int64_t, const int8_t *, int64_t,
+                             int *);
+} Variant;
+
+static Variant variant = {bytes_plain, halves_plain, sparse_by_bytes_plain, sparse_by_pairs_plain};
+
+/* Products with rows (texts, size) in shards, of items so wide. */
+static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
+    PyObject *tables, *numbers, *query, *products;
+    Buffers buffers = {.count = 0};
+    Shards shards;
+    if (!PyArg_ParseTuple(arguments, "OOOO", &tables, &numbers, &query, &products)) return NULL;
+    const int64_t *chosen;
+    const void *there, **rows = NULL;
+    void *result;
+    int64_t *begins = NULL, size = 0;
+    int good = take_shards(&shards, tables, item)
+               && (chosen = take(&buffers, numbers, 8, 0))
+               && (there = take(&buffers, query, 2 * item, 0))
+               && (result = take(&buffers, products, 4, 1)) && (begins = begins_of(&shards));
+    if (!good) goto done;
+    const int64_t count = length(&buffers, 0);
+    size = length(&buffers, 1);
+    good = length(&buffers, 2) == count;
+    for (Py_ssize_t at = 0; at < shards.count; at++)
+        good = good && shards.views[at].ndim == 2 && shards.views[at].shape[1] == size;
+    if (!good) goto done;
+    if (!(rows = malloc(sizeof(void *) * (size_t)count + 1))) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    for (int64_t at = 0; at < count && good; at++) {
+        const Py_ssize_t shard = shard_of(begins, shards.count, chosen[at]);
+        good = shard >= 0;
+        if (good)
+            rows[at] = (const char *)shards.views[shard].buf
+                       + (chosen[at] - begins[shard]) * size * item;
+    }
+    for (int64_t at = 0; at < count && good; at++) {
+        if (at + AHEAD < count) fetch(rows[at + AHEAD], size * item);
+        if (item == 1) ((int32_t *)result)[at] = variant.bytes(rows[at], there, size);
+        else ((float *)result)[at] = variant.halves(rows[at], there, size);
+    }
+    Py_END_ALLOW_THREADS
+done:
+    free(rows);
+    free(begins);
+    give_back(&shards);
+    return finished(&buffers, good);
+}
+
+/* byte_products(tables, numbers, query, products)
+ *
+ * tables: (texts, size) int8 of each shard; numbers (chosen,) int64; query (size,) int16; products
+ * (chosen,) int32. */
+static PyObject *byte_products(PyObject *module, PyObject *arguments) {
+    (void)module;
+    return table_products(arguments, 1);
+}
+
+/* half_products(tables, numbers, query, products)
+ *
+ * tables: (texts, size) of each shard, floats of two bytes; numbers (chosen,) int64; query (size,)
+ * and products (chosen,) float. */
+static PyObject *half_products(PyObject *module, PyObject *arguments) {
+    (void)module;
+    return table_products(arguments, 2);
+}
+
+/* A sparse row. */
+typedef struct {
+    const void *steps;
+    const int8_t *values;
+    int64_t count, wide; /* entries, and bytes of a step */
+} Row;
+
+/* sparse_products(steps, values, ends, numbers, query, products)
+ *
+ * Of each shard: steps (entries,) of one or two bytes and roots (entries,) int8, in rows that end at
+ * ends (texts,) int64; numbers (chosen,) int64; query (size,) int8 of roots; products (chosen,)
+ * float, without scales. */
+static PyObject *sparse_products(PyObject *module, PyObject *arguments) {
+    PyObject *row_steps, *row_values, *row_ends, *numbers, *query, *products;
+    Buffers buffers = {.count = 0};
+    Shards steps = {NULL, 0}, values = {NULL, 0}, ends = {NULL, 0};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &row_steps, &row_values, &row_ends, &numbers, &query,
+                          &products)) return NULL;
+    const int64_t *chosen;
+    const int8_t *there;
+    float *result;
+    int64_t *begins = NULL;
+    Row *rows = NULL;
+    int good = take_shards(&steps, row_steps, 0) && take_shards(&values, row_values, 1)
+               && take_shards(&ends, row_ends, 8) && (chosen = take(&buffers, numbers, 8, 0))
+               && (there = take(&buffers, query, 1, 0))
+               && (result = take(&buffers, products, 4, 1)) && (begins = begins_of(&ends));
+    if (!good) goto done;
+    const int64_t count = length(&buffers, 0), size = length(&buffers, 1);
+    good = length(&buffers, 2) == count && steps.count == ends.count && values.count == ends.count;
+    for (Py_ssize_t at = 0; at < ends.count && good; at++)
+        good = items(&steps, at) == items(&values, at) && steps.views[at].itemsize <= 2
+               && ends.views[at].ndim == 1;
+    if (!good) goto done;
+    if (!(rows = malloc(sizeof(Row) * (size_t)count + 1))) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    for (int64_t at = 0; at < count && good; at++) {
+        const Py_ssize_t shard = shard_of(begins, ends.count, chosen[at]);
+        if (!(good = shard >= 0)) break;
+        const int64_t row = chosen[at] - begins[shard], *row_end = ends.views[shard].buf;
+        const int64_t begin = row ? row_end[row - 1] : 0, wide = steps.views[shard].itemsize;
+        good = begin >= 0 && begin <= row_end[row] && row_end[row] <= items(&values, shard);
+        rows[at] = (Row){(const char *)steps.views[shard].buf + (good ? begin * wide : 0),
+                         (const int8_t *)values.views[shard].buf + (good ? begin : 0),
+                         row_end[row] - begin, wide};
+    }
+    int bad = 0;
+    for (int64_t at = 0; at < count && good; at++) {
+        if (at + 1 < count) {
+            fetch(rows[at + 1].steps, rows[at + 1].count * rows[at + 1].wide);
+            fetch(rows[at + 1].values, rows[at + 1].count);
+        }
+        const Row row = rows[at];
+        result[at] =
+            row.wide == 1
+                ? variant.sparse_by_bytes(row.steps, row.values, row.count, there, size, &bad)
+                : variant.sparse_by_pairs(row.steps, row.values, row.count, there, size, &bad);
+        good = !bad;
+    }
+    Py_END_ALLOW_THREADS
+done:
+    free(rows);
+    free(begins);
+    give_back(&steps);
+    give_back(&values);
+    give_back(&ends);
+    return finished(&buffers, good);
+}
+
+static PyMethodDef methods[] = {
+    {"byte_products", byte_products, METH_VARARGS, "Products of chosen rows of bytes."},
+    {"half_products", half_products, METH_VARARGS, "Products of chosen rows of short floats."},
+    {"sparse_products", sparse_products, METH_VARARGS, "Products of chosen sparse rows."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int prepare(PyObject *module) {
+    (void)module;
+#if defined(HAS_VARIANTS)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+        && __builtin_cpu_supports("f16c"))
+        variant = (Variant){bytes_avx2, halves_avx2, sparse_by_bytes_avx2, sparse_by_pairs_avx2};
+#endif
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_chosen", "A compiled part of chosen.py.", 0,
+    methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__chosen(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,132 @@
+"""Products of chosen texts: those of plain rows, in C and in NumPy; nothing outside is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_packing import made_levs
+
+from adhominem.compiled import NUMPY, VARIABLE, compiled
+from adhominem.index import chosen
+from adhominem.index.chosen import LevTable, row_products, whole_numbers
+from adhominem.index.packing import PackedLevs
+
+MODULE = compiled("adhominem.index._chosen")
+NUMBERS = np.array([6, 0, 11, 3, 3, 7])  # of shards with 4, 3, 0 and 5 texts
+SIZES = (4, 3, 0, 5)
+
+
+@pytest.fixture
+def module() -> Any:
+    if MODULE is None:
+        pytest.skip("the part in C was not built")
+    return MODULE
+
+
+@pytest.mark.parametrize("way", ["numpy", "c", "c, in threads"])
+@pytest.mark.parametrize("kind", [np.int8, np.float16])
+def test_products_are_those_of_all_rows(
+    way: str, kind: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    if way == "numpy":
+        monkeypatch.setenv(VARIABLE, NUMPY)
+    if "threads" in way:
+        monkeypatch.setattr(chosen, "_WORTH_THREADS", 0)
+    for size in (1, 7, 93, 768):
+        shards = tuple(rng.uniform(-100, 100, (texts, size)).astype(kind) for texts in SIZES)
+        query = rng.normal(size=size).astype(np.float32)
+        slow = np.concatenate(shards).astype(float) @ query
+        quick = row_products(shards, NUMBERS, query)
+        np.testing.assert_allclose(quick, slow[NUMBERS], atol=1e-3 * np.abs(slow).max())
+        assert len(row_products(shards, NUMBERS[:0], query)) == 0
+
+
+def test_short_floats_are_read_as_numpy_reads_them(module: Any) -> None:
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    table = bits.view(np.float16)[:, None]
+    products = np.empty(len(table), np.float32)
+    module.half_products((table,), np.arange(1 << 16), np.ones(1, np.float32), products)
+    np.testing.assert_array_equal(products, table[:, 0].astype(np.float32))
+
+
+@pytest.mark.parametrize("size", [3_000, 70_000])
+def test_products_of_levs_in_c_are_those_of_numpy(module: Any, size: int) -> None:
+    levs = [made_levs(texts, seed, size, 0.002) for seed, texts in enumerate(SIZES) if texts]
+    packed = [PackedLevs.of(one) for one in levs]
+    query = PackedLevs.of(levs[0][2:3])
+    plain = [np.asarray(part, np.float32)[0] for part in query.levs([0]).parts[:-1]]
+    slow = np.concatenate([one.products(plain) for one in packed])  # (texts, members)
+    for at, part in enumerate(query.parts):
+        table = LevTable.of([one.parts[at] for one in packed])
+        quick = table.products(NUMBERS, part, module)
+        np.testing.assert_allclose(quick, slow[NUMBERS, at], rtol=1e-4, atol=1e-4)
+
+
+def test_tables_that_do_not_fit_are_refused(module: Any) -> None:
+    table, query = np.ones((4, 6), np.int8), np.ones(6, np.int16)
+    products = np.empty(2, np.int32)
+    module.byte_products((table, table), np.array([0, 7]), query, products)
+    assert products.tolist() == [6, 6]
+    for numbers in ([0, 8], [-1, 0], [0], [1 << 62, 0]):
+        with pytest.raises(ValueError, match="do not fit"):
+            module.byte_products((table, table), np.array(numbers), query, products)
+    for shards in ((table, table[:, :5].copy()), (table, np.ones(6, np.int8)), ()):
+        with pytest.raises(ValueError, match="do not fit"):
+            module.byte_products(shards, np.array([0, 1]), query, products)
+    for wrong in ((table.astype(np.int16),), (table, query)):
+        with pytest.raises(ValueError, match="another type"):
+            module.byte_products(wrong, np.array([0, 1]), query, products)
+    with pytest.raises((TypeError, SystemError)):
+        module.byte_products([table], np.array([0, 1]), query, products)
+    with pytest.raises(ValueError, match="another type"):
+        module.byte_products((table,), np.array([0, 1]), query.astype(np.int32), products)
+
+
+@pytest.mark.parametrize(
+    ("steps", "ends", "values"),
+    [
+        ([1, 10, 1, 1], [2, 4], 4),  # the eleventh of ten places
+        ([10, 0, 1, 255], [2, 4], 4),
+        ([0, 1, 1, 1], [2, 4], 4),  # before the first place
+        ([1, 1, 1, 1], [2, 5], 4),
+        ([1, 1, 1, 1], [-2, 4], 4),
+        ([1, 1, 1, 1], [3, 2], 4),
+        ([1, 1, 1, 1], [2, 4], 3),
+    ],
+)
+def test_damaged_sparse_rows_are_refused(
+    module: Any, steps: list[int], ends: list[int], values: int
+) -> None:
+    query, products = np.ones(10, np.int8), np.empty(2, np.float32)
+    for kind in (np.uint8, np.uint16):
+        good = (np.array([1, 9, 1, 1], kind), np.ones(4, np.int8), np.array([2, 4]))
+        module.sparse_products(*((one,) for one in good), np.array([1, 0]), query, products)
+        assert products.tolist() == [2, 2]
+        bad = (np.array(steps, kind), np.ones(values, np.int8), np.array(ends))
+        with pytest.raises(ValueError, match="do not fit"):
+            module.sparse_products(*((one,) for one in bad), np.array([1, 0]), query, products)
+    with pytest.raises(ValueError, match="do not fit"):
+        module.sparse_products(
+            (good[0],), (good[1],), (good[2], good[2]), np.array([1, 0]), query, products
+        )
+
+
+def test_a_long_sparse_row_ends_within_its_query(module: Any) -> None:
+    steps, query = np.ones(1_000, np.uint8), np.ones(1_000, np.int8)
+    values, ends, products = np.ones(1_000, np.int8), np.array([1_000]), np.empty(1, np.float32)
+    arrays = ((steps,), (values,), (ends,), np.array([0]))
+    module.sparse_products(*arrays, query, products)
+    assert products[0] == 1_000
+    with pytest.raises(ValueError, match="do not fit"):
+        module.sparse_products(*arrays, query[:-1].copy(), products)
+
+
+def test_products_of_whole_numbers_stay_within_four_bytes() -> None:
+    queries = np.ones((2, 4_096), np.float32)
+    queries[1, 1:] = 0
+    whole, scales = whole_numbers(queries)
+    assert np.abs(whole.astype(np.int64)).sum(axis=1).max() * 127 < 1 << 31
+    np.testing.assert_allclose(whole * scales[:, None], queries, rtol=1e-3)
