@@ -1,7 +1,7 @@
 """Searching an index: candidates by their codes, ranked by their LEVs, told by the model.
 
 what looks   at what         by what                          and leaves
-engine       all texts       the first numbers of codes       a tenth, or some ten thousand
+engine       all texts       the first numbers of codes       a share, or some ten thousand
 codes        these           all numbers of codes             a quarter, or some ten thousand
 LEVs         as many as it   nearly the log Bayes factor      a few more than are asked for
              takes: `depth`
@@ -36,12 +36,12 @@ from adhominem.verify.verifier import Verifier
 
 _CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for, and a share:
 _CANDIDATES_A_HIT = 164
-_CANDIDATES_SHARE = 1 / 10
+_SHARE_A_HIT = 1 / 600
 _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes; or for each hit:
-_KEPT_A_HIT = 400
-_FIRST = 1_024  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
+_KEPT_A_HIT = 800
+_FIRST = 4_096  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
 _FIRST_A_HIT = 8
-_FIRST_SHARE = 1 / 128  # then twice as many, and so on
+_FIRST_SHARE = 1 / 256  # then twice as many, and so on
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
 _WIDE_MARGIN = 40  # the same, where `near` is only roughly what the model says
@@ -195,8 +195,9 @@ class Searcher:
 
     def _found(self, codes: Array32, k: int, outside: Sequence[frozenset[int]]) -> list[IntArray]:
         """For each query, by its code (queries, numbers), the texts that the engine brings up."""
-        least = max(_CANDIDATES, _CANDIDATES_A_HIT * k, round(_CANDIDATES_SHARE * len(self.store)))
-        count = least + max(map(len, outside), default=0)
+        share = round(_SHARE_A_HIT * k * len(self.store))
+        count = max(_CANDIDATES, _CANDIDATES_A_HIT * k, share)
+        count += max(map(len, outside), default=0)
         first = codes[:, : self.engine.scanned]
         found, _ = self.engine.candidates(first, min(count, self.engine.most))
         return [_without(row[row >= 0], gone) for row, gone in zip(found, outside, strict=True)]

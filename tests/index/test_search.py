@@ -98,7 +98,7 @@ def test_three_steps_find_what_a_full_scan_finds(
     for name, value in (
         ("_CANDIDATES", 20),
         ("_CANDIDATES_A_HIT", 1),
-        ("_CANDIDATES_SHARE", 0.6),
+        ("_SHARE_A_HIT", 0.02),
         ("_KEPT_SHARE", 0.6),
         ("_KEPT_A_HIT", 1),
         ("_FIRST", 20),
