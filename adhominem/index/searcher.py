@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, FloatArray, IntArray, Levs
+from adhominem.arrays import Array32, FloatArray, IntArray, Levs, joined
 from adhominem.errors import IndexFolderError
 from adhominem.index.chosen import row_products
 from adhominem.index.depth import MISSED, expected_misses
@@ -49,6 +49,7 @@ _WIDE_MARGIN_SHARE = 0.75
 _IN_SMALL = 20_000  # divided by the number of texts: the fewer they are, the rougher `near` is
 _FRESH = 0.95  # share of the texts that the view of an index knows, or it is an old one
 _AT_ONCE = 32  # texts that are searched for
+_PAIRS_AT_ONCE = 400  # that the model scores in a thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,12 +181,16 @@ class Searcher:
         counts = [len(texts) for texts in numbers]
         if not sum(counts):
             return [Scored(texts, self.verifier.scorer([], [])) for texts in numbers]
-        factors = self.verifier.scorer(
-            queries[np.repeat(np.arange(len(queries)), counts)],
-            self.store.levs(np.concatenate(numbers)),
-            self.population,
-            even_if_strange=True,
-        )
+        which, everything = np.repeat(np.arange(len(queries)), counts), np.concatenate(numbers)
+        parts = np.array_split(np.arange(len(which)), -(-len(which) // _PAIRS_AT_ONCE))
+
+        def score(pairs: IntArray) -> LogBayesFactors:
+            # In one table, so that a text is multiplied once, not for each of its pairs.
+            both = joined([queries, self.store.levs(everything[pairs])])
+            sides = both[which[pairs]], both[len(queries) + np.arange(len(pairs))]
+            return self.verifier.scorer(*sides, self.population, even_if_strange=True)
+
+        factors = LogBayesFactors.joined(in_threads(score, parts, worth_it=len(parts) > 1))
         results = []
         for texts, end in zip(numbers, np.cumsum(counts), strict=True):
             rows = np.arange(end - len(texts), end)

@@ -23,7 +23,8 @@ typedef struct {
     double *result; /* (rows, others) */
 } Product;
 
-/* A few columns at a time, so that all rows find them in the cache. */
+/* A few columns at a time, so that all rows find them in the cache; of these, four numbers of a row
+ * before a sum goes back to memory. */
 #define BY_COLUMN(NAME, TYPE)                                                                      \
     static void NAME(const Product *product) {                                                     \
         const int64_t others = product->others;                                                    \
@@ -35,14 +36,26 @@ typedef struct {
         for (int64_t begin = 0; begin < product->size; begin += tile) {                            \
             for (int64_t row = 0; row < product->rows; row++) {                                    \
                 double *restrict result = product->result + row * others;                          \
+                const TYPE *table = product->table;                                                \
+                const uint32_t *places = product->places;                                          \
+                const double *values = product->values;                                            \
                 int64_t at = product->next[row];                                                   \
-                for (; at < product->ends[row] && product->places[at] < begin + tile; at++) {      \
-                    const double value = product->values[at];                                      \
-                    const TYPE *restrict column =                                                  \
-                        (const TYPE *)product->table + product->places[at] * others;               \
-                    for (int64_t other = 0; other < others; other++)                               \
-                        result[other] += value * (double)column[other];                            \
+                for (; at + 4 <= product->ends[row] && places[at + 3] < begin + tile; at += 4) {   \
+                    const TYPE *restrict first = table + places[at] * others;                      \
+                    const TYPE *restrict second = table + places[at + 1] * others;                 \
+                    const TYPE *restrict third = table + places[at + 2] * others;                  \
+                    const TYPE *restrict fourth = table + places[at + 3] * others;                 \
+                    for (int64_t other = 0; other < others; other++) {                             \
+                        double sum = result[other];                                                \
+                        sum += values[at] * (double)first[other];                                  \
+                        sum += values[at + 1] * (double)second[other];                             \
+                        sum += values[at + 2] * (double)third[other];                              \
+                        result[other] = sum + values[at + 3] * (double)fourth[other];              \
+                    }                                                                              \
                 }                                                                                  \
+                for (; at < product->ends[row] && places[at] < begin + tile; at++)                 \
+                    for (int64_t other = 0; other < others; other++)                               \
+                        result[other] += values[at] * (double)table[places[at] * others + other];  \
                 product->next[row] = at;                                                           \
             }                                                                                      \
         }                                                                                          \

@@ -57,6 +57,13 @@ class LogBayesFactors:
     strange: BoolArray  # whether the population is of another genre, and so was not used
     calibrated: bool
 
+    @staticmethod
+    def joined(parts: Sequence[LogBayesFactors]) -> LogBayesFactors:
+        """Those of several sets of pairs in a row."""
+        names = [name for name in vars(parts[0]) if name != "calibrated"]
+        rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return replace(parts[0], **rows)
+
     def __getitem__(self, chosen: slice) -> LogBayesFactors:
         rows = {name: value[chosen] for name, value in vars(self).items() if name != "calibrated"}
         return replace(self, **rows)
