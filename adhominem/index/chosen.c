@@ -169,27 +169,45 @@ AVX2 static float squares_avx2(const int8_t *first, const int8_t *second, int64_
 }
 #endif
 
+/* A sparse row. */
+typedef struct {
+    const void *steps;
+    const int8_t *values;
+    int64_t count, wide; /* entries, and bytes of a step */
+} Row;
+
 /* The product of a sparse row with a query, both as roots; 0 with `bad` set where a step leads
- * outside. */
+ * outside. Meanwhile the next row is fetched, a part of it with each part of this one. */
 #define SPARSE_PRODUCT(NAME, TYPE, SQUARES)                                                        \
-    static float NAME(const TYPE *steps, const int8_t *values, int64_t count, const int8_t *query, \
-                      int64_t size, int *bad) {                                                    \
+    static float NAME(const Row *row, const Row *next, const int8_t *query, int64_t size,          \
+                      int *bad) {                                                                  \
         int64_t place = -1;                                                                        \
         int8_t there[AT_ONCE];                                                                     \
         float total = 0;                                                                           \
-        for (int64_t begin = 0; begin < count; begin += AT_ONCE) {                                 \
-            const int64_t n = count - begin < AT_ONCE ? count - begin : AT_ONCE;                   \
+        for (int64_t begin = 0; begin < row->count; begin += AT_ONCE) {                            \
+            const int64_t left = row->count - begin, n = left < AT_ONCE ? left : AT_ONCE;          \
+            const TYPE *steps = (const TYPE *)row->steps + begin;                                  \
             uint32_t walked = 0; /* at most AT_ONCE steps of two bytes */                          \
-            for (int64_t at = 0; at < n; at++) walked += steps[begin + at];                        \
+            for (int64_t at = 0; at < n; at++) walked += steps[at];                                \
             if (walked > size - 1 - place || (!begin && !steps[0])) {                              \
                 *bad = 1;                                                                          \
                 return 0;                                                                          \
             }                                                                                      \
-            for (int64_t at = 0; at < n; at++) {                                                   \
-                place += steps[begin + at];                                                        \
-                there[at] = query[place];                                                          \
+            if (begin + AT_ONCE <= next->count) {                                                  \
+                fetch((const char *)next->steps + begin * next->wide, AT_ONCE * next->wide);       \
+                fetch(next->values + begin, AT_ONCE);                                              \
             }                                                                                      \
-            total += SQUARES(there, values + begin, n);                                            \
+            int64_t at = 0;                                                                        \
+            for (; at + 4 <= n; at += 4) {                                                         \
+                const int64_t first = place + steps[at], second = first + steps[at + 1];           \
+                const int64_t third = second + steps[at + 2];                                      \
+                there[at] = query[first];                                                          \
+                there[at + 1] = query[second];                                                     \
+                there[at + 2] = query[third];                                                      \
+                there[at + 3] = query[place = third + steps[at + 3]];                              \
+            }                                                                                      \
+            for (; at < n; at++) there[at] = query[place += steps[at]];                            \
+            total += SQUARES(there, row->values + begin, n);                                       \
         }                                                                                          \
         return total;                                                                              \
     }
@@ -204,10 +222,8 @@ AVX2 SPARSE_PRODUCT(sparse_by_pairs_avx2, uint16_t, squares_avx2)
 typedef struct {
     int32_t (*bytes)(const int8_t *, const int16_t *, int64_t);
     float (*halves)(const uint16_t *, const float *, int64_t);
-    float (*sparse_by_bytes)(const uint8_t *, const int8_t *, int64_t, const int8_t *, int64_t,
-                             int *);
-    float (*sparse_by_pairs)(const uint16_t *, const int8_t *, int64_t, const int8_t *, int64_t,
-                             int *);
+    float (*sparse_by_bytes)(const Row *, const Row *, const int8_t *, int64_t, int *);
+    float (*sparse_by_pairs)(const Row *, const Row *, const int8_t *, int64_t, int *);
 } Variant;
 
 static Variant variant = {bytes_plain, halves_plain, sparse_by_bytes_plain, sparse_by_pairs_plain};
@@ -276,13 +292,6 @@ static PyObject *half_products(PyObject *module, PyObject *arguments) {
     return table_products(arguments, 2);
 }
 
-/* A sparse row. */
-typedef struct {
-    const void *steps;
-    const int8_t *values;
-    int64_t count, wide; /* entries, and bytes of a step */
-} Row;
-
 /* sparse_products(steps, values, ends, numbers, query, products)
  *
  * Of each shard: steps (entries,) of one or two bytes and roots (entries,) int8, in rows that end at
@@ -328,15 +337,9 @@ static PyObject *sparse_products(PyObject *module, PyObject *arguments) {
     }
     int bad = 0;
     for (int64_t at = 0; at < count && good; at++) {
-        if (at + 1 < count) {
-            fetch(rows[at + 1].steps, rows[at + 1].count * rows[at + 1].wide);
-            fetch(rows[at + 1].values, rows[at + 1].count);
-        }
-        const Row row = rows[at];
-        result[at] =
-            row.wide == 1
-                ? variant.sparse_by_bytes(row.steps, row.values, row.count, there, size, &bad)
-                : variant.sparse_by_pairs(row.steps, row.values, row.count, there, size, &bad);
+        const Row *row = &rows[at], *next = &rows[at + 1 < count ? at + 1 : at];
+        result[at] = (row->wide == 1 ? variant.sparse_by_bytes : variant.sparse_by_pairs)(
+            row, next, there, size, &bad);
         good = !bad;
     }
     Py_END_ALLOW_THREADS

@@ -144,7 +144,7 @@ class View:
             sharpness.append(1 / np.sqrt(np.maximum(shrunk, _LEAST)))
             if genres is not None:
                 apart = seen[:, lens.genres] - genres.centres @ part.mean
-                kins.append(apart @ _root(genres.among_genres) * np.sqrt(abs(self._kinship(at))))
+                kins.append(apart @ self._kin_roots[at])
         columns = [np.stack(one, axis=1) for one in (to_means, lengths, middles, sharpness)]
         kin = np.concatenate([np.zeros((len(levs), 0)), *kins], axis=1)
         tokens = np.asarray(levs.log_tokens)
@@ -175,6 +175,20 @@ class View:
             )
         return lenses
 
+    @cached_property
+    def _kin_roots(self) -> list[FloatArray | None]:
+        """(genres, genres) of each member that goes by genres: what makes kin of them, in nats."""
+        styles = [_usual(member)[2] for member in self.scorer.members]
+        return [
+            None if one is None else _root(one.among_genres) * np.sqrt(abs(self._kinship(at)))
+            for at, one in enumerate(styles)
+        ]
+
+    @cached_property
+    def _squares(self) -> FloatArray:
+        """(members,): of each member's part of the centre."""
+        return np.array([mean @ mean for mean in self.means])
+
     def kin_query(self, point: Points) -> Array32:
         """(kin,): what others are multiplied with, to tell in nats how alike genres make them."""
         return np.asarray(point.kin[0] * self.signs, np.float32)
@@ -184,8 +198,7 @@ class View:
 
         `products` (texts, members) are those of their LEVs, `kin` (texts,) those with `kin_query`.
         """
-        squared = np.array([mean @ mean for mean in self.means])  # (members,)
-        alike = products - points.to_mean + (squared - point.to_mean[0])
+        alike = products - points.to_mean + (self._squares - point.to_mean[0])
         likeness = np.clip(alike / (points.lengths * point.lengths[0]), -1, 1)  # (texts, members)
         standing = 0.5 * (likeness - points.middles) * points.sharpness
         standing += 0.5 * (likeness - point.middles) * point.sharpness
@@ -327,10 +340,17 @@ class View:
             if rows.shape[1] > _FOLDED:
                 total = total + self._moved(rows, factors, at) @ self.directions[at]
                 continue
-            centre = self.means[at].astype(np.float32) @ self.directions[at]
-            seen = _times(rows, self.directions[at]) - centre
+            seen = _times(rows, self.directions[at]) - self._centres[at]
             total = total + seen * factors[:, at, None]
         return np.asarray(total, np.float32)
+
+    @cached_property
+    def _centres(self) -> list[Array32]:
+        """(directions,) of each member: its part of the centre along them; none if it is folded."""
+        return [
+            mean.astype(np.float32) @ part if len(mean) <= _FOLDED else np.zeros(0, np.float32)
+            for mean, part in zip(self.means, self.directions, strict=False)
+        ]
 
     def codes(self, levs: Levs, points: Points) -> npt.NDArray[np.int8]:
         """(texts, numbers): the codes of texts, the first number for what each adds by itself."""

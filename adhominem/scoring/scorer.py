@@ -60,9 +60,12 @@ class LogBayesFactors:
     @staticmethod
     def joined(parts: Sequence[LogBayesFactors]) -> LogBayesFactors:
         """Those of several sets of pairs in a row."""
-        names = [name for name in vars(parts[0]) if name != "calibrated"]
-        rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        return replace(parts[0], **rows)
+        rows = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in vars(parts[0])
+            if name != "calibrated"
+        }
+        return LogBayesFactors(**rows, calibrated=parts[0].calibrated)
 
     def __getitem__(self, chosen: slice) -> LogBayesFactors:
         rows = {name: value[chosen] for name, value in vars(self).items() if name != "calibrated"}
