@@ -228,7 +228,7 @@ typedef struct {
 
 static Variant variant = {bytes_plain, halves_plain, sparse_by_bytes_plain, sparse_by_pairs_plain};
 
-/* Products with rows (texts, size) in shards, of items so wide. */
+/* Products with the ends of rows (texts, size) in shards, of items so wide. */
 static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
     PyObject *tables, *numbers, *query, *products;
     Buffers buffers = {.count = 0};
@@ -247,7 +247,7 @@ static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
     size = length(&buffers, 1);
     good = length(&buffers, 2) == count;
     for (Py_ssize_t at = 0; at < shards.count; at++)
-        good = good && shards.views[at].ndim == 2 && shards.views[at].shape[1] == size;
+        good = good && shards.views[at].ndim == 2 && shards.views[at].shape[1] >= size;
     if (!good) goto done;
     if (!(rows = malloc(sizeof(void *) * (size_t)count + 1))) {
         PyErr_NoMemory();
@@ -257,9 +257,10 @@ static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
     for (int64_t at = 0; at < count && good; at++) {
         const Py_ssize_t shard = shard_of(begins, shards.count, chosen[at]);
         good = shard >= 0;
-        if (good)
-            rows[at] = (const char *)shards.views[shard].buf
-                       + (chosen[at] - begins[shard]) * size * item;
+        if (!good) break;
+        const Py_buffer *view = &shards.views[shard];
+        const int64_t end = (chosen[at] - begins[shard] + 1) * view->shape[1]; /* of its row */
+        rows[at] = (const char *)view->buf + (end - size) * item;
     }
     for (int64_t at = 0; at < count && good; at++) {
         if (at + AHEAD < count) fetch(rows[at + AHEAD], size * item);
@@ -276,8 +277,8 @@ done:
 
 /* byte_products(tables, numbers, query, products)
  *
- * tables: (texts, size) int8 of each shard; numbers (chosen,) int64; query (size,) int16; products
- * (chosen,) int32. */
+ * tables: (texts, size) int8 of each shard; numbers (chosen,) int64; query (size,) int16, or fewer
+ * numbers, for the last ones of each row; products (chosen,) int32. */
 static PyObject *byte_products(PyObject *module, PyObject *arguments) {
     (void)module;
     return table_products(arguments, 1);

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from adhominem.arrays import Array32, IntArray
 from adhominem.compiled import compiled
 from adhominem.index.packing import Packed, PackedSparse
-from adhominem.index.threads import in_parts
+from adhominem.index.threads import even_parts, in_threads
 
 Shards = tuple[npt.NDArray[Any], ...]  # the arrays of a kind, one for each shard
 _WORTH_THREADS = 4_096  # codes that are multiplied, and the like
@@ -29,12 +29,16 @@ def module_in_c() -> Any | None:
 
 
 def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
-    """(numbers,): of chosen rows (texts, size), bytes or short floats, with a query (size,)."""
+    """(numbers,): of chosen rows (texts, size), bytes or short floats, with a query.
+
+    A query of fewer numbers is multiplied with the last ones of each row.
+    """
     module, as_bytes = module_in_c(), shards[0].dtype == np.int8
     if module is None or not (as_bytes or shards[0].dtype == np.float16):
         result = np.empty(len(numbers), np.float32)
         for at, places, rows in by_shard([len(shard) for shard in shards], numbers):
-            result[places] = shards[at][rows].astype(np.float32) @ query
+            last = shards[at][rows, shards[at].shape[1] - len(query) :]
+            result[places] = last.astype(np.float32) @ query
         return result
     if not as_bytes:
         return _multiplied(module.half_products, (shards,), numbers, query, np.float32)
@@ -81,9 +85,9 @@ def _multiplied(
     """(numbers,): what a function in C makes of them, in threads if they are many."""
     result = np.empty(len(numbers), kind)
     chosen = np.ascontiguousarray(numbers, np.int64)
-    in_parts(
+    in_threads(
         lambda part: multiply(*arrays, chosen[part], query, result[part]),
-        len(numbers),
+        even_parts(len(numbers), worth_it=len(numbers) > worth_threads),
         worth_it=len(numbers) > worth_threads,
     )
     return result
@@ -105,6 +109,16 @@ def by_shard(texts: Sequence[int], numbers: IntArray) -> list[tuple[int, IntArra
         (shard, chosen, numbers[chosen] - begins[shard])
         for shard, chosen in zip(shards.tolist(), places, strict=True)
     ]
+
+
+def largest(values: Array32, count: int) -> IntArray:
+    """(count,): where the largest values are, the first place first; or all, if there are fewer."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    chosen = np.flatnonzero(values >= least)
+    equal = np.flatnonzero(values[chosen] == least)  # of these, some may be too many
+    return np.delete(chosen, equal[len(equal) - (len(chosen) - count) :])
 
 
 def whole_numbers(queries: Array32) -> tuple[npt.NDArray[np.int16], Array32]:

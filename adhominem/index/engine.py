@@ -8,7 +8,6 @@ the two here one is in C, and the other needs nothing but NumPy.
 
 from __future__ import annotations
 
-import itertools
 import sys
 from typing import Any, Protocol
 
@@ -17,14 +16,15 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.compiled import compiled
-from adhominem.index.chosen import whole_numbers
-from adhominem.index.threads import in_threads
+from adhominem.index.chosen import largest, whole_numbers
+from adhominem.index.threads import even_parts, in_threads
 from adhominem.processes import cores
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
 SCANNED = 256  # numbers of a code that the engines here look through
 _BLOCK = 16_384  # codes that are multiplied at once
 _LANES = 16  # codes that lie side by side for the part in C
+_TOGETHER = 8  # queries that it multiplies at once
 _WORTH_THREADS = 1 << 22  # numbers that are multiplied
 _MOST_PLAIN = 1 << 28  # numbers of codes that are held as floats: 1 GB
 
@@ -133,18 +133,25 @@ class CompiledEngine:
         pairs[:, : whole.shape[1]] = whole
         asked = pairs.reshape(len(queries), -1, 2)  # (queries, pairs, 2)
 
-        def scan(part: tuple[int, int]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-            wanted = min(spare, (part[1] - part[0]) * _LANES)
-            products = np.empty((len(queries), wanted), np.int32)
-            places = np.empty((len(queries), wanted), np.int32)
-            self._module.scan(codes, texts, asked, *part, products, places)
+        def scan(part: tuple[slice, slice]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+            mine, blocks = asked[part[0]], part[1]
+            wanted = min(spare, (blocks.stop - blocks.start) * _LANES)
+            products = np.empty((len(mine), wanted), np.int32)
+            places = np.empty((len(mine), wanted), np.int32)
+            self._module.scan(codes, texts, mine, blocks.start, blocks.stop, products, places)
             return products, places
 
-        parts = cores() if codes.size * len(queries) > _WORTH_THREADS else 1
-        parts = min(parts, len(codes))
-        cuts = np.linspace(0, len(codes), parts + 1).astype(int).tolist()
-        results = in_threads(scan, list(itertools.pairwise(cuts)), worth_it=parts > 1)
-        products, places = (np.concatenate(both, axis=1) for both in zip(*results, strict=True))
+        # Each thread has a share of the queries; of the codes, if there are too few queries.
+        worth_it = codes.size * len(queries) > _WORTH_THREADS
+        by_query = len(queries) >= cores() * _TOGETHER
+        parts = [
+            (of_queries, of_blocks)
+            for of_queries in even_parts(len(queries), by_query and worth_it)
+            for of_blocks in even_parts(len(codes), not by_query and worth_it)
+        ]
+        results = in_threads(scan, parts, worth_it=len(parts) > 1)
+        axis = 0 if by_query else 1
+        products, places = (np.concatenate(both, axis) for both in zip(*results, strict=True))
         rows = []
         for row, there, scale in zip(products, places, scales, strict=True):
             kept = np.flatnonzero(there >= 0)
@@ -192,7 +199,7 @@ class _Best:
     def _cut(self) -> None:
         products, numbers = np.concatenate(self._products), np.concatenate(self._numbers)
         if len(products) > self._k:
-            chosen = np.argpartition(products, len(products) - self._k)[-self._k :]
+            chosen = largest(products, self._k)
             products, numbers = products[chosen], numbers[chosen]
             self._least = float(products.min())
         self._products, self._numbers, self._count = [products], [numbers], len(products)
@@ -213,7 +220,6 @@ def _table(
     left = np.array(sorted(gone), np.int64)
     for at, (texts, values) in enumerate(rows):
         kept = np.flatnonzero(~np.isin(texts, left)) if len(left) else np.arange(len(texts))
-        if len(kept) > k:
-            kept = kept[np.argpartition(values[kept], len(kept) - k)[-k:]]
+        kept = kept[largest(values[kept], k)]
         numbers[at, : len(kept)], products[at, : len(kept)] = texts[kept], values[kept]
     return numbers, products

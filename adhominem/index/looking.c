@@ -27,39 +27,47 @@ typedef struct {
 } Item;
 
 typedef struct {
-    Item *items; /* (room,) */
+    Item *items;      /* (room,): in the order of their places */
+    int32_t *products; /* (room,): space for theirs */
     int64_t count, room, wanted;
     int32_t least; /* what is not larger is not among the largest */
 } Best;
 
-/* Bring the `wanted` largest to the front. */
-static void select_largest(Item *items, int64_t count, int64_t wanted) {
+/* The product that is the `wanted`th of the largest; they are brought into another order. */
+static int32_t least_wanted(int32_t *products, int64_t count, int64_t wanted) {
     int64_t low = 0, high = count - 1;
     while (low < high) {
-        const int32_t pivot = items[low + (high - low) / 2].product;
+        const int32_t pivot = products[low + (high - low) / 2];
         int64_t first = low, last = high;
         while (first <= last) {
-            while (items[first].product > pivot) first++;
-            while (items[last].product < pivot) last--;
+            while (products[first] > pivot) first++;
+            while (products[last] < pivot) last--;
             if (first <= last) {
-                const Item item = items[first];
-                items[first++] = items[last];
-                items[last--] = item;
+                const int32_t product = products[first];
+                products[first++] = products[last];
+                products[last--] = product;
             }
         }
         if (wanted - 1 <= last) high = last;
         else if (wanted - 1 >= first) low = first;
-        else return;
+        else break;
     }
+    return products[wanted - 1];
 }
 
+/* Keep the largest only: of those that are equal to the least of them, the first ones. */
 static void cut(Best *best) {
     if (best->count <= best->wanted) return;
-    select_largest(best->items, best->count, best->wanted);
-    best->count = best->wanted;
-    int32_t least = best->items[0].product;
-    for (int64_t at = 1; at < best->count; at++)
-        if (best->items[at].product < least) least = best->items[at].product;
+    for (int64_t at = 0; at < best->count; at++) best->products[at] = best->items[at].product;
+    const int32_t least = least_wanted(best->products, best->count, best->wanted);
+    int64_t equal = best->wanted, kept = 0;
+    for (int64_t at = 0; at < best->count; at++) equal -= best->items[at].product > least;
+    for (int64_t at = 0; at < best->count; at++) {
+        const Item item = best->items[at];
+        if (item.product < least || (item.product == least && equal-- <= 0)) continue;
+        best->items[kept++] = item;
+    }
+    best->count = kept;
     best->least = least;
 }
 
@@ -233,8 +241,8 @@ static void run_scan(Scan *scan) {
 /* scan(codes, texts, queries, begin, end, products, places)
  *
  * codes (blocks, pairs, 16, 2) int8, queries (count, pairs, 2) int16; of the blocks from begin to
- * end, products and places (count, k) int32 get the k largest of each query, in no order; places
- * are -1 where there are fewer. */
+ * end, products and places (count, k) int32 get the k largest of each query, in the order of their
+ * places, which are -1 where there are fewer. */
 static PyObject *scan(PyObject *module, PyObject *arguments) {
     PyObject *codes, *queries, *products, *places;
     long long texts, begin, end;
@@ -261,15 +269,17 @@ static PyObject *scan(PyObject *module, PyObject *arguments) {
         || length(&buffers, 0) < end * job.pairs * 2 * LANES) return finished(&buffers, 0);
     const int64_t room = 2 * k + 4 * LANES;
     Item *items = malloc(sizeof(Item) * (size_t)(job.count * room) + 1);
+    int32_t *space = malloc(sizeof(int32_t) * (size_t)room);
     job.best = malloc(sizeof(Best) * (size_t)job.count + 1);
-    if (!items || !job.best) {
+    if (!items || !space || !job.best) {
         free(items);
+        free(space);
         free(job.best);
         PyErr_NoMemory();
         return finished(&buffers, 0);
     }
     for (int64_t at = 0; at < job.count; at++)
-        job.best[at] = (Best){items + at * room, 0, room, k, INT32_MIN};
+        job.best[at] = (Best){items + at * room, space, 0, room, k, INT32_MIN};
     Py_BEGIN_ALLOW_THREADS
     run_scan(&job);
     for (int64_t at = 0; at < job.count; at++) {
@@ -283,6 +293,7 @@ static PyObject *scan(PyObject *module, PyObject *arguments) {
     }
     Py_END_ALLOW_THREADS
     free(items);
+    free(space);
     free(job.best);
     return finished(&buffers, 1);
 }

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs, joined
 from adhominem.errors import IndexFolderError
-from adhominem.index.chosen import row_products
+from adhominem.index.chosen import largest, row_products
 from adhominem.index.depth import MISSED, expected_misses
 from adhominem.index.engine import Engine, make_engine
 from adhominem.index.files import damaged
@@ -198,26 +198,36 @@ class Searcher:
             results.append(Scored(texts[order], _chosen(factors, rows[order])))
         return results
 
-    def _found(self, codes: Array32, k: int, outside: Sequence[frozenset[int]]) -> list[IntArray]:
-        """For each query, by its code (queries, numbers), the texts that the engine brings up."""
+    def _found(
+        self, codes: Array32, k: int, outside: Sequence[frozenset[int]]
+    ) -> list[tuple[IntArray, Array32]]:
+        """For each query, by its code (queries, numbers), the texts that the engine brings up.
+
+        With them come the products of what it looks through of their codes.
+        """
         share = round(_SHARE_A_HIT * k * len(self.store))
         count = max(_CANDIDATES, _CANDIDATES_A_HIT * k, share)
         count += max(map(len, outside), default=0)
         first = codes[:, : self.engine.scanned]
-        found, _ = self.engine.candidates(first, min(count, self.engine.most))
-        return [_without(row[row >= 0], gone) for row, gone in zip(found, outside, strict=True)]
+        found = self.engine.candidates(first, min(count, self.engine.most))
+        result = []
+        for numbers, products, gone in zip(*found, outside, strict=True):
+            kept = ~np.isin(numbers, [-1, *gone])
+            result.append((numbers[kept], products[kept]))
+        return result
 
-    def _candidates(self, numbers: IntArray, query: Array32, k: int) -> tuple[IntArray, Array32]:
-        """Of some texts those that may be among the k best, and the products of their codes.
+    def _candidates(
+        self, found: tuple[IntArray, Array32], query: Array32, k: int
+    ) -> tuple[IntArray, Array32]:
+        """Of what was found those that may be among the k best, and the products of whole codes.
 
         The largest product is the first.
         """
-        products = row_products(self._codes, numbers, query)
-        kept = np.arange(len(numbers))
+        numbers, products = found
+        products = products + row_products(self._codes, numbers, query[self.engine.scanned :])
         most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))
-        if len(kept) > most:
-            kept = np.argpartition(products, len(kept) - most)[-most:]
-        order = kept[np.argsort(-products[kept], kind="stable")]
+        kept = largest(products, most)
+        order = kept[np.argsort(-products[kept])]
         return numbers[order], products[order]
 
     def near(self, queries: Levs, numbers: Sequence[IntArray]) -> list[FloatArray]:

@@ -39,7 +39,8 @@ def in_threads(
     return [work(one) for one in given]
 
 
-def in_parts(work: Callable[[slice], object], count: int, *, worth_it: bool = True) -> None:
-    """Do some work on so many items, a part of them in each thread; in one if not worth more."""
-    cuts = np.linspace(0, count, (cores() if worth_it else 1) + 1).astype(int).tolist()
-    in_threads(work, [slice(*ends) for ends in pairwise(cuts)], worth_it=worth_it)
+def even_parts(count: int, worth_it: bool = True) -> list[slice]:
+    """So many items in as many parts as there are cores; in one if not worth more."""
+    parts = max(1, min(cores(), count)) if worth_it else 1
+    cuts = np.linspace(0, count, parts + 1).astype(int).tolist()
+    return [slice(*ends) for ends in pairwise(cuts)]

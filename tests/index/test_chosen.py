@@ -10,7 +10,7 @@ from test_packing import made_levs
 
 from adhominem.compiled import NUMPY, VARIABLE, compiled
 from adhominem.index import chosen
-from adhominem.index.chosen import LevTable, row_products, whole_numbers
+from adhominem.index.chosen import LevTable, largest, row_products, whole_numbers
 from adhominem.index.packing import PackedLevs
 
 MODULE = compiled("adhominem.index._chosen")
@@ -42,6 +42,10 @@ def test_products_are_those_of_all_rows(
         quick = row_products(shards, NUMBERS, query)
         np.testing.assert_allclose(quick, slow[NUMBERS], atol=1e-3 * np.abs(slow).max())
         assert len(row_products(shards, NUMBERS[:0], query)) == 0
+        slow = np.concatenate(shards)[:, size // 3 :].astype(float) @ query[size // 3 :]
+        ends = row_products(shards, NUMBERS, query[size // 3 :])
+        np.testing.assert_allclose(ends, slow[NUMBERS], atol=1e-3 * np.abs(slow).max())
+    assert not row_products(shards, NUMBERS, query[:0]).any()
 
 
 def test_short_floats_are_read_as_numpy_reads_them(module: Any) -> None:
@@ -130,3 +134,13 @@ def test_products_of_whole_numbers_stay_within_four_bytes() -> None:
     whole, scales = whole_numbers(queries)
     assert np.abs(whole.astype(np.int64)).sum(axis=1).max() * 127 < 1 << 31
     np.testing.assert_allclose(whole * scales[:, None], queries, rtol=1e-3)
+
+
+@pytest.mark.parametrize("values", [[3, 1, 2, 2, 2, 5], [1, 1, 1, 1, 1], [4, 3, 2, 1], []])
+def test_the_largest_values_are_told_by_their_places(values: list[float]) -> None:
+    array = np.array(values, np.float32)
+    for count in range(1, 7):
+        places = largest(array, count)
+        assert len(places) == len(set(places.tolist())) == min(count, len(values))
+        assert places.tolist() == sorted(places.tolist())
+        assert sorted(array[places]) == sorted(values)[max(0, len(values) - count) :]
