@@ -26,10 +26,10 @@ from adhominem.index.engine import Engine, make_engine
 from adhominem.index.files import damaged
 from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
-from adhominem.index.packing import packed_and_back
+from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
 from adhominem.index.threads import in_threads
-from adhominem.index.view import POINTS, Points, View
+from adhominem.index.view import Points, PointTable, View
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
@@ -39,9 +39,10 @@ _CANDIDATES_A_HIT = 164
 _SHARE_A_HIT = 1 / 600
 _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes; or for each hit:
 _KEPT_A_HIT = 800
-_FIRST = 4_096  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
+_FIRST = 3_072  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
 _FIRST_A_HIT = 8
-_FIRST_SHARE = 1 / 256  # then twice as many, and so on
+_FIRST_SHARE = 1 / 320
+_DEEPER = 1.5  # times as many are looked at next, and so on
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
 _WIDE_MARGIN = 40  # the same, where `near` is only roughly what the model says
@@ -107,10 +108,7 @@ class Searcher:
             shards.append(arrays)
         self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
         self._kin = tuple(arrays["kin"] for arrays in shards)  # (texts, kin) each
-        # Of all texts in a row, since a search looks at some thousand of them all over the index.
-        told = {name: [arrays[name] for arrays in shards] for name in POINTS}
-        told["kin"] = [kin[:, :0] for kin in self._kin]
-        self._points = Points(*(np.concatenate(told[name]) for name in POINTS))
+        self._points = PointTable.of([{**arrays, "kin": arrays["kin"][:, :0]} for arrays in shards])
         self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
             for begin, codes in zip(store.begins, self._codes, strict=False):
@@ -161,12 +159,12 @@ class Searcher:
 
         def look(at: int) -> IntArray:
             numbers, products = self._candidates(found[at], codes[at], k)
-            query, point = queries[at : at + 1], points[at : at + 1]
+            query, point = PackedLevs.of(queries[at : at + 1]), points[at : at + 1]
             depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
             near = self._near(query, point, numbers[:depth])
             while expected_misses(products, near, hits or k) > MISSED * (hits or k):
-                more = self._near(query, point, numbers[depth : 2 * depth])
-                near, depth = np.concatenate([near, more]), 2 * depth
+                more = self._near(query, point, numbers[len(near) : round(_DEEPER * len(near))])
+                near = np.concatenate([near, more])
             return numbers[np.argsort(-near, kind="stable")[:k]]
 
         return in_threads(look, range(len(queries)), worth_it=len(queries) > 1)
@@ -236,10 +234,11 @@ class Searcher:
         points = self.view.points(queries)
         each = [slice(at, at + 1) for at in range(len(queries))]
         return [
-            self._near(queries[at], points[at], row) for at, row in zip(each, numbers, strict=True)
+            self._near(PackedLevs.of(queries[at]), points[at], row)
+            for at, row in zip(each, numbers, strict=True)
         ]
 
-    def _near(self, query: Levs, point: Points, numbers: IntArray) -> FloatArray:
+    def _near(self, query: PackedLevs, point: Points, numbers: IntArray) -> FloatArray:
         assert self.view is not None
         products = self.store.products(numbers, query)  # (numbers, members)
         kin = row_products(self._kin, numbers, self.view.kin_query(point))  # (numbers,)

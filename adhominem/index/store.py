@@ -196,19 +196,19 @@ class Store:
         packed = [shard.levs for shard in self.shards]
         return [LevTable.of(parts) for parts in zip(*(levs.parts for levs in packed), strict=True)]
 
-    def products(self, numbers: IntArray, query: Levs) -> Array32:
+    def products(self, numbers: IntArray, query: PackedLevs) -> Array32:
         """(numbers, members): the products of some texts with one other, (1, lev_size)."""
         module = module_in_c()
         with self._naming_damage(numbers):
             if module is not None:
-                parts = zip(self._tables, PackedLevs.of(query).parts, strict=True)
+                parts = zip(self._tables, query.parts, strict=True)
                 columns = [table.products(numbers, part, module) for table, part in parts]
                 return np.stack(columns, axis=1)
             packed = self._packed(numbers)
-            plain = [np.asarray(part, np.float32)[0] for part in query.parts[:-1]]
             if packed is not None:
-                return packed.products(plain)
-        return np.zeros((0, len(query.parts) - 1), np.float32)
+                plain = query.levs([0]).parts[:-1]
+                return packed.products([np.asarray(part, np.float32)[0] for part in plain])
+        return np.zeros((0, len(query.parts)), np.float32)
 
     def _packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
         wanted = np.asarray(numbers, np.int64)

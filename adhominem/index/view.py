@@ -21,7 +21,7 @@ candidates that they bring up tell which of these to look at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -72,6 +72,31 @@ class Points:
 
 
 POINTS = tuple(field.name for field in fields(Points))  # as they are written
+
+
+@dataclass(frozen=True, eq=False)
+class PointTable:
+    """Points of all texts of an index, those of a text side by side.
+
+    A search looks at some thousand of them, all over the index.
+    """
+
+    columns: Array32  # (texts, columns): all that points have
+    widths: tuple[int, ...]  # of each of POINTS; 0 of one that has no columns of its own
+
+    @classmethod
+    def of(cls, shards: Sequence[Arrays]) -> PointTable:
+        """From those of each shard, as they are written."""
+        parts = [
+            [arrays[name].reshape(len(arrays[name]), -1) for name in POINTS] for arrays in shards
+        ]
+        widths = tuple(part.shape[1] for part in parts[0])
+        return cls(np.concatenate([np.concatenate(one, axis=1) for one in parts]), widths)
+
+    def __getitem__(self, numbers: IntArray) -> Points:
+        parts = np.split(self.columns[numbers], np.cumsum(self.widths)[:-1], axis=1)
+        told = dict(zip(POINTS, parts, strict=True))
+        return Points(**{**told, "log_tokens": parts[-1][:, 0]})
 
 
 @dataclass(frozen=True, eq=False)
