@@ -41,8 +41,7 @@ _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes; or for 
 _KEPT_A_HIT = 800
 _FIRST = 3_072  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
 _FIRST_A_HIT = 8
-_FIRST_SHARE = 1 / 320
-_DEEPER = 1.5  # times as many are looked at next, and so on
+_FIRST_SHARE = 1 / 320  # then twice as many, and so on
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
 _WIDE_MARGIN = 40  # the same, where `near` is only roughly what the model says
@@ -163,7 +162,7 @@ class Searcher:
             depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
             near = self._near(query, point, numbers[:depth])
             while expected_misses(products, near, hits or k) > MISSED * (hits or k):
-                more = self._near(query, point, numbers[len(near) : round(_DEEPER * len(near))])
+                more = self._near(query, point, numbers[len(near) : 2 * len(near)])
                 near = np.concatenate([near, more])
             return numbers[np.argsort(-near, kind="stable")[:k]]
 
