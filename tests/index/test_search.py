@@ -16,6 +16,7 @@ from conftest import rich_rows
 
 from adhominem import Document, Verifier, load
 from adhominem.cli import main
+from adhominem.compiled import NUMPY, VARIABLE
 from adhominem.errors import IndexFolderError, InputError, NotFoundError
 from adhominem.index import searcher as searching
 from adhominem.index.engine import make_engine
@@ -120,6 +121,18 @@ def test_three_steps_find_what_a_full_scan_finds(
     ]
     assert len(shared) == 40
     assert np.mean(shared) >= 0.9 * 5
+
+
+def test_hits_are_the_same_in_c_and_numpy(
+    letters_by_many: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levs = letters_by_many.store.levs([3, 50, 7])
+    compiled = letters_by_many.search(levs, 10)
+    monkeypatch.setenv(VARIABLE, NUMPY)
+    plain = Searcher(letters_by_many.store.folder, load())
+    for one, other in zip(compiled, plain.search(levs, 10), strict=True):
+        assert one.numbers.tolist() == other.numbers.tolist()
+        np.testing.assert_allclose(one.factors.unbounded, other.factors.unbounded, rtol=1e-6)
 
 
 def test_hits_are_the_models_own_bayes_factors(made_index: Path, mixed: Verifier) -> None:
