@@ -143,7 +143,7 @@ def times(searcher: Searcher, k: int = 20) -> None:
     assert searcher.view is not None
     queries = searcher.view.query(levs, searcher.view.points(levs))[:, : searcher.engine.scanned]
     engine_only = searcher.engine.candidates
-    count = max(16_384, len(searcher.store) // 10)  # as many as a search asks for
+    count = max(16_384, len(searcher.store) // 24)  # as many as a search for 20 asks for
     show("  candidates, one", timed(lambda: engine_only(queries[:1], count)), 1)
     show("  candidates, 32", timed(lambda: engine_only(queries, count), 2), 32)
     codes = np.concatenate([part[:, : queries.shape[1]] for part in searcher._codes])
