@@ -205,7 +205,8 @@ def main() -> None:
         sets = GROUPS[group] or everything
         for preset in presets:
             output = arguments.work / group / preset
-            file = output.with_suffix(".npz")
+            knowing = "" if arguments.places is None else "-with-places"
+            file = output.with_name(f"{preset}{knowing}.npz")
             if not file.exists():
                 place = (arguments.corpus, group, preset, arguments.settings)
                 model = trained(*place, output, arguments.device)

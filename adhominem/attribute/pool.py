@@ -8,7 +8,8 @@ from dataclasses import fields, replace
 import numpy as np
 
 from adhominem.arrays import AnyLevs, IntArray
-from adhominem.scoring.scorer import LogBayesFactors, Scorer
+from adhominem.scoring.factors import LogBayesFactors
+from adhominem.scoring.scorer import Scorer
 
 _NUMBERS_AT_ONCE = 4_000_000  # products of pairs with their population that are held in memory
 _ARRAYS = [field.name for field in fields(LogBayesFactors) if field.name != "calibrated"]

@@ -52,8 +52,8 @@ from adhominem.attribute.trust import MOST_TRIALS, try_known_texts
 from adhominem.attribute.versus import Versus, explain_versus
 from adhominem.errors import NO_WORD, EmptyTextError
 from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of

@@ -82,7 +82,7 @@ def predict(
     elif companions:
         say(
             "Texts could not draw on companions: that takes a model that is calibrated for it, and "
-            f"{FEWEST} to {MOST:,} different texts, of which most authors have three or more."
+            f"{FEWEST} to {MOST:,} different texts that look as if most authors had three or more."
         )
 
 

@@ -163,7 +163,10 @@ def calibrate(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> No
         )
     say("'After' is of cases whose authors, and of three sets or more whose genre, are new to it.")
     if reports.companions is None:
-        say("Companions are not calibrated: too few cases are in sets of 20 texts or more.")
+        say(
+            "Companions are not calibrated: too few cases are in sets of 20 texts or more in which "
+            "most authors have three texts or more, and can be told apart."
+        )
 
 
 @click.command()

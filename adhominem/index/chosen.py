@@ -80,15 +80,16 @@ def _multiplied(
     numbers: IntArray,
     query: npt.NDArray[Any],
     kind: type[Any],
-    worth_threads: int = _WORTH_THREADS,
+    worth_threads: int | None = None,
 ) -> npt.NDArray[Any]:
     """(numbers,): what a function in C makes of them, in threads if they are many."""
     result = np.empty(len(numbers), kind)
     chosen = np.ascontiguousarray(numbers, np.int64)
+    worth_it = len(numbers) > (_WORTH_THREADS if worth_threads is None else worth_threads)
     in_threads(
         lambda part: multiply(*arrays, chosen[part], query, result[part]),
-        even_parts(len(numbers), worth_it=len(numbers) > worth_threads),
-        worth_it=len(numbers) > worth_threads,
+        even_parts(len(numbers), worth_it),
+        worth_it=worth_it,
     )
     return result
 

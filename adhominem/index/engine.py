@@ -1,9 +1,10 @@
 """Engines that find candidates: the codes with the largest products with a query's.
 
 An engine is given codes, whole numbers from -127 to 127, each with the number of its text; of a
-code it is given as many numbers as it looks through, the first ones. It answers with the numbers of
-those that are nearest to a query. It may be approximate: whatever it brings up is ranked again. Of
-the two here one is in C, and the other needs nothing but NumPy.
+code it is given as many numbers as it looks through, the first ones. It answers with the texts
+whose codes have the largest products with a query's, and with these products, to which those of the
+other numbers are added. It may miss some, since whatever it brings up is ranked again. Of the two
+here one is in C, and the other needs nothing but NumPy.
 """
 
 from __future__ import annotations

@@ -30,13 +30,14 @@ from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
 from adhominem.index.threads import in_threads
 from adhominem.index.view import Points, PointTable, View
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verifier import Verifier
 
 _CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for, and a share:
 _CANDIDATES_A_HIT = 164
 _SHARE_A_HIT = 1 / 600
+_LARGEST_SHARE = 1 / 5
 _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes; or for each hit:
 _KEPT_A_HIT = 800
 _FIRST = 3_072  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
@@ -101,8 +102,10 @@ class Searcher:
             arrays = read_codes(store, shard)
             shapes = self.view.shapes(shard.texts)
             wrong = [name for name in shapes if arrays[name].shape != shapes[name]]
-            if arrays["codes"].dtype != np.int8 or wrong:
-                reason = f"its {(*wrong, 'codes')[0]} are not those of this view"
+            kinds = {"codes": np.int8, "kin": np.float16}
+            wrong += [name for name, kind in kinds.items() if arrays[name].dtype != kind]
+            if wrong:
+                reason = f"its {wrong[0]} are not those of this view"
                 raise damaged(store.folder / shard.codes.name, reason)
             shards.append(arrays)
         self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
@@ -154,10 +157,10 @@ class Searcher:
             return [_without(self.store.live, gone) for gone in outside]
         points = self.view.points(queries)
         codes = self.view.query(queries, points)  # (queries, numbers)
-        found = self._found(codes, k, outside)
+        brought_up = self._brought_up(codes, k, outside)
 
         def look(at: int) -> IntArray:
-            numbers, products = self._candidates(found[at], codes[at], k)
+            numbers, products = self._candidates(brought_up[at], codes[at], k)
             query, point = PackedLevs.of(queries[at : at + 1]), points[at : at + 1]
             depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
             near = self._near(query, point, numbers[:depth])
@@ -192,49 +195,48 @@ class Searcher:
         for texts, end in zip(numbers, np.cumsum(counts), strict=True):
             rows = np.arange(end - len(texts), end)
             order = np.argsort(-factors.unbounded[rows], kind="stable")[:k]
-            results.append(Scored(texts[order], _chosen(factors, rows[order])))
+            results.append(Scored(texts[order], factors[rows[order]]))
         return results
 
-    def _found(
+    def _brought_up(
         self, codes: Array32, k: int, outside: Sequence[frozenset[int]]
     ) -> list[tuple[IntArray, Array32]]:
         """For each query, by its code (queries, numbers), the texts that the engine brings up.
 
         With them come the products of what it looks through of their codes.
         """
-        share = round(_SHARE_A_HIT * k * len(self.store))
+        texts = len(self.store)
+        share = round(min(_SHARE_A_HIT * k, _LARGEST_SHARE) * texts)
         count = max(_CANDIDATES, _CANDIDATES_A_HIT * k, share)
-        count += max(map(len, outside), default=0)
-        first = codes[:, : self.engine.scanned]
-        found = self.engine.candidates(first, min(count, self.engine.most))
+        count = min(count + max(map(len, outside), default=0), texts, self.engine.most)
+        answers = self.engine.candidates(codes[:, : self.engine.scanned], count)
         result = []
-        for numbers, products, gone in zip(*found, outside, strict=True):
+        for numbers, products, gone in zip(*answers, outside, strict=True):
             kept = ~np.isin(numbers, [-1, *gone])
             result.append((numbers[kept], products[kept]))
         return result
 
     def _candidates(
-        self, found: tuple[IntArray, Array32], query: Array32, k: int
+        self, brought_up: tuple[IntArray, Array32], query: Array32, k: int
     ) -> tuple[IntArray, Array32]:
-        """Of what was found those that may be among the k best, and the products of whole codes.
+        """Of what was brought up those that may be among the k best; the products of whole codes.
 
         The largest product is the first.
         """
-        numbers, products = found
+        numbers, products = brought_up
         products = products + row_products(self._codes, numbers, query[self.engine.scanned :])
         most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))
         kept = largest(products, most)
-        order = kept[np.argsort(-products[kept])]
+        order = kept[np.argsort(-products[kept], kind="stable")]
         return numbers[order], products[order]
 
     def near(self, queries: Levs, numbers: Sequence[IntArray]) -> list[FloatArray]:
         """For each text (texts, lev_size), of some of the index: nearly the log Bayes factors."""
         assert self.view is not None
         points = self.view.points(queries)
-        each = [slice(at, at + 1) for at in range(len(queries))]
         return [
-            self._near(PackedLevs.of(queries[at]), points[at], row)
-            for at, row in zip(each, numbers, strict=True)
+            self._near(PackedLevs.of(queries[at : at + 1]), points[at : at + 1], row)
+            for at, row in enumerate(numbers)
         ]
 
     def _near(self, query: PackedLevs, point: Points, numbers: IntArray) -> FloatArray:
@@ -246,15 +248,3 @@ class Searcher:
 
 def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:
     return numbers[~np.isin(numbers, list(gone))] if gone else numbers
-
-
-def _chosen(factors: LogBayesFactors, order: IntArray) -> LogBayesFactors:
-    return LogBayesFactors(
-        factors.raw[order],
-        factors.unbounded[order],
-        factors.log_bayes_factor[order],
-        factors.lower_bound[order],
-        factors.upper_bound[order],
-        factors.strange[order],
-        factors.calibrated,
-    )

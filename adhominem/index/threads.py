@@ -5,6 +5,7 @@ Work that is in one of these threads already is not divided once more.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,10 @@ def _begin() -> None:
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), "index", _begin)
+
+
+if hasattr(os, "register_at_fork"):  # the threads of a process do not live on in its children
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def in_threads(

@@ -47,7 +47,7 @@ _FOLDS = 5
 _FEWEST = 30  # cases of each class: fewer fix no map
 _FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
 _FEWEST_IN_CELL = 100  # cases of each class, of which bounds are told
-_MORE_THAN_PAIRS = 0.75  # of such files have less company than texts that draw on companions
+_MORE_THAN_PAIRS = 0.85  # of such files have less company than texts that draw on companions
 _STRANGERS = 50  # texts of another set, as a population of another genre
 _FEWEST_STRANGERS = 10
 # Without a population, what measures are worth differs most between genres: of those tried, these
@@ -137,7 +137,7 @@ def _calibrate(
             others = levs[np.random.default_rng(0).permutation(of_set.whole)[:_STRANGERS]]
     _check_cases(alone)
     least = float(np.quantile(of_pairs, _MORE_THAN_PAIRS)) if of_pairs else 0.0
-    enriched = [one for one in enriched if one.company >= least]
+    enriched = [one for one in enriched if one.company > least]
     if sum(len(one.part.scores) for one in enriched) < 2 * _FEWEST:
         enriched = []
     usual = _usual_separation(enriched)

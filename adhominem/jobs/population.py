@@ -35,8 +35,8 @@ def read_population(
     """The population of all texts at a path, or of so many of them drawn at random; each once.
 
     A `verifier` also says whether they are of several genres. With `companions`, it is these texts
-    that are compared: they may have some, if they are neither too few nor too many, and their
-    authors have several each.
+    that are compared: they may have some, if they are neither too few nor too many, and look as if
+    most authors had several.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """

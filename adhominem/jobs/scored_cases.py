@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
+from adhominem.errors import OptionError
 from adhominem.jobs.simulate import Cases, CaseTexts, side_words
 from adhominem.models.calibration import Validation
 from adhominem.scoring.companions import MOST
@@ -23,7 +24,13 @@ from adhominem.verify.verifier import Verifier
 # than those of a whole set.
 _FILES = {60: 1, 30: 2}
 _CASES_TO_CHOOSE_FROM = 400  # of each class
-_FILES_OF_PAIRS = 3  # of each set, where no author has more than two texts
+# Files of two texts an author, of each set, and texts of one at most: company grows with their
+# number, but among many texts those that are near by chance mislead less.
+_FILES_OF_PAIRS = 3
+_TEXTS_OF_PAIRS = 80
+_SEVERAL = (
+    3  # texts of an author: with fewer, none has a companion beside the text it is compared with
+)
 
 
 @dataclass(frozen=True)
@@ -108,38 +115,44 @@ class ScoredCases:
         if more is None:
             return
         for of_class, files in _FILES.items():
-            for chosen in (more.some(of_class, rng) for _ in range(files)):
+            for chosen in (more.sample(of_class, rng) for _ in range(files)):
                 if chosen is not None:
                     sides = chosen.known[:, 0], chosen.questioned[:, 0]
                     yield from self._enriched(chosen, np.unique(sides))
 
     def _enriched(self, cases: Cases, texts: IntArray) -> Iterator[EnrichedPart]:
         """Cases of single texts among some (texts,), if these can have companions."""
-        levs, scorer = self._levs[texts], self._verifier.scorer
-        relevant = scorer.with_companions(Population.of(levs), levs)
-        companions = relevant.companions
-        if companions is None:
+        counts = Counter(self._material.documents[at].author for at in texts)
+        relevant = self._among(texts) if max(counts.values()) >= _SEVERAL else None
+        if relevant is None or relevant.companions is None:
             return
         known, questioned = (self._levs[side[:, 0]] for side in (cases.known, cases.questioned))
-        scores = scorer.scores(known, questioned, relevant)
+        scores = self._verifier.scorer.scores(known, questioned, relevant)
         part = self._part(scores, cases, np.ones(len(cases), dtype=bool))
-        yield EnrichedPart(part, companions.separation, companions.company, relevant.texts)
+        there = relevant.companions
+        yield EnrichedPart(part, there.separation, there.company, relevant.texts)
 
     def company_of_pairs(self) -> Iterator[float]:
-        """That of files in which no author has more than two texts, drawn at random."""
-        authors = [one.author for one in self._material.documents[: self._material.whole]]
+        """That of files of two texts by each of some authors, drawn at random."""
+        by_author: dict[str, list[int]] = {}
+        for at, document in enumerate(self._material.documents[: self._material.whole]):
+            by_author.setdefault(document.author, []).append(at)
+        pairs = [texts for texts in by_author.values() if len(texts) > 1]
         rng = np.random.default_rng(0)
         for _ in range(_FILES_OF_PAIRS):
-            met = Counter[str]()
-            chosen = []
-            for text in rng.permutation(len(authors)).tolist():
-                met[authors[text]] += 1
-                if met[authors[text]] <= 2:
-                    chosen.append(text)
-            levs = self._levs[chosen[:MOST]]
-            relevant = self._verifier.scorer.with_companions(Population.of(levs), levs)
-            if relevant.companions is not None:
+            authors = rng.permutation(len(pairs))[: _TEXTS_OF_PAIRS // 2].tolist()
+            chosen = [text for at in authors for text in rng.permutation(pairs[at])[:2]]
+            relevant = self._among(np.array(chosen, np.intp))
+            if relevant is not None and relevant.companions is not None:
                 yield relevant.companions.company
+
+    def _among(self, texts: IntArray) -> Population | None:
+        """Some texts (texts,) as a population that they draw on companions in, if they can."""
+        levs = self._levs[texts]
+        try:
+            return self._verifier.scorer.with_companions(Population.of(levs), levs)
+        except OptionError:  # too few texts
+            return None
 
     def _part(self, scores: Scores, cases: Cases, known: BoolArray) -> Part:
         count, name = len(cases), self._material.name

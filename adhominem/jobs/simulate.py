@@ -70,7 +70,7 @@ class Cases:
     def __len__(self) -> int:
         return len(self.same_author)
 
-    def some(self, of_class: int, rng: np.random.Generator) -> Cases | None:
+    def sample(self, of_class: int, rng: np.random.Generator) -> Cases | None:
         """So many cases of each class, drawn at random; None where there are fewer."""
         classes = [rng.permutation(np.flatnonzero(self.same_author == same)) for same in (0, 1)]
         if min(map(len, classes)) < of_class:

@@ -279,9 +279,8 @@ def read_scales(folder: Path | ModelFiles) -> Scales | None:
             name: data[name] and {part: data[name][part] for part in parts}
             for name in ("alone", "population", "companions")
         }
-        for name in ("usual_separation", "misfit"):
+        for name in ("usual_separation", "least_company", "misfit"):
             scales[name] = data[name]
-        scales["least_company"] = data.get("least_company", 0.0)  # of earlier versions: whatever
         return from_json(Scales, scales, "calibration")
 
 

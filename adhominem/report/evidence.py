@@ -20,8 +20,8 @@ from adhominem.models.calibration import (
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import model_folder, model_hash
 from adhominem.report.own_material import StudyFacts
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.scale import Calibration
-from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 

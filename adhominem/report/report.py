@@ -31,8 +31,8 @@ from adhominem.records import SCHEMA, UNWRITTEN, OneOf, from_json, with_schema
 from adhominem.report import evidence, own_material
 from adhominem.report.details import CaseDetails, readable
 from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population, PopulationText
-from adhominem.scoring.scorer import LogBayesFactors
 from adhominem.text.exhibits import Exhibit, words_a_text
 from adhominem.verify.cautions import Caution
 from adhominem.verify.comparison import Comparison

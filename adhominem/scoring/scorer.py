@@ -30,6 +30,7 @@ from adhominem.arrays import (
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
 from adhominem.scoring.departures import Departures
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.likeness import Likeness
 from adhominem.scoring.measures import Measures, tempered
 from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart
@@ -43,40 +44,6 @@ Sides = AnyLevs | Sequence[AnyLevs]  # (pairs, lev_size), one text a side; or se
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
 _MORE_AT_ONCE = 4_096  # the same of LEVs of which zeros are not kept
-
-
-@dataclass(frozen=True)
-class LogBayesFactors:
-    """What the scorer says of some pairs, (pairs,) each, in nats."""
-
-    raw: FloatArray  # fused, not calibrated
-    unbounded: FloatArray  # calibrated, if the model is
-    log_bayes_factor: FloatArray  # the same within the bounds: what is reported
-    lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
-    upper_bound: FloatArray
-    strange: BoolArray  # whether the population is of another genre, and so was not used
-    calibrated: bool
-
-    @staticmethod
-    def joined(parts: Sequence[LogBayesFactors]) -> LogBayesFactors:
-        """Those of several sets of pairs in a row."""
-        rows = {
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in vars(parts[0])
-            if name != "calibrated"
-        }
-        return LogBayesFactors(**rows, calibrated=parts[0].calibrated)
-
-    def __getitem__(self, chosen: slice) -> LogBayesFactors:
-        rows = {name: value[chosen] for name, value in vars(self).items() if name != "calibrated"}
-        return replace(self, **rows)
-
-    @property
-    def at_bound(self) -> BoolArray:
-        """Whether a bound, and not the score, decides what is reported."""
-        return np.asarray(
-            (self.unbounded <= self.lower_bound) | (self.unbounded >= self.upper_bound)
-        )
 
 
 @dataclass(frozen=True)
@@ -253,8 +220,8 @@ class Scorer:
     def with_companions(self, population: Population, levs: AnyLevs) -> Population:
         """A population, and what its texts (documents, lev_size) tell of each other, if they can.
 
-        Very few texts have no companions, nor have more than can be looked through, nor texts of
-        which an author has no more than two.
+        Very few texts have no companions, nor have more than can be looked through, nor, as a
+        rule, texts of which no author has more than two.
         """
         if not FEWEST <= population.texts <= MOST:
             return population

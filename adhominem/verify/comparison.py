@@ -17,9 +17,10 @@ from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.variants import NgramVariants
 from adhominem.models.member import Member
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.likeness import CosineLikeness, Likeness
 from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import LogBayesFactors, Scorer
+from adhominem.scoring.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer, Tokens

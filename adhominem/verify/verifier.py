@@ -390,8 +390,8 @@ class Verifier:
         With `companions`, texts that are compared draw on those of this population that look to be
         by the same author (`scoring.companions`). That is for texts that are compared with each
         other, of which authors have written several; a population of others has no companions.
-        Nor have very few texts, more than can be looked through, texts of which an author has no
-        more than two, or a model that was not calibrated for them.
+        Nor have very few texts, more than can be looked through, as a rule texts of which no author
+        has more than two, or a model that was not calibrated for them.
         """
         population = Population.of(levs, texts)
         levs = each_once(levs)

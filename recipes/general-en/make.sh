@@ -62,8 +62,8 @@ done
 once "$work/general-en/prose.json" adhominem prose "$work/general-en" "$@"
 
 # What texts by machines look like, by machine and genre of the texts; those by people are one more
-# genre each, beside news, newswire, editorials, speeches and articles of an encyclopaedia. Who wrote
-# them plays no part: only where such texts lie is learnt.
+# genre each, beside those of the packages. Who wrote them plays no part: only where such texts lie is
+# learnt.
 python "$here/machine_texts.py" "$corpora/machine/texts.jsonl.xz" "$work/machine"
 python "$here/public_texts.py" "$packages" "$work/public"
 [ -e "$work/general-en/calibration.json" ] ||

@@ -99,7 +99,7 @@ def reviews(packages: Path) -> Iterator[str]:
         lines = re.split(r"\s*(?:<br />\s*)+", html.unescape(row["text"]))
         texts.append("\n\n".join(line.strip() for line in lines if "http" not in line))
     long = [text for text in texts if SHORTEST <= words(text) <= LONGEST]
-    yield from long[:: len(long) // REVIEWS][:REVIEWS]
+    yield from long[:: max(1, len(long) // REVIEWS)][:REVIEWS]
 
 
 def synopses(packages: Path) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 from test_packing import made_levs
 
 from adhominem.compiled import NUMPY, VARIABLE, compiled
-from adhominem.index import chosen
+from adhominem.index import chosen, threads
 from adhominem.index.chosen import LevTable, largest, row_products, whole_numbers
 from adhominem.index.packing import PackedLevs
 
@@ -25,6 +25,14 @@ def module() -> Any:
     return MODULE
 
 
+def in_three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few there are, they are divided."""
+    for name in ("_WORTH_THREADS", "_LEVS_WORTH_THREADS"):
+        monkeypatch.setattr(chosen, name, 0)
+    monkeypatch.setattr(threads, "cores", lambda: 3)
+    assert len(threads.even_parts(len(NUMBERS))) == 3
+
+
 @pytest.mark.parametrize("way", ["numpy", "c", "c, in threads"])
 @pytest.mark.parametrize("kind", [np.int8, np.float16])
 def test_products_are_those_of_all_rows(
@@ -34,7 +42,7 @@ def test_products_are_those_of_all_rows(
     if way == "numpy":
         monkeypatch.setenv(VARIABLE, NUMPY)
     if "threads" in way:
-        monkeypatch.setattr(chosen, "_WORTH_THREADS", 0)
+        in_three_threads(monkeypatch)
     for size in (1, 7, 93, 768):
         shards = tuple(rng.uniform(-100, 100, (texts, size)).astype(kind) for texts in SIZES)
         query = rng.normal(size=size).astype(np.float32)
@@ -56,8 +64,13 @@ def test_short_floats_are_read_as_numpy_reads_them(module: Any) -> None:
     np.testing.assert_array_equal(products, table[:, 0].astype(np.float32))
 
 
+@pytest.mark.parametrize("divided", [False, True])
 @pytest.mark.parametrize("size", [3_000, 70_000])
-def test_products_of_levs_in_c_are_those_of_numpy(module: Any, size: int) -> None:
+def test_products_of_levs_in_c_are_those_of_numpy(
+    module: Any, size: int, divided: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if divided:
+        in_three_threads(monkeypatch)
     levs = [made_levs(texts, seed, size, 0.002) for seed, texts in enumerate(SIZES) if texts]
     packed = [PackedLevs.of(one) for one in levs]
     query = PackedLevs.of(levs[0][2:3])

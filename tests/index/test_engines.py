@@ -7,6 +7,7 @@ import pytest
 
 from adhominem.compiled import compiled
 from adhominem.index import engine as engines
+from adhominem.index import threads
 from adhominem.index.engine import CompiledEngine, Engine, ScanEngine
 
 MODULE = compiled("adhominem.index._looking")
@@ -22,17 +23,21 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> E
         pytest.skip("the part in C was not built")
     if "threads" in request.param:
         monkeypatch.setattr(engines, "_WORTH_THREADS", 0)
-        monkeypatch.setattr(engines, "cores", lambda: 3)
+        for module in (engines, threads):
+            monkeypatch.setattr(module, "cores", lambda: 3)
     return CompiledEngine(MODULE)
 
 
+@pytest.mark.parametrize("count", [11, 40])  # the more are divided among threads themselves
 @pytest.mark.parametrize(
     ("texts", "size", "k"), [(1_000, 128, 20), (1_003, 7, 400), (70_000, 4, 9_000)]
 )
-def test_the_largest_products_are_brought_up(engine: Engine, texts: int, size: int, k: int) -> None:
+def test_the_largest_products_are_brought_up(
+    engine: Engine, texts: int, size: int, k: int, count: int
+) -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(-127, 128, (texts, size), dtype=np.int8)
-    queries = 0.01 * rng.normal(size=(11, size)).astype(np.float32)
+    queries = 0.01 * rng.normal(size=(count, size)).astype(np.float32)
     engine.add(np.arange(400), codes[:400])
     engine.candidates(queries, k)  # texts may be added after a search
     engine.add(np.arange(400, texts), codes[400:])

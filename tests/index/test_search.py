@@ -110,8 +110,8 @@ def test_three_steps_find_what_a_full_scan_finds(
     outside = [frozenset([at]) for at in range(0, 360, 9)]
     assert searcher.view is not None
     queries = searcher.view.query(levs, searcher.view.points(levs))
-    for found, query in zip(searcher._found(queries, 5, outside), queries, strict=True):
-        assert len(searcher._candidates(found, query, 5)[0]) < 0.4 * 360
+    for texts, query in zip(searcher._brought_up(queries, 5, outside), queries, strict=True):
+        assert len(searcher._candidates(texts, query, 5)[0]) < 0.4 * 360
     everything = [np.setdiff1d(searcher.store.live, list(gone)) for gone in outside]
     full = searcher.scored(levs, everything, 5)
     quick = searcher.search(levs, 5, outside)

@@ -238,7 +238,7 @@ def test_the_command_says_that_texts_drew_on_companions(
     assert "--no-companions is for" in run(*command, "--no-companions", status=2).stderr
 
 
-def test_texts_of_which_no_author_has_several_draw_on_no_companions(
+def test_texts_with_less_company_than_it_takes_draw_on_no_companions(
     model: Path, pairs: Path, tmp_path: Path
 ) -> None:
     strict = Path(copytree(model, tmp_path / "model"))

@@ -268,21 +268,21 @@ def test_where_texts_are_fewer_all_populations_are_as_small_whoever_wrote_the_te
 
 
 @given(st.integers(1, 30), st.integers(0, 5))
-def test_some_cases_are_so_many_of_each_class_and_each_is_one_of_them(
+def test_a_sample_of_cases_has_so_many_of_each_class_and_none_twice(
     of_class: int, seed: int
 ) -> None:
     for cases in CASES[::5]:
-        some = cases.some(of_class, np.random.default_rng(seed))
+        sample = cases.sample(of_class, np.random.default_rng(seed))
         counts = cases.same_author.sum(), (~cases.same_author).sum()
         if min(counts) < of_class:
-            assert some is None
+            assert sample is None
             continue
-        assert some is not None
-        assert some.same_author.sum() == (~some.same_author).sum() == of_class
-        assert some.condition == cases.condition
+        assert sample is not None
+        assert sample.same_author.sum() == (~sample.same_author).sum() == of_class
+        assert sample.condition == cases.condition
         whole = [_row(cases, at) for at in range(len(cases))]
-        places = [whole.index(_row(some, at)) for at in range(len(some))]
-        assert len(set(places)) == len(some)
+        places = [whole.index(_row(sample, at)) for at in range(len(sample))]
+        assert len(set(places)) == len(sample)
 
 
 def _row(cases: Cases, at: int) -> tuple[object, ...]:

@@ -388,11 +388,11 @@ def test_there_is_company_where_authors_have_three_texts_and_more_and_none_in_pa
 ) -> None:
     rng = np.random.default_rng(seed)
     sizes = [300, 200]
-    several = [Companions(planted(rng, sizes, authors=60 // each, each=each)) for each in (3, 6)]
-    alone, pairs = (
-        Companions(planted(rng, sizes, authors=60 // each, each=each)) for each in (1, 2)
+    alone, pairs, three, six = (
+        Companions(planted(rng, sizes, authors=60 // texts, each=texts)).company
+        for texts in (1, 2, 3, 6)
     )
-    assert min(one.company for one in several) > 2 * max(alone.company, pairs.company)
+    assert min(three, six) > 2 * max(alone, pairs)
 
 
 @pytest.mark.parametrize("texts", [0, FEWEST - 1, MOST + 1])

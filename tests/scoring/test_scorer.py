@@ -15,10 +15,11 @@ from slow_two_covariance import seeds
 from adhominem.errors import ModelError, OptionError
 from adhominem.scoring import members
 from adhominem.scoring import scorer as module
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.members import LayerScorer, StyleScorer
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scale, Scales, weights_for
-from adhominem.scoring.scorer import LogBayesFactors, Scorer, log_tokens_of
+from adhominem.scoring.scorer import Scorer, log_tokens_of
 from adhominem.scoring.two_covariance import TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]

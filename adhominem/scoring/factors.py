@@ -1,0 +1,44 @@
+"""Log Bayes factors of pairs, and what is known of each beside the number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from adhominem.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class LogBayesFactors:
+    """What the scorer says of some pairs, (pairs,) each, in nats."""
+
+    raw: FloatArray  # fused, not calibrated
+    unbounded: FloatArray  # calibrated, if the model is
+    log_bayes_factor: FloatArray  # the same within the bounds: what is reported
+    lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
+    upper_bound: FloatArray
+    strange: BoolArray  # whether the population is of another genre, and so was not used
+    calibrated: bool
+
+    @staticmethod
+    def joined(parts: Sequence[LogBayesFactors]) -> LogBayesFactors:
+        """Those of several sets of pairs in a row."""
+        rows = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in vars(parts[0])
+            if name != "calibrated"
+        }
+        return LogBayesFactors(**rows, calibrated=parts[0].calibrated)
+
+    def __getitem__(self, chosen: slice | IntArray) -> LogBayesFactors:
+        rows = {name: value[chosen] for name, value in vars(self).items() if name != "calibrated"}
+        return replace(self, **rows)
+
+    @property
+    def at_bound(self) -> BoolArray:
+        """Whether a bound, and not the score, decides what is reported."""
+        return np.asarray(
+            (self.unbounded <= self.lower_bound) | (self.unbounded >= self.upper_bound)
+        )
