@@ -136,8 +136,10 @@ def _calibrate(
         if of_set.whole >= _FEWEST_STRANGERS:
             others = levs[np.random.default_rng(0).permutation(of_set.whole)[:_STRANGERS]]
     _check_cases(alone)
-    least = float(np.quantile(of_pairs, _MORE_THAN_PAIRS)) if of_pairs else 0.0
-    enriched = [one for one in enriched if one.company > least]
+    least = 0.0
+    if of_pairs:
+        least = float(np.quantile(of_pairs, _MORE_THAN_PAIRS))
+        enriched = [one for one in enriched if one.company > least]
     if sum(len(one.part.scores) for one in enriched) < 2 * _FEWEST:
         enriched = []
     usual = _usual_separation(enriched)

@@ -175,7 +175,7 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
         )
         none, numbers = np.zeros(0, bool), np.zeros(0, np.int32)
         cases = Validation((), none.astype("f4"), none, numbers, numbers, numbers, numbers, none)
-        write_calibration(mine, report, None, None, (), (), "1.0", cases)
+        write_calibration(mine, report, None, None, (), 0.0, (), "1.0", cases)
     elif other == "no settings":
         (tmp_path / "answers.jsonl.settings.json").unlink()
     else:
