@@ -18,20 +18,21 @@ setup(
         Extension(
             "adhominem.encoders.ngrams._counting",
             ["adhominem/encoders/ngrams/counting.c"],
+            depends=["adhominem/buffers.h"],
             **OPTIONS,
         ),
         Extension("adhominem.scoring._rows", ["adhominem/scoring/rows.c"], **OPTIONS),
         Extension(
             "adhominem.index._looking",
             ["adhominem/index/looking.c"],
-            depends=["adhominem/index/buffers.h"],
+            depends=["adhominem/buffers.h"],
             libraries=["m"] if os.name == "posix" else [],
             **OPTIONS,
         ),
         Extension(
             "adhominem.index._chosen",
             ["adhominem/index/chosen.c"],
-            depends=["adhominem/index/buffers.h"],
+            depends=["adhominem/buffers.h"],
             **OPTIONS,
         ),
         Extension(

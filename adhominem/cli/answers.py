@@ -81,8 +81,9 @@ def predict(
         )
     elif companions:
         say(
-            "Texts could not draw on companions: that takes a model that is calibrated for it, and "
-            f"{FEWEST} to {MOST:,} different texts that look as if most authors had three or more."
+            "Texts could not draw on companions: this needs a model that is calibrated for it, and "
+            f"{FEWEST} to {MOST:,} different texts, three or more of them by most authors, as far "
+            "as can be told."
         )
 
 

@@ -164,8 +164,8 @@ def calibrate(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> No
     say("'After' is of cases whose authors, and of three sets or more whose genre, are new to it.")
     if reports.companions is None:
         say(
-            "Companions are not calibrated: too few cases are in sets of 20 texts or more in which "
-            "most authors have three texts or more, and can be told apart."
+            "Companions are not calibrated: too few cases come from sets of 20 texts or more in "
+            "which most authors have at least three texts and can be told apart."
         )
 
 

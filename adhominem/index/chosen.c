@@ -4,7 +4,7 @@
  * shards, and go by their numbers in all of these. Any C compiler can build this; with GCC or Clang
  * on x86-64, products are also compiled for AVX2, which is used where there is such a processor.
  */
-#include "buffers.h"
+#include "../buffers.h"
 
 #include <math.h>
 #include <stdlib.h>

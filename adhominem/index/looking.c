@@ -4,7 +4,7 @@
  * Any C compiler can build this; with GCC or Clang on x86-64, the products are also compiled for
  * AVX2 and AVX-512, of which one is chosen when the module is loaded.
  */
-#include "buffers.h"
+#include "../buffers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -28,9 +28,7 @@ _CASES_TO_CHOOSE_FROM = 400  # of each class
 # number, but among many texts those that are near by chance mislead less.
 _FILES_OF_PAIRS = 3
 _TEXTS_OF_PAIRS = 80
-_SEVERAL = (
-    3  # texts of an author: with fewer, none has a companion beside the text it is compared with
-)
+_SEVERAL = 3  # texts of an author: of two that are compared, neither has another companion
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,9 @@
  * Any C compiler can build this; with GCC or Clang on x86-64, the product of the projection is also
  * compiled for AVX2, which is chosen when the module is loaded.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#define MOST_BUFFERS 80 /* channels of bigrams, and what else there is */
+#include "../../buffers.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,38 +15,6 @@
 #else
 #define PREFETCH(at) ((void)0)
 #endif
-
-#define MOST_BUFFERS 80
-
-typedef struct {
-    Py_buffer views[MOST_BUFFERS];
-    int count;
-} Buffers;
-
-/* The memory of an array of items so wide, or NULL with an error. */
-static void *take(Buffers *buffers, PyObject *array, Py_ssize_t wide, int writable) {
-    Py_buffer *view = &buffers->views[buffers->count];
-    if (buffers->count == MOST_BUFFERS) {
-        PyErr_SetString(PyExc_ValueError, "too many arrays");
-        return NULL;
-    }
-    const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(array, view, flags)) return NULL;
-    buffers->count++;
-    if (view->itemsize != wide) {
-        PyErr_SetString(PyExc_ValueError, "an array of another type than expected");
-        return NULL;
-    }
-    return view->buf;
-}
-
-static int64_t length(const Buffers *buffers, int at) {
-    return buffers->views[at].len / buffers->views[at].itemsize;
-}
-
-static void release(Buffers *buffers) {
-    while (buffers->count > 0) PyBuffer_Release(&buffers->views[--buffers->count]);
-}
 
 #define MOST_BIGRAMS 64 /* channels of bigrams, of all tables */
 
