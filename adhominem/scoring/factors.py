@@ -36,6 +36,14 @@ class LogBayesFactors:
         rows = {name: value[chosen] for name, value in vars(self).items() if name != "calibrated"}
         return replace(self, **rows)
 
+    def replaced(self, chosen: BoolArray, others: LogBayesFactors) -> LogBayesFactors:
+        """These, with others in place of those chosen, whose population was strange."""
+        values = {}
+        for name in ("raw", "unbounded", "log_bayes_factor", "lower_bound", "upper_bound"):
+            values[name] = getattr(self, name).copy()
+            values[name][chosen] = getattr(others, name)
+        return replace(self, **values, strange=chosen)
+
     @property
     def at_bound(self) -> BoolArray:
         """Whether a bound, and not the score, decides what is reported."""

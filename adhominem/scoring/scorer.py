@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from adhominem.arrays import (
     AnyLevs,
-    BoolArray,
     FloatArray,
     IntArray,
     Levs,
@@ -318,7 +317,7 @@ class Scorer:
         if not strange.any():
             return factors
         without = self._weighed(alone(np.flatnonzero(strange)), self.scales.alone)
-        return _replaced(factors, strange, without)
+        return factors.replaced(strange, without)
 
     def _weighed(self, scores: Scores, scale: Scale) -> LogBayesFactors:
         """Fused, calibrated, within bounds."""
@@ -442,17 +441,6 @@ def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
         most = max(most, texts)
     if begin < len(first):
         yield begin, len(first)
-
-
-def _replaced(
-    factors: LogBayesFactors, chosen: BoolArray, others: LogBayesFactors
-) -> LogBayesFactors:
-    """The factors, with others in place of those that are chosen."""
-    values = {}
-    for name in ("raw", "unbounded", "log_bayes_factor", "lower_bound", "upper_bound"):
-        values[name] = getattr(factors, name).copy()
-        values[name][chosen] = getattr(others, name)
-    return replace(factors, **values, strange=chosen)
 
 
 def _is_table(sides: Sides) -> bool:
