@@ -31,6 +31,7 @@ _NAMES = {
     "jobs.attention": "attention_of",
     "jobs.attribute": "attribute_problems",
     "jobs.calibrate": "calibrate_model",
+    "jobs.twin": "calibrate_by_twin",
     "jobs.cluster": "cluster_corpus",
     "jobs.compare": "explain_files verify_files",
     "jobs.contrast": "contrast_files",

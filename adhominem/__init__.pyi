@@ -61,6 +61,7 @@ from adhominem.jobs.search import search_files as search_files
 from adhominem.jobs.train import make_ensemble as make_ensemble
 from adhominem.jobs.train import train as train
 from adhominem.jobs.train import train_files as train_files
+from adhominem.jobs.twin import calibrate_by_twin as calibrate_by_twin
 from adhominem.jobs.validate import validate as validate
 from adhominem.models.folder import shipped_models as shipped_models
 from adhominem.pairs.pair_set import write_pair_set as write_pair_set

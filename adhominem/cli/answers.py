@@ -62,8 +62,7 @@ def predict(
     if path is None or (source and given):
         raise click.UsageError("give the input once, as SOURCE or by -i")
     _check_companions(no_companions, options["population"])
-    companions = options["population"] == "input" and not no_companions
-    done = predict(cases=path, companions=companions, **options, **job)
+    done = predict(cases=path, companions=not no_companions, **options, **job)
     skipped = job["skipped"]
     warn(done.warnings)
     if as_json:
@@ -76,10 +75,10 @@ def predict(
     )
     if done.companions:
         say(
-            f"Texts could draw on companions among {done.population_texts:,}: others of the input "
-            "that look to be by the same author."
+            f"Texts could draw on companions among {done.population_texts:,}: others of the "
+            "population that look to be by the same author."
         )
-    elif companions:
+    elif options["population"] == "input" and not no_companions:
         say(
             "Texts could not draw on companions: this needs a model that is calibrated for it, and "
             f"{FEWEST} to {MOST:,} different texts, three or more of them by most authors, as far "
@@ -88,8 +87,8 @@ def predict(
 
 
 def _check_companions(no_companions: bool, population: str | None) -> None:
-    if no_companions and population != "input":
-        raise click.UsageError("--no-companions is for `--population input`")
+    if no_companions and population is None:
+        raise click.UsageError("--no-companions is for a --population")
 
 
 @click.command()

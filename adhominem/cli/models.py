@@ -112,7 +112,11 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 
 @click.command()
 @click.argument("model", type=opt.PATH)
-@click.argument("sets", metavar="SETS...", nargs=-1, required=True, type=opt.PATH)
+@click.argument("sets", metavar="[SETS]...", nargs=-1, type=opt.PATH)
+@opt.path(
+    "--twin",
+    "In place of SETS: a calibrated model with the same settings, trained on fewer authors.",
+)
 @opt.choice(
     "--method",
     ["logistic", "isotonic"],
@@ -123,7 +127,9 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
 @opt.device
 @opt.jobs
 @opt.runs_job
-def calibrate(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
+def calibrate(
+    job: opt.Job, /, model: Path, twin: Path | None, as_json: bool, **options: Any
+) -> None:
     """Make the Bayes factors of a MODEL honest, by texts of authors it has never seen.
 
     Each of SETS is a genre: texts with their authors in any layout, or a pair set. They are made
@@ -132,15 +138,25 @@ def calibrate(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> No
     these conditions, and the bounds beyond which no Bayes factor is reported, and saves them
     in the model's folder.
 
+    To train on all authors, and keep none back: train a twin on some of them, calibrate it by the
+    others, then train the model itself on all, and let it take over the calibration of its twin.
+
     \b
         adhominem calibrate model calibration-texts
+        adhominem calibrate model-of-all-authors --twin model
     """
     from math import log
 
     from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.jobs.calibrate import calibrate_model
+    from adhominem.jobs.twin import calibrate_by_twin
 
-    reports = calibrate_model(model, **options, **job)
+    if bool(options["sets"]) == (twin is not None):
+        raise click.UsageError("give SETS of texts, or a --twin, not both")
+    if twin is None:
+        reports = calibrate_model(model, **options, **job)
+    else:
+        reports = calibrate_by_twin(model, twin)
     if as_json:
         print_result(reports, job["skipped"])
         return

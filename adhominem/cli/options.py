@@ -112,7 +112,7 @@ model = click.option(
 )
 no_companions = flag(
     "--no-companions",
-    "With `--population input`, draw on no other texts that look to be by the same author.",
+    "Draw on no other texts of the population that look to be by the same author.",
 )
 device = text("--device", "cpu, or cuda where there is torch and a GPU.", default="cpu")
 prior = number(

@@ -82,10 +82,7 @@ def calibrate_model(
     texts = read_sets(sets, skipped)
     folder = model_folder(folder)
     if is_shipped(folder):
-        raise OptionError(
-            f"{folder.name} comes with the package, and all that use it rely on its calibration; "
-            f"copy it first (cp -r {folder} my-model) and calibrate the copy"
-        )
+        raise copy_first(folder)
     _check_authors(folder, {one.author for documents in texts.values() for one in documents})
     material = [CaseTexts(name, documents, lengths) for name, documents in texts.items()]
     count = sum(len(of_set.documents) for of_set in material)
@@ -93,6 +90,14 @@ def calibrate_model(
         verifier = load(folder, device=device)
         with encoder(folder, verifier, jobs, device) as encode:
             return _calibrate(folder, verifier, material, method, cases, encode, on_documents)
+
+
+def copy_first(folder: Path) -> OptionError:
+    """The error of calibrating a shipped model itself."""
+    return OptionError(
+        f"{folder.name} comes with the package, and all that use it rely on its calibration; "
+        f"copy it first (cp -r {folder} my-model) and calibrate the copy"
+    )
 
 
 def _calibrate(

@@ -53,8 +53,8 @@ def evaluate_files(
 ) -> Evaluations:
     """Measure answers to a pair set; with a `model`, also its own answers to the texts in `pairs`.
 
-    With `pairs`, there are measures by topic and by length, too. `population` is that of `predict`;
-    if it is `input`, texts draw on their `companions` unless told otherwise. `output` gets a folder
+    With `pairs`, there are measures by topic and by length, too. `population` and `companions` are
+    those of `predict`. `output` gets a folder
     with a page, figures and the numbers, and with the entropy curves of a model's `training` log.
     `jobs` and `device` are how the model's answers are found, as in `predict`.
     The 95% intervals take so many `resamples`.
@@ -69,7 +69,6 @@ def evaluate_files(
         if model is not None:
             assert pairs is not None
             scratch = Path(stack.enter_context(TemporaryDirectory()))
-            companions = companions and population == "input"
             predicted = predict(
                 model,
                 pairs,

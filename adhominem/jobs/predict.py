@@ -35,7 +35,7 @@ from adhominem.scoring.decision import probability_same_author, without_weak_ans
 from adhominem.scoring.population import each_once
 from adhominem.text.files import Document, noting_inputs
 from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
-from adhominem.text.readers import stop_or_skip
+from adhominem.text.readers import read_documents, stop_or_skip
 from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many
@@ -56,7 +56,7 @@ class Predicted:
     texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
     population_texts: int  # 0: no population was used
-    companions: bool  # whether texts could draw on them
+    companions: bool  # whether texts of the population could draw on them
     warnings: tuple[Caution, ...]  # of the model and of the population
 
 
@@ -67,7 +67,7 @@ def predict(
     *,
     input_format: str = "pan20",
     population: str | Path | None = None,
-    companions: bool = False,
+    companions: bool = True,
     prior_same_author: float = 0.5,
     delta: float = 0.0,
     jobs: int | None = 1,
@@ -82,8 +82,9 @@ def predict(
     `cases` may be the path of PAN's `pairs.jsonl`, or with the format `pan15` that of PAN's problem
     folders. `output` is a file, or a folder for `answers.jsonl`.
     `population` is where the texts of a relevant population lie, or `input` for the path of the
-    cases: then, and only then, texts should draw on their `companions` in it. They can if the model
-    is calibrated for it, and if there are neither too few texts nor too many.
+    cases. Texts that are in it themselves draw on their `companions` there, unless told otherwise,
+    if the model is calibrated for it, and if there are neither too few texts nor too many. Whether
+    there may be such texts is told by the first cases.
     Answers within 0.5 ± `delta` become 0.5. `max_memory` is for the LEVs of texts that are kept in
     case they come again, in MB; the model and the population take theirs besides. With the `engine`
     `ray`, texts are encoded on a Ray cluster. What cannot be read or scored, or has the id of a
@@ -98,15 +99,25 @@ def predict(
     with ExitStack() as stack:
         stack.enter_context(noting_inputs())
         size = 0
+        read = pair_rows if input_format == "pan20" else problem_rows
         if isinstance(cases, str | Path):
             population = cases if population == "input" else population
             _, size = open_corpora([cases])
+        else:
+            cases = iter(cases)
         verifier = load(model, device=device)
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
         levs = _Levs(encode, int(max_memory * 1e6))
         knows_companions = companions and verifier.scales.companions is not None
+        if knows_companions and population is not None and population != cases:
+            if isinstance(cases, str | Path):
+                first_cases = list(islice(read(Path(cases), labelled=False), _CASES_AT_ONCE))
+            else:
+                first_cases = list(islice(cases, _CASES_AT_ONCE))
+                cases = chain(first_cases, cases)
+            knows_companions = _has_texts_of(first_cases, population)
         relevant = None
         encode_population = _Population(levs)
         if population is not None:
@@ -130,7 +141,6 @@ def predict(
         calibrated = verifier.scales.of(relevant).calibration is not None
         if isinstance(cases, str | Path):
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
-            read = pair_rows if input_format == "pan20" else problem_rows
             cases = read(Path(cases), on_bytes=on_bytes, labelled=False)
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
@@ -272,6 +282,14 @@ class _Population:
         for document in documents:
             self.digest.update(_key(document))
         return self._levs.encode(documents)
+
+
+def _has_texts_of(cases: Iterable[Case | InputError], population: str | Path) -> bool:
+    """Whether a population has texts that are compared in these cases."""
+    readable = [case for case in cases if not isinstance(case, InputError)]
+    compared = {document.text for document in _texts_of(readable)}
+    others = read_documents(population, author_required=False, labelled=False, skipped=[])
+    return any(document.text in compared for document in others)
 
 
 def _size(lev: Levs | InputError) -> int:

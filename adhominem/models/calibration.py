@@ -34,6 +34,7 @@ from adhominem.models.folder import (
     validation_name,
 )
 from adhominem.models.layout import CALIBRATION, CARD, VALIDATION
+from adhominem.records import from_json
 from adhominem.scoring.scale import POPULATION, TEXTS, Calibration, Fusion
 from adhominem.text.writing import replace_file
 
@@ -273,8 +274,13 @@ def write_calibration(
     misfit: Sequence[float],
     version: str,
     validation: Validation,
+    *,
+    twin: str = "",
 ) -> None:
-    """Put it into the model's folder with its pairs, both or neither; the old ones go."""
+    """Put it into the model's folder with its pairs, both or neither; the old ones go.
+
+    `twin` is the SHA-256 of the model that the cases were scored by, if not by this one.
+    """
     data = {
         "format": CALIBRATION_FORMAT,
         "adhominem": version,
@@ -284,6 +290,7 @@ def write_calibration(
         "usual_separation": list(usual_separation),
         "least_company": least_company,
         "misfit": list(misfit),
+        "twin": twin,
     }
     _remove_litter(folder)
     try:
@@ -310,6 +317,23 @@ def _remove_litter(folder: Path) -> None:
     litter += folder.glob(f".{VALIDATION.name}.lock")  # the folder's own lock is held
     for path in litter:
         path.unlink(missing_ok=True)
+
+
+def read_reports(
+    folder: Path | ModelFiles,
+) -> tuple[CalibrationReport, CalibrationReport | None, CalibrationReport | None] | None:
+    """Those without a population, with one and with companions; None without a calibration."""
+    files = ModelFiles.at(folder)
+    data = read_calibration(files)
+    if data is None:
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        alone = from_json(CalibrationReport, data["alone"], "alone")
+        population, companions = (
+            data[name] and from_json(CalibrationReport, data[name], name)
+            for name in ("population", "companions")
+        )
+        return alone, population, companions
 
 
 def read_evidence(folder: Path | ModelFiles, *, population: bool) -> CalibrationEvidence:

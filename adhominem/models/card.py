@@ -109,9 +109,13 @@ def read_card(folder: Path) -> str | None:
 
 
 def calibrated_card(
-    card: str, reports: Mapping[str, CalibrationReport], validation: Validation
+    card: str,
+    reports: Mapping[str, CalibrationReport],
+    validation: Validation,
+    *,
+    twin: bool = False,
 ) -> str:
-    """The card of a model that has been calibrated since it was written.
+    """The card of a model that has been calibrated since it was written, or by a `twin`.
 
     `reports` are by how they are called, that without a population first. Its accuracy is left
     out, since it was that of another map: measure it again (`card_with_accuracy`).
@@ -124,6 +128,7 @@ def calibrated_card(
         measures=_CALIBRATION_MEASURES,
         log10=log(10),
         conditions=_by_conditions(validation),
+        twin=twin,
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from math import log
 from typing import Annotated, Any
 
 import numpy as np
@@ -168,6 +169,19 @@ class Fusion:
         if len(self.weights) != len(rows):
             raise OptionError(f"{len(self.weights)} weights; there are {len(rows)} measures")
         return np.asarray(np.array(self.weights) @ rows)
+
+    def for_longer(self, times: Sequence[float]) -> Fusion:
+        """This fusion for members whose LEVs are so many times as long (members,).
+
+        All measures but remoteness, the logarithm of four lengths, are of no unit.
+        """
+        if weights_for(len(times)) != len(self.weights):
+            raise OptionError(f"{len(self.weights)} weights; there are {len(times)} members")
+        remoteness = self.weights[_SHARED_ROWS + _PLAIN_ROWS[1] :: _MEMBER_ROWS]
+        change = sum(
+            weight * 4 * log(longer) for weight, longer in zip(remoteness, times, strict=True)
+        )
+        return replace(self, weights=(self.weights[0] - change, *self.weights[1:]))
 
 
 def weights_for(members: int) -> int:

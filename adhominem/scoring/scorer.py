@@ -70,11 +70,13 @@ class Scorer:
         """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
 
         A population that seems to be of another genre than a pair is not used for it, unless
-        `even_if_strange`: see `among`.
+        `even_if_strange`: see `among`. Only texts that are in it themselves draw on companions.
         """
+        if population is not None and population.companions is not None:
+            return self._with_companions(first, second, population, even_if_strange)
         scores = self.scores(first, second, population)
-        if population is None or population.companions is not None:
-            return self._weighed(scores, self.scales.of(population))
+        if population is None:
+            return self._weighed(scores, self.scales.alone)
 
         def alone(chosen: IntArray) -> Scores:
             return self.scores(_chosen(first, chosen), _chosen(second, chosen))
@@ -225,7 +227,7 @@ class Scorer:
         if not FEWEST <= population.texts <= MOST:
             return population
         texts = each_once(levs)
-        numbers = {key: at for at, key in enumerate(keys_of(texts))}
+        numbers = {key: at for at, key in enumerate(self._keys(texts))}
         companions = Companions(self._departures(texts, population))
         if companions.company < self.scales.least_company:
             return population
@@ -300,6 +302,35 @@ class Scorer:
             raise OptionError("a side without documents; expected at least one")
         return Conditions.of(texts, log_tokens, *_size(population))
 
+    def _with_companions(
+        self, first: Sides, second: Sides, population: Population, even_if_strange: bool
+    ) -> LogBayesFactors:
+        """Pairs of texts of the population by their companions, others by the population alone."""
+        known = population.numbers
+        inside = np.array(
+            [
+                all(key in known for side in pair for key in self._keys(_set(side)))
+                for pair in _pairs(first, second)
+            ],
+            dtype=bool,
+        )
+        scale = self.scales.of(population)
+        if inside.all():
+            return self._weighed(self.scores(first, second, population), scale)
+        strangers, own = np.flatnonzero(~inside), np.flatnonzero(inside)
+        parts = [
+            self(
+                _chosen(first, strangers),
+                _chosen(second, strangers),
+                without_companions(population),
+                even_if_strange=even_if_strange,
+            )
+        ]
+        if len(own):
+            scores = self.scores(_chosen(first, own), _chosen(second, own), population)
+            parts.append(self._weighed(scores, scale))
+        return LogBayesFactors.joined(parts)[np.argsort(np.concatenate([strangers, own]))]
+
     def _with_population(
         self,
         scores: Scores,
@@ -370,6 +401,10 @@ class Scorer:
             for at in range(len(self.members))
         ]
 
+    def _keys(self, levs: AnyLevs) -> list[bytes]:
+        """To recognise each LEV by, plain or not."""
+        return keys_of(Levs((*self.columns(levs), np.asarray(levs[:, -1:]))))
+
     def _departures(self, levs: AnyLevs, population: Population) -> list[Departures]:
         """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
         columns = self.columns(levs)
@@ -393,7 +428,7 @@ class Scorer:
         usual = self.scales.usual_separation or companions.separation
         weight = member_weights(companions.separation, usual)  # (members,)
         owners = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
-        numbers = np.array([population.numbers.get(key, -1) for key in keys_of(texts)])
+        numbers = np.array([population.numbers.get(key, -1) for key in self._keys(texts)])
         return tempered(companions.compare(styles, owners, numbers)) * weight[:, None]
 
 

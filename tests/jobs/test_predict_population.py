@@ -41,6 +41,7 @@ pytestmark = pytest.mark.usefixtures("any_company")
 
 TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
 OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
+MANY_OTHERS = [row["text"] for row in rich_rows("notes", 9, 3, "-many-others-")]
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +228,7 @@ def test_the_command_says_that_texts_drew_on_companions(
     command = ["predict", pairs, "--model", model, "--population"]
     told = run(*command, "input", "-o", tmp_path / "a.jsonl").stdout
     assert f"Texts could draw on companions among {len(used(pairs))}:" in told
-    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in TEXTS])
+    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in MANY_OTHERS])
     for more in (["input", "--no-companions"], [others]):  # a population of others has none
         told = run(*command, *more, "-o", tmp_path / f"b{len(more)}.jsonl").stdout
         assert "ompanions" not in told
@@ -236,6 +237,37 @@ def test_the_command_says_that_texts_drew_on_companions(
     told = run(*command, "--population", "input").stdout
     assert "Texts could not draw on companions" in told
     assert "--no-companions is for" in run(*command, "--no-companions", status=2).stderr
+
+
+def test_the_same_texts_given_as_a_population_are_answered_as_the_input_is(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    same = write_rows(tmp_path / "same.jsonl", [{"text": text} for text in used(pairs)])
+    command = ["predict", pairs, "--model", model, "--json", "-o"]
+    answers = []
+    for name, more in (("input", ["input"]), ("file", [same]), ("pairs", [pairs])):
+        told = json.loads(run(*command, tmp_path / f"{name}.jsonl", "--population", *more).stdout)
+        assert told["companions"] is True
+        answers.append(factors(tmp_path / f"{name}.jsonl"))
+    np.testing.assert_allclose(answers[1:], answers[:1] * 2, atol=1e-4)
+    run(*command, tmp_path / "mean.jsonl", "--population", same, "--no-companions")
+    assert_by_hand(read(tmp_path / "mean.jsonl"), model, pairs, used(pairs))
+
+
+def test_only_pairs_that_are_in_the_population_draw_on_companions(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    rows = read(pairs)
+    rows[3]["pair"][1] = OTHERS[0]
+    rows[7]["pair"] = OTHERS[1:3]
+    mixed = write_rows(tmp_path / "mixed.jsonl", rows)
+    population = write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in TEXTS])
+    predict(model, mixed, tmp_path / "a.jsonl", population=population)
+    predict(model, mixed, tmp_path / "b.jsonl", population=population, companions=False)
+    apart = np.abs(np.subtract(factors(tmp_path / "a.jsonl"), factors(tmp_path / "b.jsonl")))
+    np.testing.assert_allclose(apart[[3, 7]], 0, atol=1e-6)
+    assert np.delete(apart, [3, 7]).max() > 0.01
+    assert (apart > 1e-6).sum() > 20
 
 
 def test_texts_with_less_company_than_it_takes_draw_on_no_companions(
@@ -305,9 +337,8 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
     broken = tmp_path / "pairs.jsonl"
     broken.write_text("\n".join([*lines[:9], '{"id": 1', empty, *lines[9:]]) + "\n", "utf-8")
     skipped: list[InputError] = []
-    done = predict(
-        model, pair_rows(broken), tmp_path / "a.jsonl", population=broken, skipped=skipped
-    )
+    options: dict[str, Any] = {"population": broken, "companions": False, "skipped": skipped}
+    done = predict(model, pair_rows(broken), tmp_path / "a.jsonl", **options)
     assert done.answers == 30
     assert len(skipped) == len({str(error) for error in skipped}) == 2
     assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, sorted({*used(pairs), TEXTS[0]}))
@@ -357,7 +388,7 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
     for population in (others, None, pairs):  # the last one without the companions
         with pytest.raises(OptionError, match="begun with another model or other settings"):
-            predict(model, pair_rows(pairs), output, population=population)
+            predict(model, pair_rows(pairs), output, population=population, companions=False)
     assert partial.read_bytes() == before
     monkeypatch.setattr(module, "_CASES_AT_ONCE", 5)
     told = json.loads(run(*command, output, "--json").stdout)

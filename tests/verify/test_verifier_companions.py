@@ -211,11 +211,23 @@ def test_a_side_without_texts_is_refused_with_companions_as_without(
                 verifier.score([first], [second], relevant)
 
 
-def test_texts_that_are_not_of_the_population_can_be_compared(
-    verifier: Verifier, population: Population
+def test_texts_that_are_not_of_the_population_draw_on_no_companions(
+    verifier: Verifier, levs: Levs, population: Population
 ) -> None:
     others = verifier.encode([row["text"] for row in rich_rows("letters", 2, 2, "-new-")])
-    assert np.isfinite(verifier.score(others[:2], others[2:], population)).all()
+    first = [levs[:1], others[:1], levs[5:6], others[2:4], levs[8:10]]
+    second = [levs[1:2], others[1:2], others[:1], levs[:1], levs[20:21]]
+    found = verifier.scorer(first, second, population)
+    without = verifier.scorer(first, second, replace(population, companions=None))
+    companions = [True, False, False, False, True]  # a side may be partly of the population, too
+    for name in ("raw", "log_bayes_factor", "lower_bound", "upper_bound", "strange"):
+        same = np.isclose(getattr(found, name), getattr(without, name), rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(same[1:4], True, err_msg=name)
+    assert (np.abs(found.raw - without.raw)[companions] > 1e-3).all()
+    alone = [
+        verifier.score([one], [two], population)[0] for one, two in zip(first, second, strict=True)
+    ]
+    np.testing.assert_allclose(found.log_bayes_factor, alone, atol=1e-3)
 
 
 def test_verify_draws_on_no_companions(

@@ -1,0 +1,96 @@
+"""Take over the calibration of a twin: of the same model, trained on fewer authors.
+
+Authors that a model was trained on cannot calibrate it: it is surer of them than of others. So some
+are kept back, and it never learns from these. A twin saves them: it is trained on a part of the
+authors and calibrated by the rest; the model itself is trained on all, with the same settings, and
+its scores are taken to be worth what the twin's are. It has seen more authors, so if anything it
+ranks better than they say. Whether that holds can be checked with authors that neither has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import adhominem
+from adhominem.errors import OptionError
+from adhominem.jobs.calibrate import CalibrationReports, copy_first
+from adhominem.models.calibration import (
+    CalibrationReport,
+    read_reports,
+    read_validation,
+    write_calibration,
+)
+from adhominem.models.card import calibrated_card, read_card
+from adhominem.models.files import ModelFiles
+from adhominem.models.folder import is_shipped, model_folder, read_folder
+from adhominem.models.layout import CARD
+from adhominem.models.member import AnyModel
+from adhominem.text.writing import locked, write_whole
+
+
+def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReports:
+    """Give a model the calibration of its twin; what is returned are the twin's reports.
+
+    Both must have the same members, of the same size, that know the same genres.
+    """
+    folder = model_folder(folder)
+    if is_shipped(folder):
+        raise copy_first(folder)
+    files = ModelFiles(model_folder(twin))
+    with locked(folder):
+        model, other = read_folder(folder), read_folder(files)
+        validation, reports = read_validation(files), read_reports(files)
+        if other.scales is None or validation is None or reports is None:
+            raise OptionError(f"{files.folder} is not calibrated; calibrate it first")
+        longer = _lengths(model.models, other.models)
+        alone, population, companions = (_taken_over(report, longer) for report in reports)
+        assert alone is not None  # without a population, every calibrated model is
+        taken = CalibrationReports(alone, population, companions)
+        card = read_card(folder)
+        write_calibration(
+            folder,
+            alone,
+            population,
+            companions,
+            other.scales.usual_separation,
+            other.scales.least_company,
+            other.scales.misfit,
+            adhominem.__version__,
+            validation,
+            twin=other.sha256,
+        )
+        if card is not None:
+            with write_whole(folder / CARD.name) as file:
+                file.write(calibrated_card(card, taken.modes, validation, twin=True))
+    return taken
+
+
+def _lengths(models: Sequence[AnyModel], twins: Sequence[AnyModel]) -> list[float]:
+    """(members,): how many times as long as its twin's a member's LEVs usually are."""
+    told = [
+        [(one.folder.name, type(one), one.config.lev_size, _genres(one)) for one in members]
+        for members in (models, twins)
+    ]
+    if told[0] != told[1]:
+        raise OptionError(
+            "these are no twins; expected models whose members have the same names, sizes and "
+            "genres: train both with the same settings, and teach both the same genres"
+        )
+    return [
+        1.0 if one.styles is None or two.styles is None else one.styles.usual / two.styles.usual
+        for one, two in zip(models, twins, strict=True)
+    ]
+
+
+def _genres(model: AnyModel) -> set[str] | None:
+    return None if model.styles is None else set(model.styles.genres)
+
+
+def _taken_over(
+    report: CalibrationReport | None, longer: Sequence[float]
+) -> CalibrationReport | None:
+    if report is None or not report.fusion.weights:
+        return report
+    return replace(report, fusion=report.fusion.for_longer(longer))
