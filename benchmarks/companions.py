@@ -10,8 +10,9 @@ For each dev set, of the pairs that are answered with the set's own texts as the
    2020. So an author of a same-author pair has two texts there, and both are kept out; any other
    author has one. AUC and Cllr without and with companions, the mean of some draws.
 3. strangers: half of the authors at random have their pairs answered, and the other half's texts
-   are the population, all or one of each author. The companions of a text are then nobody's. AUC
-   without and with them, the mean of some halvings: why `verify` does not look for any.
+   are the population, all or one of each author. The companions of a text would then be nobody's.
+   AUC without and with them, the mean of some halvings: why a text has companions only in a
+   population that it is in itself.
 """
 
 from __future__ import annotations
@@ -98,7 +99,13 @@ def among_strangers(
                 continue
             strangers = Population.of(np.array(levs))
             populations = strangers, verifier.scorer.with_companions(strangers, np.array(levs))
-            scores = [verifier.score(first[chosen], second[chosen], each) for each in populations]
+            scores = [
+                # Not `score`, by which texts that are not in a population have no companions there.
+                verifier.scales.of(population).fusion(
+                    verifier.scorer.scores(first[chosen], second[chosen], population)
+                )
+                for population in populations
+            ]
             rows.append([len(levs), *(auc(score, same[chosen]) for score in scores)])
     return {each: np.mean(rows, axis=0).tolist() for each, rows in found.items() if rows}
 

@@ -322,6 +322,22 @@ def test_everything_has_a_name_for_a_screen_reader(page: Any) -> None:
     assert levels[0] == "H1"
 
 
+def test_on_a_phone_the_tab_that_is_open_is_seen_and_the_keyboard_begins_at_the_top(
+    page: Any, url: str
+) -> None:
+    page.set_viewport_size({"width": 320, "height": 600})
+    for address in ("/contrast", "/"):
+        page.goto(url + address)
+        inside = page.evaluate(
+            """() => { const tab = document.querySelector(".tabs [aria-current]");
+              const box = tab.getBoundingClientRect();
+              return box.left >= 0 && box.right <= innerWidth; }"""
+        )
+        assert inside
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+
+
 def test_a_phone_shows_all_of_it_without_scrolling_sideways(page: Any) -> None:
     page.set_viewport_size(PHONE)
     assert fits(page)

@@ -16,8 +16,12 @@
     root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
   addEventListener("DOMContentLoaded", () => {
-    // On a phone the tabs do not all fit: this one is seen.
-    document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    // On a phone the tabs do not all fit: this one is seen. Not by `scrollIntoView`, from where the keyboard would then go on.
+    const tab = document.querySelector(".tabs [aria-current]");
+    if (tab) {
+      const [seen, all] = [tab.getBoundingClientRect(), tab.parentElement.getBoundingClientRect()];
+      tab.parentElement.scrollLeft += seen.left + seen.width / 2 - all.left - all.width / 2;
+    }
     const button = document.getElementById("theme");
     const show = () => button.setAttribute("aria-pressed", String(isDark()));
     show();
