@@ -78,7 +78,7 @@ def predict(
             f"Texts could draw on companions among {done.population_texts:,}: others of the "
             "population that look to be by the same author."
         )
-    elif options["population"] == "input" and not no_companions:
+    elif done.companions is False:
         say(
             "Texts could not draw on companions: this needs a model that is calibrated for it, and "
             f"{FEWEST} to {MOST:,} different texts, three or more of them by most authors, as far "
@@ -88,7 +88,7 @@ def predict(
 
 def _check_companions(no_companions: bool, population: str | None) -> None:
     if no_companions and population is None:
-        raise click.UsageError("--no-companions is for a --population")
+        raise click.UsageError("--no-companions needs --population")
 
 
 @click.command()

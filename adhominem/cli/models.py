@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from adhominem.cli import options as opt
 
@@ -156,13 +157,19 @@ def calibrate(
     if twin is None:
         reports = calibrate_model(model, **options, **job)
     else:
+        for name in ("method", "cases", "device", "jobs"):
+            if click.get_current_context().get_parameter_source(name) != ParameterSource.DEFAULT:
+                raise click.UsageError(
+                    f"--{name} is for SETS; a --twin has its calibration already"
+                )
         reports = calibrate_by_twin(model, twin)
     if as_json:
         print_result(reports, job["skipped"])
         return
     measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
+    scored = "calibrated by" if twin is None else f"calibration taken over from {twin}, fitted to"
     print_table(
-        f"{model}: calibrated by {reports.alone.calibration.pairs:,} cases of "
+        f"{model}: {scored} {reports.alone.calibration.pairs:,} cases of "
         f"{reports.alone.authors:,} authors without a population",
         ["", *measures],
         [

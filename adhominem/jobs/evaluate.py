@@ -54,8 +54,8 @@ def evaluate_files(
     """Measure answers to a pair set; with a `model`, also its own answers to the texts in `pairs`.
 
     With `pairs`, there are measures by topic and by length, too. `population` and `companions` are
-    those of `predict`. `output` gets a folder
-    with a page, figures and the numbers, and with the entropy curves of a model's `training` log.
+    those of `predict`. `output` gets a folder with a page, figures and the numbers, and with the
+    entropy curves of a model's `training` log.
     `jobs` and `device` are how the model's answers are found, as in `predict`.
     The 95% intervals take so many `resamples`.
     """

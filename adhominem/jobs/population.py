@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
+from adhominem.arrays import FloatArray, Levs
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encode_documents
-from adhominem.scoring.companions import FEWEST, MOST
+from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
+from adhominem.scoring.scorer import Sides
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
@@ -27,28 +30,85 @@ def read_population(
     encode: Encode,
     *,
     verifier: Verifier | None = None,
-    companions: bool = False,
     seed: int = 0,
     skipped: list[InputError] | None = None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Population:
     """The population of all texts at a path, or of so many of them drawn at random; each once.
 
-    A `verifier` also says whether they are of several genres. With `companions`, it is these texts
-    that are compared: they may have some, if they are neither too few nor too many, and look as if
-    most authors had several.
+    A `verifier` also says whether they are of several genres.
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
+    encoded, levs, _ = _encoded(path, encode, _MOST_TEXTS, seed, skipped, on_documents)
+    return (
+        Population.of(levs, encoded) if verifier is None else verifier.population_of(levs, encoded)
+    )
+
+
+@dataclass
+class OwnPopulation:
+    """A population that texts may be compared in: those that are in it draw on companions there.
+
+    What its texts tell of each other takes long to find out, so it is only looked for when the
+    first pair of them is compared.
+    """
+
+    population: Population
+    levs: Levs | None  # of its texts, as long as companions may be looked for among them
+    numbers: dict[bytes, int]  # of its texts: see `Scorer.numbers`
+    companions: bool | None = None  # whether texts drew on some; None: no pair was in it
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        encode: Encode,
+        verifier: Verifier,
+        *,
+        companions: bool,
+        seed: int = 0,
+        skipped: list[InputError] | None = None,
+        on_documents: Callable[[int], None] = lambda count: None,
+    ) -> OwnPopulation:
+        """As `read_population`; where `companions` may be looked for, of more texts."""
+        calibrated = companions and verifier.scales.companions is not None
+        most = MOST if calibrated else _MOST_TEXTS
+        encoded, levs, whole = _encoded(path, encode, most, seed, skipped, on_documents)
+        return cls(
+            verifier.population_of(levs, encoded),
+            levs if calibrated and whole else None,
+            verifier.scorer.numbers(levs) if companions else {},
+        )
+
+    def score(self, verifier: Verifier, first: Sides, second: Sides) -> FloatArray:
+        """(pairs,): the log Bayes factors."""
+        if self.companions is None and verifier.scorer.are_among(first, second, self.numbers).any():
+            if self.levs is not None:
+                self.population = verifier.scorer.with_companions(self.population, self.levs)
+            self.companions = self.population.companions is not None
+            self.levs = None
+        return verifier.score(first, second, self.population)
+
+
+def _encoded(
+    path: str | Path,
+    encode: Encode,
+    most: int,
+    seed: int,
+    skipped: list[InputError] | None,
+    on_documents: Callable[[int], None],
+) -> tuple[list[Document], Levs, bool]:
+    """The texts at a path, each once, and that these are all.
+
+    If there are more than `most`, they are some that were drawn at random.
+    """
     # By whomever: what a truth beside them lacks belongs to it, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
-    drawn, count = draw(_distinct(documents), MOST if companions else _MOST_TEXTS, seed)
-    if not FEWEST <= count <= MOST:
-        companions, drawn = False, heapq.nlargest(_MOST_TEXTS, drawn)
-    encoded, levs = encode_documents(in_order(drawn), encode, skipped, on_documents)
-    if verifier is None:
-        return Population.of(levs, encoded)
-    return verifier.population_of(levs, encoded, companions=companions)
+    drawn, count = draw(_distinct(documents), most, seed)
+    if count > most:
+        drawn = heapq.nlargest(_MOST_TEXTS, drawn)
+    return *encode_documents(in_order(drawn), encode, skipped, on_documents), count <= most
 
 
 def _distinct(documents: Iterable[Document]) -> Iterator[Document]:

@@ -29,13 +29,13 @@ from adhominem.jobs.partial_answers import (
     documents_of,
     remove_rest,
 )
-from adhominem.jobs.population import read_population
+from adhominem.jobs.population import OwnPopulation
 from adhominem.jobs.workers import Encode, ahead_of, begun_ahead
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 from adhominem.scoring.population import each_once
 from adhominem.text.files import Document, noting_inputs
 from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
-from adhominem.text.readers import read_documents, stop_or_skip
+from adhominem.text.readers import stop_or_skip
 from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many
@@ -56,7 +56,8 @@ class Predicted:
     texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
     population_texts: int  # 0: no population was used
-    companions: bool  # whether texts of the population could draw on them
+    # Whether texts of the population drew on companions there; None: no pair of them was scored.
+    companions: bool | None
     warnings: tuple[Caution, ...]  # of the model and of the population
 
 
@@ -83,8 +84,7 @@ def predict(
     folders. `output` is a file, or a folder for `answers.jsonl`.
     `population` is where the texts of a relevant population lie, or `input` for the path of the
     cases. Texts that are in it themselves draw on their `companions` there, unless told otherwise,
-    if the model is calibrated for it, and if there are neither too few texts nor too many. Whether
-    there may be such texts is told by the first cases.
+    if the model is calibrated for it, and if there are neither too few texts nor too many.
     Answers within 0.5 ± `delta` become 0.5. `max_memory` is for the LEVs of texts that are kept in
     case they come again, in MB; the model and the population take theirs besides. With the `engine`
     `ray`, texts are encoded on a Ray cluster. What cannot be read or scored, or has the id of a
@@ -103,31 +103,21 @@ def predict(
         if isinstance(cases, str | Path):
             population = cases if population == "input" else population
             _, size = open_corpora([cases])
-        else:
-            cases = iter(cases)
         verifier = load(model, device=device)
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
         levs = _Levs(encode, int(max_memory * 1e6))
-        knows_companions = companions and verifier.scales.companions is not None
-        if knows_companions and population is not None and population != cases:
-            if isinstance(cases, str | Path):
-                first_cases = list(islice(read(Path(cases), labelled=False), _CASES_AT_ONCE))
-            else:
-                first_cases = list(islice(cases, _CASES_AT_ONCE))
-                cases = chain(first_cases, cases)
-            knows_companions = _has_texts_of(first_cases, population)
-        relevant = None
+        relevant: OwnPopulation | None = None
         encode_population = _Population(levs)
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
             with watch("population") as on_documents:
-                relevant = read_population(
+                relevant = OwnPopulation.read(
                     population,
                     encode_population,
-                    verifier=verifier,
-                    companions=knows_companions,
+                    verifier,
+                    companions=companions,
                     skipped=unread,
                     on_documents=on_documents,
                 )
@@ -136,9 +126,10 @@ def predict(
             "prior_same_author": prior_same_author,
             "delta": delta,
             "population": None if relevant is None else encode_population.digest.hexdigest(),
-            "companions": relevant is not None and relevant.companions is not None,
+            "companions": relevant is not None and relevant.levs is not None,
         }
-        calibrated = verifier.scales.of(relevant).calibration is not None
+        scale = verifier.scales.of(None if relevant is None else relevant.population)
+        calibrated = scale.calibration is not None
         if isinstance(cases, str | Path):
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
             cases = read(Path(cases), on_bytes=on_bytes, labelled=False)
@@ -161,7 +152,11 @@ def predict(
             partial.recognise([*compress(batch, known), *good])
             scored: dict[str, tuple[float, float]] = {}
             if good:
-                factors = verifier.score(first, second, relevant)
+                factors = (
+                    verifier.score(first, second)
+                    if relevant is None
+                    else relevant.score(verifier, first, second)
+                )
                 probability = probability_same_author(factors, prior_same_author)
                 values = without_weak_answers(probability, delta)
                 both = zip(values.tolist(), factors.tolist(), strict=True)
@@ -174,9 +169,13 @@ def predict(
         partial.scored,
         levs.encoded,
         calibrated,
-        0 if relevant is None else relevant.texts,
-        relevant is not None and relevant.companions is not None,
-        tuple(cautions_of_many(calibrated, relevant, verifier.genre_names)),
+        0 if relevant is None else relevant.population.texts,
+        None if relevant is None else relevant.companions,
+        tuple(
+            cautions_of_many(
+                calibrated, None if relevant is None else relevant.population, verifier.genre_names
+            )
+        ),
     )
 
 
@@ -282,14 +281,6 @@ class _Population:
         for document in documents:
             self.digest.update(_key(document))
         return self._levs.encode(documents)
-
-
-def _has_texts_of(cases: Iterable[Case | InputError], population: str | Path) -> bool:
-    """Whether a population has texts that are compared in these cases."""
-    readable = [case for case in cases if not isinstance(case, InputError)]
-    compared = {document.text for document in _texts_of(readable)}
-    others = read_documents(population, author_required=False, labelled=False, skipped=[])
-    return any(document.text in compared for document in others)
 
 
 def _size(lev: Levs | InputError) -> int:

@@ -18,6 +18,7 @@ from adhominem.errors import OptionError
 from adhominem.jobs.calibrate import CalibrationReports, copy_first
 from adhominem.models.calibration import (
     CalibrationReport,
+    read_evidence,
     read_reports,
     read_validation,
     write_calibration,
@@ -44,6 +45,13 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
         validation, reports = read_validation(files), read_reports(files)
         if other.scales is None or validation is None or reports is None:
             raise OptionError(f"{files.folder} is not calibrated; calibrate it first")
+        if read_evidence(files, population=False).twin:
+            raise OptionError(
+                f"{files.folder} has its calibration from a twin itself; expected one that was "
+                "calibrated with texts"
+            )
+        if folder.resolve() == files.folder.resolve():
+            raise OptionError(f"{folder} is no twin of itself; expected another model")
         longer = _lengths(model.models, other.models)
         alone, population, companions = (_taken_over(report, longer) for report in reports)
         assert alone is not None  # without a population, every calibrated model is
@@ -70,13 +78,14 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
 def _lengths(models: Sequence[AnyModel], twins: Sequence[AnyModel]) -> list[float]:
     """(members,): how many times as long as its twin's a member's LEVs usually are."""
     told = [
-        [(one.folder.name, type(one), one.config.lev_size, _genres(one)) for one in members]
+        [(type(one), one.config.lev_size, _genres(one)) for one in members]
         for members in (models, twins)
     ]
-    if told[0] != told[1]:
+    names = [[one.folder.name for one in members] for members in (models, twins)]
+    if told[0] != told[1] or (len(models) > 1 and names[0] != names[1]):
         raise OptionError(
-            "these are no twins; expected models whose members have the same names, sizes and "
-            "genres: train both with the same settings, and teach both the same genres"
+            "these models are not twins; expected the same members, of the same sizes and with the "
+            "same genres: train both with the same settings, and teach both the same genres"
         )
     return [
         1.0 if one.styles is None or two.styles is None else one.styles.usual / two.styles.usual

@@ -75,6 +75,7 @@ class CalibrationEvidence:
     authors: int | None = None
     cllr_before: float | None = None
     cllr_after: float | None = None
+    twin: bool = False  # whether the cases were scored by a twin, not by the model itself
 
 
 @dataclass(frozen=True)
@@ -351,7 +352,10 @@ def read_evidence(folder: Path | ModelFiles, *, population: bool) -> Calibration
         ):
             raise ValueError("same_author or authors is no number")
         before, after = (_number(told.get(name, {}).get("cllr")) for name in ("before", "after"))
-        return CalibrationEvidence(tuple(sets), **counts, cllr_before=before, cllr_after=after)
+        twin = bool(data.get("twin"))
+        return CalibrationEvidence(
+            tuple(sets), **counts, cllr_before=before, cllr_after=after, twin=twin
+        )
 
 
 def _number(value: Any) -> float | None:

@@ -52,7 +52,7 @@ class Population:
     cohort: AnyLevs  # (texts, lev_size): the LEVs of its texts, or of some hundred of them
     material: tuple[PopulationText, ...] = ()  # its texts, where they are known
     prints: tuple[Fingerprint, ...] = ()  # of the same: to find copies
-    companions: Companions | None = None  # if it is the texts themselves that are compared
+    companions: Companions | None = None  # of its texts, if these are compared with each other
     numbers: Mapping[bytes, int] = field(default_factory=dict)  # of companions, by their keys
     groups: tuple[Group, ...] = ()  # two, if it falls apart into these: see `Styles.groups`
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`

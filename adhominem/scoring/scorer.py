@@ -9,7 +9,7 @@ logarithm of the number of tokens: how much a likeness says depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import (
     AnyLevs,
+    BoolArray,
     FloatArray,
     IntArray,
     Levs,
@@ -226,12 +227,24 @@ class Scorer:
         """
         if not FEWEST <= population.texts <= MOST:
             return population
-        texts = each_once(levs)
-        numbers = {key: at for at, key in enumerate(self._keys(texts))}
-        companions = Companions(self._departures(texts, population))
+        companions = Companions(self._departures(each_once(levs), population))
         if companions.company < self.scales.least_company:
             return population
-        return replace(population, companions=companions, numbers=numbers)
+        return replace(population, companions=companions, numbers=self.numbers(levs))
+
+    def numbers(self, levs: AnyLevs) -> dict[bytes, int]:
+        """The texts with these LEVs (documents, lev_size), each once, by their keys."""
+        return {key: at for at, key in enumerate(self._keys(each_once(levs)))}
+
+    def are_among(self, first: Sides, second: Sides, numbers: Mapping[bytes, int]) -> BoolArray:
+        """(pairs,): whether all texts of a pair are among those of these `numbers`."""
+        return np.array(
+            [
+                all(key in numbers for side in pair for key in self._keys(_set(side)))
+                for pair in _pairs(first, second)
+            ],
+            dtype=bool,
+        )
 
     def parts(self, population: Population | None) -> list[PopulationPart | None]:
         """Each member's part of a population; made once, and kept with it."""
@@ -306,14 +319,7 @@ class Scorer:
         self, first: Sides, second: Sides, population: Population, even_if_strange: bool
     ) -> LogBayesFactors:
         """Pairs of texts of the population by their companions, others by the population alone."""
-        known = population.numbers
-        inside = np.array(
-            [
-                all(key in known for side in pair for key in self._keys(_set(side)))
-                for pair in _pairs(first, second)
-            ],
-            dtype=bool,
-        )
+        inside = self.are_among(first, second, population.numbers)
         scale = self.scales.of(population)
         if inside.all():
             return self._weighed(self.scores(first, second, population), scale)

@@ -387,9 +387,9 @@ class Verifier:
     ) -> Population:
         """The relevant population of texts with these LEVs (documents, lev_size).
 
-        With `companions`, texts that are compared draw on those of this population that look to be
-        by the same author (`scoring.companions`). That is for texts that are compared with each
-        other, of which authors have written several; a population of others has no companions.
+        With `companions`, those of its texts that are compared with each other draw on others of
+        it that look to be by the same author (`scoring.companions`). Texts that are not in it have
+        no companions there.
         Nor have very few texts, more than can be looked through, as a rule texts of which no author
         has more than two, or a model that was not calibrated for them.
         """

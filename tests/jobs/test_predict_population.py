@@ -200,7 +200,7 @@ def test_predict_with_the_input_as_population_says_what_python_says(
         told = json.loads(run(*command, output, *more).stdout)
         assert told["population_texts"] == (len(texts) if more else 0)
         assert told["calibrated"] is True
-        assert told["companions"] is companions
+        assert told["companions"] is (companions or None)
         assert_by_hand(read(output), model, pairs, texts if more else None, companions)
         answers.append(factors(output))
     for one, other in combinations(answers, 2):
@@ -236,7 +236,7 @@ def test_the_command_says_that_texts_drew_on_companions(
     command = ["predict", few, "--model", model, "-o", tmp_path / "c.jsonl"]
     told = run(*command, "--population", "input").stdout
     assert "Texts could not draw on companions" in told
-    assert "--no-companions is for" in run(*command, "--no-companions", status=2).stderr
+    assert "--no-companions needs" in run(*command, "--no-companions", status=2).stderr
 
 
 def test_the_same_texts_given_as_a_population_are_answered_as_the_input_is(
@@ -245,17 +245,22 @@ def test_the_same_texts_given_as_a_population_are_answered_as_the_input_is(
     same = write_rows(tmp_path / "same.jsonl", [{"text": text} for text in used(pairs)])
     command = ["predict", pairs, "--model", model, "--json", "-o"]
     answers = []
-    for name, more in (("input", ["input"]), ("file", [same]), ("pairs", [pairs])):
-        told = json.loads(run(*command, tmp_path / f"{name}.jsonl", "--population", *more).stdout)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, text in enumerate(used(pairs)):
+        (folder / f"{number}.txt").write_text(f"{text}\n", "utf-8")
+    given = {"input": "input", "file": same, "pairs": pairs, "folder": folder}
+    for name, more in given.items():
+        told = json.loads(run(*command, tmp_path / f"{name}.jsonl", "--population", more).stdout)
         assert told["companions"] is True
         answers.append(factors(tmp_path / f"{name}.jsonl"))
-    np.testing.assert_allclose(answers[1:], answers[:1] * 2, atol=1e-4)
+    np.testing.assert_allclose(answers[1:], answers[:1] * 3, atol=1e-4)
     run(*command, tmp_path / "mean.jsonl", "--population", same, "--no-companions")
     assert_by_hand(read(tmp_path / "mean.jsonl"), model, pairs, used(pairs))
 
 
 def test_only_pairs_that_are_in_the_population_draw_on_companions(
-    model: Path, pairs: Path, tmp_path: Path
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = read(pairs)
     rows[3]["pair"][1] = OTHERS[0]
@@ -265,6 +270,15 @@ def test_only_pairs_that_are_in_the_population_draw_on_companions(
     predict(model, mixed, tmp_path / "a.jsonl", population=population)
     predict(model, mixed, tmp_path / "b.jsonl", population=population, companions=False)
     apart = np.abs(np.subtract(factors(tmp_path / "a.jsonl"), factors(tmp_path / "b.jsonl")))
+    write_rows(mixed, [rows[7], rows[3], *rows[:3], *rows[4:7], *rows[8:]])  # in any order
+    monkeypatch.setattr(module, "_CASES_AT_ONCE", 2)
+    predict(model, mixed, tmp_path / "c.jsonl", population=population)
+    assert {row["id"]: pytest.approx(row["log_bayes_factor"], abs=1e-4) for row in
+            read(tmp_path / "a.jsonl")} == {row["id"]: row["log_bayes_factor"] for row in
+            read(tmp_path / "c.jsonl")}  # fmt: skip
+    half = write_rows(mixed, [{**row, "pair": [row["pair"][0], OTHERS[0]]} for row in rows])
+    done = predict(model, half, tmp_path / "d.jsonl", population=population)
+    assert done.companions is None
     np.testing.assert_allclose(apart[[3, 7]], 0, atol=1e-6)
     assert np.delete(apart, [3, 7]).max() > 0.01
     assert (apart > 1e-6).sum() > 20
@@ -317,7 +331,10 @@ def test_too_few_texts_or_too_many_are_compared_without_companions(
     monkeypatch.setattr(population_module, "_MOST_TEXTS", 21)  # the usual population is smaller
     done = predict(model, pair_rows(pairs), tmp_path / "b.jsonl", population=pairs, companions=True)
     assert (done.population_texts, done.companions) == (21, False)
-    predict(model, pair_rows(pairs), tmp_path / "c.jsonl", population=pairs)
+    done = predict(
+        model, pair_rows(pairs), tmp_path / "c.jsonl", population=pairs, companions=False
+    )
+    assert (done.population_texts, done.companions) == (21, None)
     assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
 
 

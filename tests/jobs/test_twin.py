@@ -13,7 +13,7 @@ from conftest import NgramRun, SmallRun, rich_rows
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from adhominem import calibrate_by_twin, load, make_ensemble
+from adhominem import Document, calibrate_by_twin, calibrate_model, load, make_ensemble
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.models.calibration import read_reports, read_validation
@@ -97,13 +97,32 @@ def test_only_twins_are_taken_for_twins(
 ) -> None:
     members = [small_run.folder, ngram_run.folder]
     other = make_ensemble(members, tmp_path / "other", corpus=ngram_run.data.corpus).model
-    with pytest.raises(OptionError, match="these are no twins"):
+    with pytest.raises(OptionError, match="these models are not twins"):
         calibrate_by_twin(other, mixed_folder)
     with pytest.raises(OptionError, match="is not calibrated; calibrate it first"):
         calibrate_by_twin(other, model)
+    with pytest.raises(OptionError, match="is no twin of itself"):
+        calibrate_by_twin(mixed_folder, mixed_folder)
+    calibrate_by_twin(model, mixed_folder)
+    double = Path(copytree(mixed_folder, tmp_path / "double"))
+    with pytest.raises(OptionError, match="has its calibration from a twin itself"):
+        calibrate_by_twin(double, model)
     with pytest.raises(OptionError, match="comes with the package"):
         calibrate_by_twin("general-en", mixed_folder)
     assert not (other / "calibration.json").exists()
+
+
+def test_single_models_of_any_names_can_be_twins(mixed_folder: Path, tmp_path: Path) -> None:
+    (member,) = mixed_folder.glob("ngrams")
+    one, two = (Path(copytree(member, tmp_path / name)) for name in ("one", "another"))
+    documents = [
+        Document(text=row["text"], author=row["author"])
+        for row in rich_rows("letters", 40, 4, "-single-")
+    ]
+    calibrate_model(one, {"letters": documents})
+    calibrate_by_twin(two, one)
+    scales = [load(folder).scales for folder in (one, two)]
+    assert scales[0] == scales[1]
 
 
 def test_the_command_takes_sets_or_a_twin(model: Path, mixed_folder: Path) -> None:
@@ -115,3 +134,8 @@ def test_the_command_takes_sets_or_a_twin(model: Path, mixed_folder: Path) -> No
         result = CliRunner().invoke(main, wrong)
         assert result.exit_code == 2
         assert "give SETS of texts, or a --twin" in result.output
+    result = CliRunner().invoke(main, [*command, "--method", "isotonic"])
+    assert result.exit_code == 2
+    assert "--method is for SETS" in result.output
+    told = CliRunner().invoke(main, command).output
+    assert "calibration taken over from" in " ".join(told.split())

@@ -347,3 +347,15 @@ def test_an_interval_around_zero_is_said_to_point_both_ways(log10: float) -> Non
     assert made.interval is not None
     around = made.interval.low < 0 < made.interval.high
     assert ("could have pointed the other way" in " ".join(said(made))) == (around and made.states)
+
+
+def test_a_report_says_that_a_twin_was_calibrated_and_tried() -> None:
+    made = report()
+    assert made.calibration is not None
+    told = " ".join(said(replace(made, calibration=replace(made.calibration, twin=True))))
+    own = " ".join(said(made))
+    of_twin = "none of them among those of the training texts of a twin of the model"
+    tried = "A twin of the model, trained without these authors, was tried on cases"
+    assert (of_twin in told, tried in told) == (True, True)
+    assert (of_twin in own, tried in own) == (False, False)
+    assert "The model was tried on cases" in own

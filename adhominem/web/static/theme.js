@@ -16,7 +16,7 @@
     root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
   addEventListener("DOMContentLoaded", () => {
-    // On a phone the tabs do not all fit: this one is seen. Not by `scrollIntoView`, from where the keyboard would then go on.
+    // On a phone the tabs do not all fit: this one is seen. Not by `scrollIntoView`, after which the Tab key would go on from there.
     const tab = document.querySelector(".tabs [aria-current]");
     if (tab) {
       const [seen, all] = [tab.getBoundingClientRect(), tab.parentElement.getBoundingClientRect()];
