@@ -15,7 +15,7 @@ from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import Sides
+from adhominem.scoring.sides import Sides
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
@@ -41,14 +41,14 @@ def read_population(
     thing is raised.
     """
     encoded, levs, _ = _encoded(path, encode, _MOST_TEXTS, seed, skipped, on_documents)
-    return (
-        Population.of(levs, encoded) if verifier is None else verifier.population_of(levs, encoded)
-    )
+    if verifier is None:
+        return Population.of(levs, encoded)
+    return verifier.population_of(levs, encoded)
 
 
 @dataclass
 class OwnPopulation:
-    """A population that texts may be compared in: those that are in it draw on companions there.
+    """A population whose own texts may be compared: these draw on companions in it.
 
     What its texts tell of each other takes long to find out, so it is only looked for when the
     first pair of them is compared.
@@ -99,9 +99,9 @@ def _encoded(
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
 ) -> tuple[list[Document], Levs, bool]:
-    """The texts at a path, each once, and that these are all.
+    """The texts at a path, each once, their LEVs, and whether these are all.
 
-    If there are more than `most`, they are some that were drawn at random.
+    If there are more than `most`, some are drawn at random.
     """
     # By whomever: what a truth beside them lacks belongs to it, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)

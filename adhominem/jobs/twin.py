@@ -47,11 +47,11 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
             raise OptionError(f"{files.folder} is not calibrated; calibrate it first")
         if read_evidence(files, population=False).twin:
             raise OptionError(
-                f"{files.folder} has its calibration from a twin itself; expected one that was "
+                f"{files.folder} took its own calibration from a twin; expected a model that was "
                 "calibrated with texts"
             )
         if folder.resolve() == files.folder.resolve():
-            raise OptionError(f"{folder} is no twin of itself; expected another model")
+            raise OptionError(f"{folder} cannot be its own twin; expected another model")
         longer = _lengths(model.models, other.models)
         alone, population, companions = (_taken_over(report, longer) for report in reports)
         assert alone is not None  # without a population, every calibrated model is

@@ -173,7 +173,7 @@ class Fusion:
     def for_longer(self, times: Sequence[float]) -> Fusion:
         """This fusion for members whose LEVs are so many times as long (members,).
 
-        All measures but remoteness, the logarithm of four lengths, are of no unit.
+        Only remoteness depends on that: it is the logarithm of a product of four lengths.
         """
         if weights_for(len(times)) != len(self.weights):
             raise OptionError(f"{len(self.weights)} weights; there are {len(times)} members")

@@ -9,9 +9,9 @@ logarithm of the number of tokens: how much a likeness says depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +38,15 @@ from adhominem.scoring.members import Sides as MemberSides
 from adhominem.scoring.population import Population, each_once, keys_of, without_companions
 from adhominem.scoring.products import Table
 from adhominem.scoring.scale import Conditions, Scale, Scales, Scores
-
-Sides = AnyLevs | Sequence[AnyLevs]  # (pairs, lev_size), one text a side; or sets of LEVs
+from adhominem.scoring.sides import (
+    Sides,
+    log_tokens_of,
+    pairs_of,
+    set_of,
+    some_of,
+    table_of,
+    texts_and_lengths,
+)
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
@@ -80,7 +87,7 @@ class Scorer:
             return self._weighed(scores, self.scales.alone)
 
         def alone(chosen: IntArray) -> Scores:
-            return self.scores(_chosen(first, chosen), _chosen(second, chosen))
+            return self.scores(some_of(first, chosen), some_of(second, chosen))
 
         return self._with_population(scores, alone, even_if_strange)
 
@@ -240,8 +247,8 @@ class Scorer:
         """(pairs,): whether all texts of a pair are among those of these `numbers`."""
         return np.array(
             [
-                all(key in numbers for side in pair for key in self._keys(_set(side)))
-                for pair in _pairs(first, second)
+                all(key in numbers for side in pair for key in self._keys(set_of(side)))
+                for pair in pairs_of(first, second)
             ],
             dtype=bool,
         )
@@ -309,7 +316,7 @@ class Scorer:
         self, first: Sides, second: Sides, population: Population | None = None
     ) -> Conditions:
         """Those of pairs of sides."""
-        sides = [_texts_and_lengths(side) for side in (first, second)]
+        sides = [texts_and_lengths(side) for side in (first, second)]
         texts, log_tokens = (np.stack(told) for told in zip(*sides, strict=True))
         if texts.min(initial=1) == 0:
             raise OptionError("a side without documents; expected at least one")
@@ -326,14 +333,14 @@ class Scorer:
         strangers, own = np.flatnonzero(~inside), np.flatnonzero(inside)
         parts = [
             self(
-                _chosen(first, strangers),
-                _chosen(second, strangers),
+                some_of(first, strangers),
+                some_of(second, strangers),
                 without_companions(population),
                 even_if_strange=even_if_strange,
             )
         ]
         if len(own):
-            scores = self.scores(_chosen(first, own), _chosen(second, own), population)
+            scores = self.scores(some_of(first, own), some_of(second, own), population)
             parts.append(self._weighed(scores, scale))
         return LogBayesFactors.joined(parts)[np.argsort(np.concatenate([strangers, own]))]
 
@@ -397,11 +404,11 @@ class Scorer:
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[MemberSides, MemberSides]]:
         """For each member its part of both; as tables, if each side of each pair has one text."""
-        tables = [_table(side) for side in (first, second)]
+        tables = [table_of(side) for side in (first, second)]
         if tables[0] is not None and tables[1] is not None:
             columns = [self.columns(table) for table in tables if table is not None]
             return [(one, other) for one, other in zip(*columns, strict=True)]
-        parts = [[self.columns(_set(levs)) for levs in side] for side in (first, second)]
+        parts = [[self.columns(set_of(levs)) for levs in side] for side in (first, second)]
         return [
             ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
             for at in range(len(self.members))
@@ -428,7 +435,7 @@ class Scorer:
         """(members, pairs): what each member says of sides that draw on their companions."""
         companions = population.companions
         assert companions is not None
-        sides = [_set(side) for pair in _pairs(first, second) for side in pair]
+        sides = [set_of(side) for pair in pairs_of(first, second) for side in pair]
         texts = joined(sides)
         styles = self._departures(texts, population)
         usual = self.scales.usual_separation or companions.separation
@@ -460,11 +467,6 @@ def _size(population: Population | None) -> tuple[int, float]:
     return (0, 0.0) if population is None else (population.texts, float(population.lev_mean[-1]))
 
 
-def log_tokens_of(levs: AnyLevs) -> FloatArray:
-    """(documents,): the last number of LEVs, the logarithm of how many tokens there are."""
-    return np.asarray(levs[:, -1], np.float64)
-
-
 def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
     """Where pairs begin and end that are scored together: as many texts as memory has room for."""
     if isinstance(first, np.ndarray | Levs) and isinstance(second, np.ndarray | Levs):
@@ -474,59 +476,11 @@ def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
             yield at, at + at_once
         return
     begin, most = 0, 0
-    for at, sides in enumerate(_pairs(first, second)):
-        texts = sum(len(_set(levs)) for levs in sides)
+    for at, sides in enumerate(pairs_of(first, second)):
+        texts = sum(len(set_of(levs)) for levs in sides)
         if begin < at and max(most, texts) * (at + 1 - begin) > 2 * _PAIRS_AT_ONCE:
             yield begin, at
             begin, most = at, 0
         most = max(most, texts)
     if begin < len(first):
         yield begin, len(first)
-
-
-def _is_table(sides: Sides) -> bool:
-    """Whether each side has one text, and all are one table."""
-    return isinstance(sides, np.ndarray | Levs) and sides.ndim == 2
-
-
-def _set(levs: AnyLevs) -> AnyLevs:
-    """(texts, lev_size): of several texts, or of one."""
-    return levs if isinstance(levs, Levs) else np.atleast_2d(levs)
-
-
-def _table(sides: Sides) -> AnyLevs | None:
-    """(pairs, lev_size), if each side has one text."""
-    if _is_table(sides):
-        return cast(AnyLevs, sides)
-    sets = [_set(levs) for levs in _one_by_one(sides)]
-    if not sets or any(len(levs) != 1 for levs in sets):
-        return None
-    return sets[0] if len(sets) == 1 else joined(sets)
-
-
-def _pairs(first: Sides, second: Sides) -> Iterator[tuple[AnyLevs, AnyLevs]]:
-    """Both sides of each pair."""
-    return zip(_one_by_one(first), _one_by_one(second), strict=True)
-
-
-def _one_by_one(sides: Sides) -> Iterable[AnyLevs]:
-    """(texts, lev_size) of each pair, or (lev_size,)."""
-    if isinstance(sides, Levs):
-        return (sides.chosen(slice(at, at + 1)) for at in range(len(sides)))
-    return sides
-
-
-def _chosen(sides: Sides, chosen: IntArray) -> Sides:
-    """Those of some pairs."""
-    if isinstance(sides, np.ndarray | Levs):
-        return cast(Sides, sides[chosen])
-    return [sides[at] for at in chosen.tolist()]
-
-
-def _texts_and_lengths(sides: Sides) -> tuple[FloatArray, FloatArray]:
-    """Twice (pairs,): how many texts a side has, and the mean of their log tokens."""
-    if _is_table(sides):
-        return np.ones(len(sides)), log_tokens_of(cast(AnyLevs, sides))
-    sets = [_set(levs) for levs in sides]
-    means = [float(levs[:, -1].mean()) if len(levs) else 0.0 for levs in sets]
-    return np.array([float(len(levs)) for levs in sets]), np.array(means)

@@ -23,7 +23,8 @@ from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Calibration, Scales
-from adhominem.scoring.scorer import Scorer, Sides
+from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.sides import Sides
 from adhominem.scoring.two_covariance import squared_distance
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document

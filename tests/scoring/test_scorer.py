@@ -19,7 +19,8 @@ from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.members import LayerScorer, StyleScorer
 from adhominem.scoring.population import Population
 from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scale, Scales, weights_for
-from adhominem.scoring.scorer import Scorer, log_tokens_of
+from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.sides import log_tokens_of
 from adhominem.scoring.two_covariance import TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
