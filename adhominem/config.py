@@ -176,6 +176,9 @@ class NgramTrainingOptions(Options):
     # what is counted; 0: all.
     table_sample: SizeOrNone = 0
     dev_every: Size = 200  # steps between two evaluations on dev
+    # Each stage is learnt so many times, from one start with other batches, and averaged: what a
+    # run has of its own was learnt by heart.
+    runs: Size = 1
     seed: Seed = 0
 
     ordered = (("shortest", "<=", "longest"),)

@@ -8,6 +8,8 @@ content words, and the authors of a batch the most alike.
 
 1. weights: the cosine of whole tables of n-grams. Starts with TF-IDF over the deviation.
 2. projection: the cosine of LEVs. Starts with the singular vectors of weighted tables.
+
+Either may be learnt in several runs, whose batches differ, and averaged.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ from adhominem.evaluation.pan import auc
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 from adhominem.training.checkpoint import Event
 from adhominem.training.topics import content_vectors
+
+# Of weighted n-grams, in training or not, one or more forms; the sum of their cosines is learnt.
+Levs = Callable[[Tensor, bool], list[Tensor]]
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
@@ -126,8 +131,8 @@ class NgramTrainer:
             self._content = content_vectors(corpus, device, options.seed)
         self._on_event = on_event
 
-    def learn_weights(self) -> Tensor:
-        """(columns,): how much each n-gram counts.
+    def learn_weights(self, run: int = 0) -> Tensor:
+        """(columns,): how much each n-gram counts, by one run.
 
         Beside the whole tables a random projection is learnt, and thrown away: it takes over
         what few dimensions can say, and the weights are left with the many rare n-grams.
@@ -150,13 +155,13 @@ class NgramTrainer:
         def levs(values: Tensor, training: bool) -> list[Tensor]:
             return [values, values @ parameters["companion"]] if training and size else [values]
 
-        self._learn("weights", parameters, rates, weights, levs, self.options.weight_steps)
+        self._learn("weights", run, parameters, rates, weights, levs, self.options.weight_steps)
         return weights().detach()
 
-    def learn_projection(self, weights: Tensor, size: int) -> Tensor:
-        """(columns, lev_size): the projection of weighted n-grams to few dimensions."""
+    def learn_projection(self, weights: Tensor, start: Tensor, run: int = 0) -> Tensor:
+        """(columns, lev_size): the projection of weighted n-grams to few dimensions, by one run."""
         torch.manual_seed(self.options.seed)  # the same after a stop before this stage
-        projection = torch.nn.Parameter(self._start_projection(weights, size))
+        projection = torch.nn.Parameter(start.clone())
         dropout = self.options.dropout
 
         def levs(values: Tensor, training: bool) -> list[Tensor]:
@@ -165,36 +170,44 @@ class NgramTrainer:
         parameters = {"projection": projection, "scale": self._scale()}
         rates = dict.fromkeys(parameters, self.options.projection_rate)
         steps = self.options.projection_steps
-        self._learn("projection", parameters, rates, lambda: weights, levs, steps)
+        self._learn("projection", run, parameters, rates, lambda: weights, levs, steps)
         return projection.detach()
+
+    def title(self, stage: str, run: int) -> str:
+        """What events call a run of a stage."""
+        return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
+
+    def evaluate(self, title: str, step: int, weights: Tensor, levs: Levs) -> float:
+        """The mean AUC of dev sets, which is told to the listener."""
+        aucs = self._aucs(weights, levs)
+        mean = float(np.mean(list(aucs.values())))
+        event = {"event": "dev", "stage": title, "step": step, "dev_auc": mean, "dev": aucs}
+        self._on_event(event)
+        return mean
 
     def _learn(
         self,
         stage: str,
+        run: int,
         parameters: dict[str, torch.nn.Parameter],
         rates: dict[str, float],
         weights: Callable[[], Tensor],
-        levs: Callable[[Tensor, bool], list[Tensor]],
+        levs: Levs,
         steps: int,
     ) -> None:
-        """Some steps of Adam; the parameters end as they were at the best dev evaluation.
-
-        `levs` gives one or more forms of the texts; the sum of their scaled cosines is learnt.
-        """
+        """Some steps of Adam; the parameters end as they were at the best dev evaluation."""
         optimiser = torch.optim.Adam(
             [{"params": [value], "start": rates[name]} for name, value in parameters.items()]
         )
         scales = [parameter for name, parameter in parameters.items() if name.endswith("scale")]
-        batches = self._batches(stage)
+        title = self.title(stage, run)
+        batches = self._batches(stage, run)
         batch = next(batches)
         best: dict[str, Tensor] = {}
         best_auc = -1.0
         for step in range(steps + 1):
             if self.dev and (step % self.options.dev_every == 0 or step == steps):
-                aucs = self._aucs(weights(), levs)
-                mean = float(np.mean(list(aucs.values())))
-                event = {"event": "dev", "stage": stage, "step": step, "dev_auc": mean, "dev": aucs}
-                self._on_event(event)
+                mean = self.evaluate(title, step, weights(), levs)
                 if mean > best_auc:
                     best = {name: value.detach().clone() for name, value in parameters.items()}
                     best_auc = mean
@@ -217,18 +230,18 @@ class NgramTrainer:
             optimiser.step()
             batch = next(batches)  # drawn while the device works
             told = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
-            self._on_event({"event": "step", "stage": stage, **told})
+            self._on_event({"event": "step", "stage": title, **told})
         with torch.no_grad():
             for name, value in best.items():
                 parameters[name].copy_(value)
 
-    def _batches(self, stage: str) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    def _batches(self, stage: str, run: int = 0) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Documents and the part of each: of authors of one corpus, the firsts, then the seconds.
 
         A corpus is drawn by the root of its number of authors, so that small ones count, too.
         """
         options, labels, lengths = self.options, self._labels, self.data.lengths
-        rng = np.random.default_rng([options.seed, len(stage)])
+        rng = np.random.default_rng([options.seed, len(stage), run])
         authors = _authors_of_several_works(labels.author, self._work, labels.corpus)
         share = np.array([len(corpus_authors) for corpus_authors in authors]) ** 0.5
         while True:
@@ -288,8 +301,9 @@ class NgramTrainer:
         return weights
 
     @torch.no_grad()
-    def _start_projection(self, weights: Tensor, size: int) -> Tensor:
+    def start_projection(self, weights: Tensor, size: int) -> Tensor:
         """(columns, lev_size): the singular vectors of the training texts' weighted tables."""
+        torch.manual_seed(self.options.seed)
         parts = []
         for sample in self.samples(self.options.sample):
             values = torch.cat(list(self.weighed(sample, weights)))
@@ -320,9 +334,7 @@ class NgramTrainer:
             yield data.whole(batch, self.options.longest)
 
     @torch.no_grad()
-    def _aucs(
-        self, weights: Tensor, levs: Callable[[Tensor, bool], list[Tensor]]
-    ) -> dict[str, float]:
+    def _aucs(self, weights: Tensor, levs: Levs) -> dict[str, float]:
         """The AUC of the cosine on each dev set, whose LEVs are moved to their mean."""
         aucs = {}
         for name, (data, same_author) in self.dev.items():

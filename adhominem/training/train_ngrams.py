@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ from adhominem.training.fit_styles import (
     styles_of,
     training_levs,
 )
-from adhominem.training.ngram_loop import NgramTrainer, samples_of
+from adhominem.training.ngram_loop import Levs, NgramTrainer, samples_of
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
@@ -83,29 +84,54 @@ class _Run:
 
     def learn(self) -> Arrays:
         """Learn the arrays of the model, stage by stage."""
-        weights, size = self._stage("weights", self.trainer.learn_weights), self.config.lev_size
+        trainer, size = self.trainer, self.config.lev_size
+        # An n-gram's weight is a factor: the mean of several is that of their logarithms.
+        weights = np.exp(self._stage("weights", lambda run: trainer.learn_weights(run).log()))
         sent = torch.from_numpy(weights).to(self.task.device)
         if self.config.form == "profile":
+            self._evaluate_mean(sent, lambda values, training: [values])
             importance = self._importance(sent)
             dimension, sign = shared_dimensions(importance, size, self.config.training.seed)
             return {"weights": weights, "dimension": dimension, "sign": sign}
-        projection = self._stage("projection", lambda: self.trainer.learn_projection(sent, size))
+        start = cache(lambda: trainer.start_projection(sent, size))  # of all runs
+        projection = self._stage(
+            "projection", lambda run: trainer.learn_projection(sent, start(), run)
+        )
+        learnt = torch.from_numpy(projection).to(self.task.device)
+        self._evaluate_mean(sent, lambda values, training: [values @ learnt])
         whole, scale = eight_bits(projection)
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
-    def _stage(self, name: str, learn: Callable[[], torch.Tensor]) -> Array32:
-        """The result of a stage, kept on disk: after a stop it need not be done again."""
-        path = self.task.folder / f"{name}.npy"
-        if not path.exists():
-            # A stage that begins again leaves the log; a crash may have left half a line.
-            lines = self._log.read_text("utf-8").splitlines(keepends=True)
-            whole = [line for line in lines if line.endswith("\n")]
-            with write_whole(self._log) as file:
-                file.writelines(line for line in whole if json.loads(line)["stage"] != name)
-            learnt = learn().float().cpu().numpy()
-            with replaced_file(path) as partial, open(partial, "wb") as file:
-                np.save(file, learnt)
-        return np.asarray(np.load(path))
+    def _stage(self, name: str, learn: Callable[[int], torch.Tensor]) -> Array32:
+        """The mean of a stage's runs, each of which is kept on disk for the case of a stop."""
+        total: Array32 | None = None
+        runs = self.config.training.runs
+        for run in range(runs):
+            path = self.task.folder / f"{name}-{run}.npy"
+            if not path.exists():
+                self._forget(self.trainer.title(name, run))
+                learnt = learn(run).float().cpu().numpy()
+                with replaced_file(path) as partial, open(partial, "wb") as file:
+                    np.save(file, learnt)
+            part = np.asarray(np.load(path))
+            total = part if total is None else total + part
+        assert total is not None
+        return total / np.float32(runs)
+
+    def _evaluate_mean(self, weights: torch.Tensor, levs: Levs) -> None:
+        """What dev says of the mean of several runs. Of a single one it has said it."""
+        runs = self.config.training.runs
+        title = f"mean of {runs} runs"
+        if runs > 1 and self.task.dev:
+            self._forget(title)
+            self.trainer.evaluate(title, 0, weights, levs)
+
+    def _forget(self, title: str) -> None:
+        """What begins again leaves the log; a crash may have left half a line."""
+        lines = self._log.read_text("utf-8").splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith("\n")]
+        with write_whole(self._log) as file:
+            file.writelines(line for line in whole if json.loads(line)["stage"] != title)
 
     def _importance(self, weights: torch.Tensor) -> FloatArray:
         """(columns,): the variance of each weighted n-gram within corpora."""

@@ -42,6 +42,10 @@ def trainer_of(run: NgramRun, options: NgramTrainingOptions, **more: Any) -> Ngr
     return NgramTrainer(run.data.corpus, dev, run.model.table, options, CPU, **more)
 
 
+def learn_projection(trainer: NgramTrainer, weights: torch.Tensor) -> torch.Tensor:
+    return trainer.learn_projection(weights, trainer.start_projection(weights, 10))
+
+
 def words_of(corpus: PackedCorpus, document: int) -> list[str]:
     return [corpus.types[kind] for kind in corpus.document(document)]
 
@@ -285,7 +289,7 @@ def test_the_loss_falls_in_both_stages(stage: str, ngram_run: NgramRun) -> None:
     if stage == "weights":
         trainer.learn_weights()
     else:
-        trainer.learn_projection(trainer._start_weights(), 10)
+        learn_projection(trainer, trainer._start_weights())
     assert np.mean(losses[-15:]) < 0.8 * np.mean(losses[:15])
 
 
@@ -293,7 +297,7 @@ def test_a_seed_repeats_both_stages_and_another_one_does_not(ngram_run: NgramRun
     def both(seed: int) -> list[torch.Tensor]:
         trainer = trainer_of(ngram_run, replace(FEW_STEPS, seed=seed), dev={})
         weights = trainer.learn_weights()
-        return [weights, trainer.learn_projection(weights, 10)]
+        return [weights, learn_projection(trainer, weights)]
 
     torch.manual_seed(5)
     once = both(1)
@@ -302,6 +306,30 @@ def test_a_seed_repeats_both_stages_and_another_one_does_not(ngram_run: NgramRun
     for one, two, three in zip(once, again, other, strict=True):
         assert torch.equal(one, two)
         assert not torch.allclose(one, three)
+
+
+def test_runs_start_alike_and_draw_other_batches(ngram_run: NgramRun) -> None:
+    losses: dict[str, list[float]] = {}
+
+    def hear(event: dict[str, Any]) -> None:
+        losses.setdefault(event["stage"], []).append(event["loss"])
+
+    options = replace(FEW_STEPS, runs=2, dropout=0.0)
+    trainer = trainer_of(ngram_run, options, dev={}, on_event=hear)
+    weights = [trainer.learn_weights(run) for run in (0, 1)]
+    start = trainer.start_projection(weights[0], 10)
+    kept = start.clone()
+    projections = [trainer.learn_projection(weights[0], start, run) for run in (0, 1)]
+    assert torch.equal(start, kept)  # of which all runs begin
+    alone = trainer_of(ngram_run, replace(options, runs=1), dev={})
+    assert torch.equal(alone.learn_weights(), weights[0])
+    for one, other in (weights, projections):
+        assert not torch.allclose(one, other)
+    titles = [f"{stage}, run {run} of 2" for stage in ("weights", "projection") for run in (1, 2)]
+    assert list(losses) == titles
+    assert losses[titles[0]][0] != losses[titles[1]][0]
+    first, second = (list(islice(trainer._batches("weights", run), 20)) for run in (0, 1))
+    assert any(not np.array_equal(one[0], two[0]) for one, two in zip(first, second, strict=True))
 
 
 # Where the learning of the n-gram encoder starts, and which of its states is kept.
@@ -357,10 +385,9 @@ def test_the_weights_start_with_tf_idf_over_the_deviation_within_corpora(
 def test_the_projection_starts_with_the_singular_vectors_of_texts_less_their_kind(
     ngram_run: NgramRun,
 ) -> None:
-    torch.manual_seed(0)
     trainer, corpus = trainer_of(ngram_run, FEW_STEPS), ngram_run.data.corpus
     weights = slow_start(ngram_run)
-    found = trainer._start_projection(torch.from_numpy(weights).float(), 10).double().numpy()
+    found = trainer.start_projection(torch.from_numpy(weights).float(), 10).double().numpy()
     values = slow_weigh(counts_of(corpus, ngram_run, range(len(corpus))), weights, ngram_run)
     for kind in (0, 1):
         own = corpus.labels.corpus == kind
@@ -373,7 +400,7 @@ def test_the_projection_starts_with_the_singular_vectors_of_texts_less_their_kin
 def test_more_dimensions_than_texts_are_refused(ngram_run: NgramRun) -> None:
     trainer = trainer_of(ngram_run, replace(FEW_STEPS, sample=5))
     with pytest.raises(OptionError, match="10 texts for 11 dimensions"):
-        trainer.learn_projection(torch.ones(trainer.data.columns), 11)
+        trainer.start_projection(torch.ones(trainer.data.columns), 11)
 
 
 def test_samples_are_some_documents_of_each_corpus_each_once(ngram_run: NgramRun) -> None:
@@ -424,7 +451,7 @@ def test_the_state_that_dev_likes_best_is_kept(
         found = trainer.learn_weights()
         kept = [weights for weights, _ in seen]
     else:
-        found = trainer.learn_projection(torch.ones(trainer.data.columns), 10)
+        found = learn_projection(trainer, torch.ones(trainer.data.columns))
         kept = [projection for _, projection in seen]
     evaluations = [event for event in events if event["event"] == "dev"]
     assert [(event["stage"], event["step"], event["dev"]) for event in evaluations] == [

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from conftest import NGRAM_SETTINGS, NgramRun, rich_rows
 
@@ -20,7 +21,7 @@ from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError, OptionError
 from adhominem.models.member import NgramModel, read_styles, read_typicality
 from adhominem.training import train_ngrams as module
-from adhominem.training.ngram_loop import samples_of
+from adhominem.training.ngram_loop import NgramTrainer, samples_of
 
 FILES = {
     "README.md",
@@ -191,6 +192,71 @@ def test_the_command_trains_the_same_model_which_loads_and_verifies(
     assert f"{ngram_run.model.scores['dev']['auc']:.3f}" in done.stdout
 
 
+# Runs
+
+
+@pytest.fixture(scope="module")
+def two_runs(
+    ngram_run: NgramRun, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[NgramModel, list[Event], Path]:
+    """A model of two runs, and what was told of them."""
+    events: list[Event] = []
+    folder = tmp_path_factory.mktemp("runs") / "model"
+    settings = ["training.runs=2", "training.projection_rate=0.01"]
+    config = ngram_run.config.with_settings(settings)
+    return again(ngram_run, folder, config=config, on_event=events.append), events, folder
+
+
+def test_a_model_of_several_runs_is_their_mean(
+    ngram_run: NgramRun, two_runs: tuple[NgramModel, list[Event], Path]
+) -> None:
+    model, _, _ = two_runs
+    data, config = ngram_run.data, model.config.training
+    trainer = NgramTrainer(data.corpus, data.dev, model.table, config, torch.device("cpu"))
+    weights = torch.stack([trainer.learn_weights(run) for run in (0, 1)]).double()
+    expected = weights.prod(dim=0).sqrt().float()  # the geometric mean
+    np.testing.assert_allclose(model.weights["weights"], expected, rtol=1e-5)
+    start = trainer.start_projection(expected, model.config.lev_size)
+    runs = [trainer.learn_projection(expected, start, run).numpy() for run in (0, 1)]
+    step = model.weights["projection_scale"][:, None]  # of eight bits
+    found = model.weights["projection"] * step
+    assert (np.abs(found - np.mean(runs, axis=0)) <= 0.51 * step + 1e-6).all()
+    assert all((np.abs(found - run) > 2 * step).any() for run in runs)
+
+
+def test_the_scores_of_several_runs_are_those_of_their_mean(
+    two_runs: tuple[NgramModel, list[Event], Path],
+) -> None:
+    model, events, folder = two_runs
+    looks = [event for event in events if event["event"] == "dev"]
+    stages = [f"{stage}, run {run} of 2" for stage in ("weights", "projection") for run in (1, 2)]
+    assert list(dict.fromkeys(look["stage"] for look in looks)) == [*stages, "mean of 2 runs"]
+    assert model.scores == {"dev": {"auc": looks[-1]["dev_auc"]}}
+    lines = (folder / "training.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == looks
+
+
+def test_a_stop_between_runs_changes_nothing(
+    ngram_run: NgramRun, two_runs: tuple[NgramModel, list[Event], Path], tmp_path: Path
+) -> None:
+    model, _, folder = two_runs
+    output, work = tmp_path / "model", tmp_path / "model.training"
+    learnt: list[set[str]] = []
+    for moment in [
+        ("step", "weights, run 2 of 2", 12),
+        ("dev", "projection, run 2 of 2", 10),
+        ("dev", "mean of 2 runs", 0),
+    ]:
+        stop = stop_at(*moment)
+        with pytest.raises(KeyboardInterrupt):
+            again(ngram_run, output, config=model.config, resume=True, on_event=stop)
+        learnt.append({path.stem for path in work.glob("*.npy")})
+    weights, projections = {"weights-0", "weights-1"}, {"projection-0", "projection-1"}
+    assert learnt == [{"weights-0"}, weights | {"projection-0"}, weights | projections]
+    again(ngram_run, output, config=model.config, resume=True)
+    assert_same_folder(output, folder)
+
+
 # Stops
 
 
@@ -217,7 +283,7 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
         learnt.append({path.stem for path in work.glob("*.npy")})
         with open(work / "log.jsonl", "a") as file:  # as a machine that crashed would leave it
             file.write('{"event": "dev", "stage": "wei')
-    assert learnt == [set(), {"weights"}, {"weights"}]
+    assert learnt == [set(), {"weights-0"}, {"weights-0"}]
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_styles", stop_writing)
         with pytest.raises(KeyboardInterrupt):
