@@ -1,6 +1,6 @@
 """How many people wrote these texts, and who wrote what: clusters beside those of Delta.
 
-    python benchmarks/clustering.py [CORPORA] [SET ...] [--draws 5]
+    python benchmarks/clustering.py [CORPORA] [SET ...] [--draws 5] [--small]
 
 From each dev set, draws of 30 to 100 texts by 5 to 30 authors, who have unequally many (a Dirichlet
 distribution of weight 1; fewer where a set has not so many). `adhominem cluster` knows neither the
@@ -10,6 +10,9 @@ clustering of Burrows's Delta on the 200 most frequent tokens of the draw, with 
 
 Means over draws: BCubed precision, recall and F, the adjusted Rand index, clusters as a multiple of
 the authors (geometric mean), and F of Delta at its best cut. The last row counts sets once each.
+
+`--small`: do a few texts by a few authors do better as their own population, or without one? For
+each number of texts, means over sets of F, the adjusted Rand index, and Cllr of all pairs.
 """
 
 from __future__ import annotations
@@ -25,15 +28,19 @@ from scipy.spatial.distance import pdist
 
 import adhominem
 from adhominem import Document
-from adhominem.arrays import FloatArray, IntArray
+from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.attribute.cluster import merge_texts
-from adhominem.evaluation.clusters import measure_clusters
+from adhominem.evaluation.clusters import ClusterMeasures, measure_clusters
+from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.jobs.cluster import PRIOR
+from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import square
 from adhominem.text.readers import read_pairs
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.verify.verifier import Verifier
 
 WORDS = 200  # of Delta
+SMALL = (5, 6, 8, 10, 15, 20, 30, 50)  # texts
 COLUMNS = (
     "set",
     "texts",
@@ -66,6 +73,68 @@ def draw(authors: list[str], rng: np.random.Generator) -> IntArray:
     shares = np.array([weight[authors[at]] for at in pool])
     count = min(int(rng.integers(30, 101)), len(pool))
     return rng.choice(pool, count, replace=False, p=shares / shares.sum())
+
+
+def draw_few(authors: list[str], count: int, rng: np.random.Generator) -> IntArray:
+    """So many texts by two authors or more, most of whom have several; none of too few texts."""
+    texts_of: dict[str, list[int]] = {}
+    for at, author in enumerate(authors):
+        texts_of.setdefault(author, []).append(at)
+    names = rng.permutation(sorted(name for name, texts in texts_of.items() if len(texts) > 1))
+    first = int(rng.integers(2, max(3, count // 2 + 1)))
+    for most in (first, 3 * first):  # authors
+        pool = [at for name in names[:most] for at in texts_of[name]]
+        if len(pool) >= count:
+            return rng.choice(pool, count, replace=False)
+    return np.zeros(0, np.int64)
+
+
+def clustered(
+    verifier: Verifier, levs: Levs, authors: list[str], population: Population | None, prior: float
+) -> tuple[ClusterMeasures, FloatArray]:
+    """How well the authors of texts are told apart, and the log Bayes factors of all pairs."""
+    factors = square(verifier.scorer.all_pairs(levs, population).log_bayes_factor)
+    partition = merge_texts(factors, prior)
+    cluster_of = {text: at for at, group in enumerate(partition.clusters) for text in group}
+    return measure_clusters([cluster_of[at] for at in range(len(authors))], authors), factors
+
+
+def small_table(verifier: Verifier, folders: list[Path], draws: int, prior: float) -> None:
+    """A few texts as their own population, and without one."""
+    encoded = {}
+    for folder in folders:
+        documents = distinct(folder)
+        encoded[folder] = [document.author for document in documents], verifier.encode(documents)
+    print("| texts | sets | F, own population | ARI | Cllr | F, none | ARI | Cllr |")
+    print("|---" * 8 + "|")
+    for count in SMALL:
+        rows = []
+        for authors, levs in encoded.values():
+            rng = np.random.default_rng(count)
+            drawn = [draw_few(authors, count, rng) for _ in range(draws)]
+            cells: list[float] = []
+            for alone in (False, True):
+                told = []
+                for chosen in filter(len, drawn):
+                    few = levs[chosen]
+                    population = None if alone else verifier.population_of(few)
+                    truth = [authors[at] for at in chosen]
+                    measures, factors = clustered(verifier, few, truth, population, prior)
+                    pairs = np.triu_indices(count, 1)
+                    same = np.equal.outer(truth, truth)[pairs]
+                    told.append((measures, factors[pairs], same))
+                if told:
+                    same_author = np.concatenate([same for _, _, same in told])
+                    log_factors = np.concatenate([found for _, found, _ in told])
+                    cells += [
+                        float(np.mean([one.bcubed_f for one, _, _ in told])),
+                        float(np.mean([one.adjusted_rand_index for one, _, _ in told])),
+                        cllr(log_factors, same_author),
+                    ]
+            if cells:
+                rows.append(cells)
+        means = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
+        print(f"| {count} | {len(rows)} | {means} |", flush=True)
 
 
 def delta_table(tokens: list[list[str]]) -> FloatArray:
@@ -105,15 +174,21 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--prior", type=float, default=PRIOR)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--small", action="store_true", help="few texts, with and without them")
     arguments = parser.parse_args()
     verifier, tokenizer = adhominem.load(arguments.model), Tokenizer()
-    folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
+    folders = sorted(
+        path
+        for path in (arguments.corpora / "dev").iterdir()
+        if path.is_dir() and (not arguments.sets or path.name in arguments.sets)
+    )
+    if arguments.small:
+        small_table(verifier, folders, arguments.draws, arguments.prior)
+        return
     print(f"| {' | '.join(COLUMNS)} |")
     print("|---" * len(COLUMNS) + "|")
     rows = []
     for folder in folders:
-        if arguments.sets and folder.name not in arguments.sets:
-            continue
         documents = distinct(folder)
         rng = np.random.default_rng(arguments.seed)
         levs = verifier.encode(documents)
@@ -123,10 +198,7 @@ def main() -> None:
             chosen = draw([document.author for document in documents], rng)
             truth = [documents[at].author for at in chosen]
             population = verifier.population_of(levs[chosen])
-            scored = verifier.scorer.all_pairs(levs[chosen], population)
-            partition = merge_texts(square(scored.log_bayes_factor), arguments.prior)
-            cluster_of = {text: at for at, group in enumerate(partition.clusters) for text in group}
-            told = measure_clusters([cluster_of[at] for at in range(len(chosen))], truth)
+            told, _ = clustered(verifier, levs[chosen], truth, population, arguments.prior)
             of_set.append(
                 [
                     told.texts,

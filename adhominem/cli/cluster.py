@@ -19,7 +19,8 @@ from adhominem.cli import options as opt
     of=opt.PRIOR,
 )
 @opt.population(
-    "PATH|input|none", "Texts of the same genre by anybody.  [default: input, the corpus itself]"
+    "PATH|input|none",
+    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 25 texts]",
 )
 @opt.output("An .html page to write.", required=False)
 @opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")

@@ -190,7 +190,8 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
 @opt.output("The page to write, an .html file.")
 @opt.model
 @opt.population(
-    "PATH|input|none", "Texts of the same genre by anybody.  [default: input, the corpus itself]"
+    "PATH|input|none",
+    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 25 texts]",
 )
 @opt.choice(
     "--linkage",

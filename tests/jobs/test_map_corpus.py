@@ -53,8 +53,8 @@ def test_json_holds_what_the_page_shows(texts: Path, tmp_path: Path, ngram_run: 
     assert len(told["documents"]) == 12
     assert [len(row) for row in told["log10_bayes_factors"]] == list(range(12))
     assert told["linkage"] == "complete"
-    assert told["population"] == "input"
-    assert told["population_texts"] == 12
+    assert told["population"] == "none"
+    assert told["population_texts"] == 0
     assert told["skipped"] == []
     first = told["documents"][0]
     assert first["author"] == "m0"
@@ -130,10 +130,10 @@ def test_a_population_is_the_corpus_none_or_what_is_given(
         "input": 12,
         "none": 0,
         str(others): 10,
-        None: 12,
+        None: 0,  # so few are none of their own, unless asked for
     }
     tables = [np.nan_to_num(drawn.log10_bayes_factors) for drawn in drawn_files.values()]
-    np.testing.assert_array_equal(tables[0], tables[3])
+    np.testing.assert_array_equal(tables[1], tables[3])
     assert not np.allclose(tables[0], tables[1])
     assert not np.allclose(tables[0], tables[2])
     levs = load(ngram_run.folder).encode([Document(**row) for row in made_up_rows(4, 3, "m")])
@@ -144,12 +144,22 @@ def test_a_population_is_the_corpus_none_or_what_is_given(
     )
 
 
+def test_many_texts_are_their_own_population(tmp_path: Path, ngram_run: NgramRun) -> None:
+    rows, out = made_up_rows(5, 5, "m"), tmp_path / "map.html"
+    many = map_corpus(ngram_run.folder, write_rows(tmp_path / "many.jsonl", rows), out)
+    assert (many.population, many.population_texts) == ("input", 25)
+    copied = [*rows[:24], {**rows[0], "id": "a copy"}]
+    fewer = map_corpus(ngram_run.folder, write_rows(tmp_path / "fewer.jsonl", copied), out)
+    assert fewer.population == "none"
+    assert any("24 different texts, too few" in remark for remark in fewer.remarks)
+
+
 def test_few_texts_are_no_population_of_their_own(tmp_path: Path, ngram_run: NgramRun) -> None:
     few = write_rows(tmp_path / "few.jsonl", made_up_rows(2, 1, "f"))
     out = tmp_path / "map.html"
     drawn = map_corpus(ngram_run.folder, few, out)
     assert drawn.population == "none"
-    assert any("too few texts to be its own population" in remark for remark in drawn.remarks)
+    assert any("has 2 different texts, too few to be its own population" in remark for remark in drawn.remarks)
     result = run(few, "-o", out, "--population", "input", "--model", ngram_run.folder, status=1)
     assert "expected 5 or more" in result.stderr
 
