@@ -12,7 +12,8 @@ Means over draws: BCubed precision, recall and F, the adjusted Rand index, clust
 the authors (geometric mean), and F of Delta at its best cut. The last row counts sets once each.
 
 `--small`: do a few texts by a few authors do better as their own population, or without one? For
-each number of texts, means over sets of F, the adjusted Rand index, and Cllr of all pairs.
+each number of texts, means over sets of F, the adjusted Rand index, and Cllr of all pairs; without
+a population also as if the model did not know the genre, nor any like it (`unseen.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from measure import DEFAULT_CORPORA
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
+from unseen import group_of
 
 import adhominem
 from adhominem import Document
@@ -34,7 +36,7 @@ from adhominem.evaluation.clusters import ClusterMeasures, measure_clusters
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.jobs.cluster import PRIOR
 from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import square
+from adhominem.scoring.scorer import Scorer, square
 from adhominem.text.readers import read_pairs
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.verifier import Verifier
@@ -90,10 +92,10 @@ def draw_few(authors: list[str], count: int, rng: np.random.Generator) -> IntArr
 
 
 def clustered(
-    verifier: Verifier, levs: Levs, authors: list[str], population: Population | None, prior: float
+    scorer: Scorer, levs: Levs, authors: list[str], population: Population | None, prior: float
 ) -> tuple[ClusterMeasures, FloatArray]:
     """How well the authors of texts are told apart, and the log Bayes factors of all pairs."""
-    factors = square(verifier.scorer.all_pairs(levs, population).log_bayes_factor)
+    factors = square(scorer.all_pairs(levs, population).log_bayes_factor)
     partition = merge_texts(factors, prior)
     cluster_of = {text: at for at, group in enumerate(partition.clusters) for text in group}
     return measure_clusters([cluster_of[at] for at in range(len(authors))], authors), factors
@@ -103,36 +105,37 @@ def small_table(verifier: Verifier, folders: list[Path], draws: int, prior: floa
     """A few texts as their own population, and without one."""
     encoded = {}
     for folder in folders:
-        documents = distinct(folder)
-        encoded[folder] = [document.author for document in documents], verifier.encode(documents)
-    print("| texts | sets | F, own population | ARI | Cllr | F, none | ARI | Cllr |")
-    print("|---" * 8 + "|")
+        documents, unknowing = distinct(folder), verifier.scorer
+        for genre in {folder.name, *group_of(folder.name)}:
+            unknowing = unknowing.without(genre)
+        authors = [document.author for document in documents]
+        encoded[folder] = authors, verifier.encode(documents), unknowing
+    modes = ("own population", "none", "none, genre unknown")
+    print("| texts | sets |", *(f"F, {mode} | ARI | Cllr |" for mode in modes))
+    print("|---" * (2 + 3 * len(modes)) + "|")
     for count in SMALL:
         rows = []
-        for authors, levs in encoded.values():
+        for authors, levs, unknowing in encoded.values():
             rng = np.random.default_rng(count)
             drawn = [draw_few(authors, count, rng) for _ in range(draws)]
+            drawn = [chosen for chosen in drawn if len(chosen)]
+            if not drawn:
+                continue
             cells: list[float] = []
-            for alone in (False, True):
-                told = []
-                for chosen in filter(len, drawn):
-                    few = levs[chosen]
-                    population = None if alone else verifier.population_of(few)
-                    truth = [authors[at] for at in chosen]
-                    measures, factors = clustered(verifier, few, truth, population, prior)
+            for mode in modes:
+                told, log_factors, same_author = [], [], []
+                for chosen in drawn:
+                    few, truth = levs[chosen], [authors[at] for at in chosen]
+                    population = verifier.population_of(few) if mode == modes[0] else None
+                    scorer = unknowing if mode == modes[2] else verifier.scorer
+                    measures, factors = clustered(scorer, few, truth, population, prior)
                     pairs = np.triu_indices(count, 1)
-                    same = np.equal.outer(truth, truth)[pairs]
-                    told.append((measures, factors[pairs], same))
-                if told:
-                    same_author = np.concatenate([same for _, _, same in told])
-                    log_factors = np.concatenate([found for _, found, _ in told])
-                    cells += [
-                        float(np.mean([one.bcubed_f for one, _, _ in told])),
-                        float(np.mean([one.adjusted_rand_index for one, _, _ in told])),
-                        cllr(log_factors, same_author),
-                    ]
-            if cells:
-                rows.append(cells)
+                    told.append((measures.bcubed_f, measures.adjusted_rand_index))
+                    log_factors.append(factors[pairs])
+                    same_author.append(np.equal.outer(truth, truth)[pairs])
+                cost = cllr(np.concatenate(log_factors), np.concatenate(same_author))
+                cells += [*np.mean(told, axis=0).tolist(), cost]
+            rows.append(cells)
         means = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
         print(f"| {count} | {len(rows)} | {means} |", flush=True)
 
@@ -198,7 +201,7 @@ def main() -> None:
             chosen = draw([document.author for document in documents], rng)
             truth = [documents[at].author for at in chosen]
             population = verifier.population_of(levs[chosen])
-            told, _ = clustered(verifier, levs[chosen], truth, population, arguments.prior)
+            told, _ = clustered(verifier.scorer, levs[chosen], truth, population, arguments.prior)
             of_set.append(
                 [
                     told.texts,

@@ -17,9 +17,9 @@ from adhominem.verify.verifier import Verifier
 
 MOST_DOCUMENTS = 1_000
 # A few texts are often by fewer people, and a bad population of their own: what two by one author
-# have in common then counts as the genre's. So many are better with it than without
-# (`benchmarks/clustering.py --small`).
-FEWEST_OF_THEIR_OWN = 25
+# have in common then counts as the genre's. So many are better with it than without, if the
+# model does not know the genre, and hardly worse if it does (`benchmarks/clustering.py --small`).
+FEWEST_OF_THEIR_OWN = 15
 
 
 @dataclass(frozen=True)

@@ -145,13 +145,13 @@ def test_a_population_is_the_corpus_none_or_what_is_given(
 
 
 def test_many_texts_are_their_own_population(tmp_path: Path, ngram_run: NgramRun) -> None:
-    rows, out = made_up_rows(5, 5, "m"), tmp_path / "map.html"
+    rows, out = made_up_rows(5, 3, "m"), tmp_path / "map.html"
     many = map_corpus(ngram_run.folder, write_rows(tmp_path / "many.jsonl", rows), out)
-    assert (many.population, many.population_texts) == ("input", 25)
-    copied = [*rows[:24], {**rows[0], "id": "a copy"}]
+    assert (many.population, many.population_texts) == ("input", 15)
+    copied = [*rows[:14], {**rows[0], "id": "a copy"}]
     fewer = map_corpus(ngram_run.folder, write_rows(tmp_path / "fewer.jsonl", copied), out)
     assert fewer.population == "none"
-    assert any("24 different texts, too few" in remark for remark in fewer.remarks)
+    assert any("14 different texts, too few" in remark for remark in fewer.remarks)
 
 
 def test_few_texts_are_no_population_of_their_own(tmp_path: Path, ngram_run: NgramRun) -> None:
@@ -159,7 +159,10 @@ def test_few_texts_are_no_population_of_their_own(tmp_path: Path, ngram_run: Ngr
     out = tmp_path / "map.html"
     drawn = map_corpus(ngram_run.folder, few, out)
     assert drawn.population == "none"
-    assert any("has 2 different texts, too few to be its own population" in remark for remark in drawn.remarks)
+    assert any(
+        "has 2 different texts, too few to be its own population" in remark
+        for remark in drawn.remarks
+    )
     result = run(few, "-o", out, "--population", "input", "--model", ngram_run.folder, status=1)
     assert "expected 5 or more" in result.stderr
 

@@ -18,7 +18,7 @@ LAPTOP = {"width": 1280, "height": 720}
 TABS = {  # and what the answer to the example says: it is right, but for a sentence of `roll`
     "": "support for different authors",
     "rank": "Weak support for Margery",
-    "roll": "Margery 51%, Dez 42%, neither 8%; 2 changes were found",
+    "roll": "Margery 45%, Dez 42%, neither 14%; 2 changes were found",
     "cluster": "6 texts, 2 authors",
     "contrast": "What sets Margery and Dez apart?",
 }
