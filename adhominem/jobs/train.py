@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -287,10 +288,14 @@ def make_ensemble(
             if corpus is not None:
                 write_styles(folder / name, fit_styles(model, corpus, on_documents))
         listed = [training_authors(model.folder) for model in models]
+        shared, times = Counter(listed).most_common(1)[0]
+        if None in listed or 2 * times <= len(listed):
+            shared = None
+        if shared is not None:  # of most members: once, for all that have no list of their own
+            (folder / AUTHORS.name).write_text(shared, "utf-8")
         for name, authors in zip(names, listed, strict=True):
-            if authors is not None:  # once for all members, where it is the same
-                place = folder if len(set(listed)) == 1 else folder / name
-                (place / AUTHORS.name).write_text(authors, "utf-8")
+            if authors is not None and authors != shared:
+                (folder / name / AUTHORS.name).write_text(authors, "utf-8")
         write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
     return Ensemble(output, tuple(names))
 

@@ -147,17 +147,19 @@ def write_training_authors(folder: Path, names: list[str]) -> None:
 
 
 def trained_on(folder: Path, names: set[str]) -> set[str] | None:
-    """Which of these authors the model was trained on; None where it does not say.
+    """Which of these authors the model was trained on, or a member; None where it does not say.
 
     Its Bayes factors are surer of these authors than of others, so calibration must keep off them.
     """
-    listed = training_authors(folder)
-    known = set((listed or "").split())
-    return None if listed is None else {name for name in names if _hash(name) in known}
+    listed = [training_authors(member) for member in member_folders(folder)]
+    if all(authors is None for authors in listed):
+        return None
+    known = {line for authors in listed for line in (authors or "").split()}
+    return {name for name in names if _hash(name) in known}
 
 
 def training_authors(folder: Path) -> str | None:
-    """The hashes of a model's training authors, from its folder or that of its ensemble."""
+    """The hashes of a single model's training authors, from its folder or its ensemble's."""
     places = [folder := folder.resolve()]
     with suppress(ModelError):  # what lies above it is no model
         places += [path.parent for path in member_folders(folder.parent) if path == folder]

@@ -109,7 +109,9 @@ def test_the_command_names_the_texts_of_each_cluster(texts: Path, mixed_folder: 
         assert {told["texts"][at]["cluster"] for at in group["texts"]} == {group["number"]}
     assert told["fewest_authors"] <= told["authors"] <= told["most_authors"]
     assert told["measures"]["authors"] == 4
-    assert told["population"] == "input"
+    assert told["population"] == "none"
+    own = run(texts, "--model", mixed_folder, "--json", "--population", "input").stdout
+    assert json.loads(own)["population"] == "input"
 
 
 def test_without_authors_nothing_is_measured(tmp_path: Path, mixed_folder: Path) -> None:

@@ -273,23 +273,33 @@ def test_two_sets_of_one_name_are_refused_and_none_is_dropped(
     assert not (both / "calibration.json").exists()
 
 
+def add_author(listed: Path, name: str) -> None:
+    line = sha256(name.encode()).hexdigest()[:16]
+    listed.write_text(f"{listed.read_text('utf-8')}{line}\n", "utf-8")
+
+
 def test_an_ensemble_of_members_of_another_one_knows_whom_they_were_trained_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     general = Path(copytree(model_folder("general-en"), tmp_path / "general"))
-    authors = general / "training_authors.txt"  # of all members, in place of one in each
-    for own in general.glob("*/training_authors.txt"):
-        own.replace(authors)
-    authors.write_text(authors.read_text("utf-8") + sha256(b"z1").hexdigest()[:16] + "\n", "utf-8")
+    add_author(general / "training_authors.txt", "of the others")
+    add_author(general / "ngrams" / "training_authors.txt", "of n-grams")
+    expected = {"ngrams": {"of n-grams"}}
+    everybody = {"of the others", "of n-grams", "of none"}
     whole = make_ensemble([general], tmp_path / "whole").model
-    both = make_ensemble([general / "ngrams", general / "network"], tmp_path / "both").model
-    for folder in (whole, both):
-        assert (folder / "training_authors.txt").read_bytes() == authors.read_bytes()
-        assert not list(folder.glob("*/training_authors.txt"))
+    two = make_ensemble([general / "ngrams", general / "network"], tmp_path / "two").model
+    alike = make_ensemble([general / "profile", general / "network"], tmp_path / "alike").model
+    for folder in (general, whole, two, alike):
         for member in member_folders(folder):
-            assert trained_on(member, {"z1", "z2"}) == {"z1"}
+            found = expected.get(member.name, {"of the others"})
+            assert trained_on(member, everybody) == found, member
+    for folder in (general, whole, two):
+        assert trained_on(folder, everybody) == {"of the others", "of n-grams"}
+        assert len(list(folder.rglob("training_authors.txt"))) == 2
+    assert not (two / "training_authors.txt").exists()  # of which there is no most common one
+    assert not list(alike.glob("*/training_authors.txt"))  # the one list is the ensemble's
     monkeypatch.chdir(general / "ngrams")
-    assert trained_on(Path(), {"z1"}) == {"z1"}
+    assert trained_on(Path(), everybody) == {"of n-grams"}
 
 
 def test_authors_of_a_folder_above_that_is_no_ensemble_are_not_a_models(

@@ -124,9 +124,10 @@ def test_clusters_are_what_the_command_prints(
     client: TestClient, tmp_path: Path, mixed_folder: Path
 ) -> None:
     # The request has no topics, which the network of this model would know.
-    texts = write_rows(tmp_path / "texts.jsonl", [{**row, "topic": ""} for row in ROWS])
+    rows = made_up_rows(5, 3, "m")
+    texts = write_rows(tmp_path / "texts.jsonl", [{**row, "topic": ""} for row in rows])
     told = printed("cluster", texts, "--model", mixed_folder, "--json")
-    payload = [{"text": row["text"], "author": row["author"]} for row in ROWS]
+    payload = [{"text": row["text"], "author": row["author"]} for row in rows]
     answer = client.post("/api/cluster", json={"texts": payload})
     assert answer.status_code == 200, answer.text
     close(answer.json(), told)
