@@ -104,7 +104,8 @@ def among_themselves(
     if different >= FEWEST_OF_THEIR_OWN:
         return verifier.population_of(levs), "input"
     remarks.append(
-        f"the corpus has {different} different texts, too few to be its own population, which "
-        f"takes {FEWEST_OF_THEIR_OWN}. Give texts of the same genre by other people, if you can"
+        f"{different} different texts are too few to be their own population "
+        f"({FEWEST_OF_THEIR_OWN} are enough), so they were compared without one. Give texts of the "
+        "same genre by other people, if you can"
     )
     return None, "none"

@@ -151,7 +151,7 @@ def test_many_texts_are_their_own_population(tmp_path: Path, ngram_run: NgramRun
     copied = [*rows[:14], {**rows[0], "id": "a copy"}]
     fewer = map_corpus(ngram_run.folder, write_rows(tmp_path / "fewer.jsonl", copied), out)
     assert fewer.population == "none"
-    assert any("14 different texts, too few" in remark for remark in fewer.remarks)
+    assert any("14 different texts are too few" in remark for remark in fewer.remarks)
 
 
 def test_few_texts_are_no_population_of_their_own(tmp_path: Path, ngram_run: NgramRun) -> None:
@@ -159,7 +159,7 @@ def test_few_texts_are_no_population_of_their_own(tmp_path: Path, ngram_run: Ngr
     out = tmp_path / "map.html"
     drawn = map_corpus(ngram_run.folder, few, out)
     assert drawn.population == "none"
-    assert any("has 2 different texts, too few" in remark for remark in drawn.remarks)
+    assert any("2 different texts are too few" in remark for remark in drawn.remarks)
     result = run(few, "-o", out, "--population", "input", "--model", ngram_run.folder, status=1)
     assert "expected 5 or more" in result.stderr
 

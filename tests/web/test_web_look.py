@@ -15,7 +15,7 @@ axe_core = pytest.importorskip("axe_playwright_python.sync_playwright")
 expect = playwright_api.expect
 
 LAPTOP = {"width": 1280, "height": 720}
-TABS = {  # and what the answer to the example says: it is right, but for a sentence of `roll`
+TABS = {  # and what the answer to the example says: it is right, but for some words of `roll`
     "": "support for different authors",
     "rank": "Weak support for Margery",
     "roll": "Margery 45%, Dez 42%, neither 14%; 2 changes were found",
