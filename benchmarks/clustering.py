@@ -86,8 +86,10 @@ def draw_few(authors: list[str], count: int, rng: np.random.Generator) -> IntArr
     first = int(rng.integers(2, max(3, count // 2 + 1)))
     for most in (first, 3 * first):  # authors
         pool = [at for name in names[:most] for at in texts_of[name]]
-        if len(pool) >= count:
-            return rng.choice(pool, count, replace=False)
+        while len(pool) >= count:
+            chosen = rng.choice(pool, count, replace=False)
+            if len({authors[at] for at in chosen}) > 1:
+                return chosen
     return np.zeros(0, np.int64)
 
 
@@ -101,7 +103,9 @@ def clustered(
     return measure_clusters([cluster_of[at] for at in range(len(authors))], authors), factors
 
 
-def small_table(verifier: Verifier, folders: list[Path], draws: int, prior: float) -> None:
+def small_table(
+    verifier: Verifier, folders: list[Path], draws: int, prior: float, seed: int
+) -> None:
     """A few texts as their own population, and without one."""
     encoded = {}
     for folder in folders:
@@ -111,12 +115,12 @@ def small_table(verifier: Verifier, folders: list[Path], draws: int, prior: floa
         authors = [document.author for document in documents]
         encoded[folder] = authors, verifier.encode(documents), unknowing
     modes = ("own population", "none", "none, genre unknown")
-    print("| texts | sets |", *(f"F, {mode} | ARI | Cllr |" for mode in modes))
-    print("|---" * (2 + 3 * len(modes)) + "|")
+    print("| texts | sets | draws | authors |", *(f"F, {mode} | ARI | Cllr |" for mode in modes))
+    print("|---" * (4 + 3 * len(modes)) + "|")
     for count in SMALL:
-        rows = []
+        rows, counted = [], []
         for authors, levs, unknowing in encoded.values():
-            rng = np.random.default_rng(count)
+            rng = np.random.default_rng([seed, count])
             drawn = [draw_few(authors, count, rng) for _ in range(draws)]
             drawn = [chosen for chosen in drawn if len(chosen)]
             if not drawn:
@@ -136,8 +140,10 @@ def small_table(verifier: Verifier, folders: list[Path], draws: int, prior: floa
                 cost = cllr(np.concatenate(log_factors), np.concatenate(same_author))
                 cells += [*np.mean(told, axis=0).tolist(), cost]
             rows.append(cells)
+            counted += [len({authors[at] for at in chosen}) for chosen in drawn]
         means = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
-        print(f"| {count} | {len(rows)} | {means} |", flush=True)
+        about = f"{len(rows)} | {len(counted)} | {np.mean(counted):.1f}"
+        print(f"| {count} | {about} | {means} |", flush=True)
 
 
 def delta_table(tokens: list[list[str]]) -> FloatArray:
@@ -186,7 +192,7 @@ def main() -> None:
         if path.is_dir() and (not arguments.sets or path.name in arguments.sets)
     )
     if arguments.small:
-        small_table(verifier, folders, arguments.draws, arguments.prior)
+        small_table(verifier, folders, arguments.draws, arguments.prior, arguments.seed)
         return
     print(f"| {' | '.join(COLUMNS)} |")
     print("|---" * len(COLUMNS) + "|")

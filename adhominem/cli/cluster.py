@@ -20,7 +20,8 @@ from adhominem.cli import options as opt
 )
 @opt.population(
     "PATH|input|none",
-    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts]",
+    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts "
+    "or more; otherwise none]",
 )
 @opt.output("An .html page to write.", required=False)
 @opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")

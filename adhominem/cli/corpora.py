@@ -191,7 +191,8 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
 @opt.model
 @opt.population(
     "PATH|input|none",
-    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts]",
+    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts "
+    "or more; otherwise none]",
 )
 @opt.choice(
     "--linkage",

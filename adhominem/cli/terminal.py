@@ -294,7 +294,8 @@ def training_bar(epochs: int, members: int) -> Iterator[Callable[[dict[str, Any]
                     rate=f"{rate}, {_numbers(event['losses'], ' ')}",
                 )
             elif is_of_ngrams:
-                name = f"{event['stage']}, step {event['step']}: dev AUC {event['dev_auc']:.3f}"
+                step = f", step {event['step']}" if "step" in event else ""
+                name = f"{event['stage']}{step}: dev AUC {event['dev_auc']:.3f}"
                 tell(f"{name}; {_numbers(event['dev'])}")
             else:
                 scores = {name: row[event["measure"]] for name, row in event["dev"].items()}

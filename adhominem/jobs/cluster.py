@@ -53,10 +53,11 @@ def cluster_corpus(
     """Say how many people wrote the texts of a corpus, and who wrote what.
 
     `prior_same_author` is how probable it is, before the texts are read, that two of them are by
-    one person. `population` is as in `map_corpus`: by default the texts themselves. Where authors
-    are known, the clusters are measured by them. With an `output`, a page is written there. Of more
-    than `limit` documents, so many are drawn at random. What cannot be read goes to `skipped`;
-    without it, the first such thing is raised.
+    one person. `population` is as in `map_corpus`: by default the texts themselves, if they are
+    many enough (`FEWEST_OF_THEIR_OWN`), and otherwise none. Where authors are known, the clusters
+    are measured by them. With an `output`, a page is written there. Of more than `limit` documents,
+    so many are drawn at random. What cannot be read goes to `skipped`; without it, the first such
+    thing is raised.
     """
     if not 0 < prior_same_author < 1 or limit < 2:  # before the work, not after it
         raise OptionError(

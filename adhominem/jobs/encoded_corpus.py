@@ -17,8 +17,8 @@ from adhominem.verify.verifier import Verifier
 
 MOST_DOCUMENTS = 1_000
 # A few texts are often by fewer people, and a bad population of their own: what two by one author
-# have in common then counts as the genre's. So many are better with it than without, if the
-# model does not know the genre, and hardly worse if it does (`benchmarks/clustering.py --small`).
+# have in common then counts as the genre's. So many are better with it than without if the model
+# does not know the genre; if it does, it takes twice as many (`benchmarks/clustering.py --small`).
 FEWEST_OF_THEIR_OWN = 15
 
 
@@ -103,9 +103,10 @@ def among_themselves(
     different = len(each_once(levs))
     if different >= FEWEST_OF_THEIR_OWN:
         return verifier.population_of(levs), "input"
-    remarks.append(
-        f"{different} different texts are too few to be their own population "
-        f"({FEWEST_OF_THEIR_OWN} are enough), so they were compared without one. Give texts of the "
-        "same genre by other people, if you can"
-    )
+    if different > 1:
+        remarks.append(
+            f"{different} different texts are too few to be their own population (at least "
+            f"{FEWEST_OF_THEIR_OWN} are needed), so they were compared without one. Give texts of "
+            "the same genre by other people, if you can"
+        )
     return None, "none"

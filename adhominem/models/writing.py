@@ -147,7 +147,7 @@ def write_training_authors(folder: Path, names: list[str]) -> None:
 
 
 def trained_on(folder: Path, names: set[str]) -> set[str] | None:
-    """Which of these authors the model was trained on, or a member; None where it does not say.
+    """Which of these authors the model was trained on, or a member; None where no member says.
 
     Its Bayes factors are surer of these authors than of others, so calibration must keep off them.
     """

@@ -15,6 +15,7 @@ Either may be learnt in several runs, whose batches differ, and averaged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -129,6 +130,7 @@ class NgramTrainer:
         self._content: Array32 | None = None  # (documents, size), where hard pairs are asked for
         if options.hard_positives > 1 or options.hard_negatives > 1:
             self._content = content_vectors(corpus, device, options.seed)
+        self._start = cache(self._start_weights)  # of all runs
         self._on_event = on_event
 
     def learn_weights(self, run: int = 0) -> Tensor:
@@ -138,7 +140,7 @@ class NgramTrainer:
         what few dimensions can say, and the weights are left with the many rare n-grams.
         """
         torch.manual_seed(self.options.seed)
-        start = self._start_weights()
+        start = self._start()
         change = torch.nn.Parameter(torch.zeros_like(start))
         parameters = {"change": change, "scale": self._scale()}
         rates = {"change": self.options.weight_rate, "scale": self.options.projection_rate}
@@ -160,7 +162,7 @@ class NgramTrainer:
 
     def learn_projection(self, weights: Tensor, start: Tensor, run: int = 0) -> Tensor:
         """(columns, lev_size): the projection of weighted n-grams to few dimensions, by one run."""
-        torch.manual_seed(self.options.seed)  # the same after a stop before this stage
+        torch.manual_seed(self.options.seed + run)  # the same after a stop before this run
         projection = torch.nn.Parameter(start.clone())
         dropout = self.options.dropout
 
@@ -177,12 +179,11 @@ class NgramTrainer:
         """What events call a run of a stage."""
         return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
 
-    def evaluate(self, title: str, step: int, weights: Tensor, levs: Levs) -> float:
-        """The mean AUC of dev sets, which is told to the listener."""
+    def evaluate(self, weights: Tensor, levs: Levs, **place: str | int) -> float:
+        """The mean AUC of dev sets. The listener is told, and what `place` in training it is of."""
         aucs = self._aucs(weights, levs)
         mean = float(np.mean(list(aucs.values())))
-        event = {"event": "dev", "stage": title, "step": step, "dev_auc": mean, "dev": aucs}
-        self._on_event(event)
+        self._on_event({"event": "dev", **place, "dev_auc": mean, "dev": aucs})
         return mean
 
     def _learn(
@@ -207,7 +208,7 @@ class NgramTrainer:
         best_auc = -1.0
         for step in range(steps + 1):
             if self.dev and (step % self.options.dev_every == 0 or step == steps):
-                mean = self.evaluate(title, step, weights(), levs)
+                mean = self.evaluate(weights(), levs, stage=title, step=step)
                 if mean > best_auc:
                     best = {name: value.detach().clone() for name, value in parameters.items()}
                     best_auc = mean

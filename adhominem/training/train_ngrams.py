@@ -124,7 +124,7 @@ class _Run:
         title = f"mean of {runs} runs"
         if runs > 1 and self.task.dev:
             self._forget(title)
-            self.trainer.evaluate(title, 0, weights, levs)
+            self.trainer.evaluate(weights, levs, stage=title)
 
     def _forget(self, title: str) -> None:
         """What begins again leaves the log; a crash may have left half a line."""

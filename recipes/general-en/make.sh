@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the shipped model general-en from the corpora. Needs one GPU for the four trainings (about
-# 20 minutes on an H200, side by side) and about half an hour of one CPU core for the rest.
+# Makes the shipped model general-en from the corpora. Needs one GPU for the four trainings, and about
+# half an hour of one CPU core for the rest.
 #
 #     sh recipes/general-en/make.sh CORPORA PACKAGES WORK
 #
@@ -29,8 +29,8 @@ for name in blogs gutenberg parliament reddit scotus scp wright; do
     fi
 done
 
-# A tenth of the authors is for calibration; of the seventeen further genres, half. What is learnt of
-# them is learnt by a twin, which has not been trained on them; the model itself has all authors.
+# A tenth of the authors is kept for calibration; of the seventeen further genres, half. A twin that
+# has not seen them is calibrated with them; the n-grams of the model itself are of all authors.
 once "$work/split" adhominem split "$work/texts" -o "$work/split" --shares 0.9 0.1 0 --seed 20
 once "$work/kinds" adhominem split "$corpora/train-kinds" -o "$work/kinds" \
     --shares 0.5 0.5 0 --seed 20
@@ -52,7 +52,8 @@ done
 once "$work/profile" adhominem train "$work/all" -o "$work/profile" --preset ngram-profile --resume \
     --set training.table_sample=3000 --set training.weight_steps=2300
 
-# The other members gain nothing by more authors, and are the twin's.
+# The ensemble gains nothing by other members of more authors, so these are the twin's. They bring
+# their genres along, as does a model that was just trained: there is no --corpus to fit them to.
 once "$work/twin" adhominem ensemble "$work/of-all/ngrams" "$work/profile" "$work/network" \
     -o "$work/twin" --corpus "$work/all"
 once "$work/general-en" adhominem ensemble "$work/of-every/ngrams" "$work/twin/profile" \
@@ -92,8 +93,14 @@ for model in "" /ngrams /profile /network; do
     once "$work/twin$model/calibration.json" adhominem calibrate "$work/twin$model" \
         "$work"/split/dev/* "$corpora/train-extra/wright-ocr.jsonl.xz" "$work"/kinds/dev/* \
         --cases "$cases"
+    cases=20  # of members by themselves, fewer
+done
+for model in "" /ngrams; do
     once "$work/general-en$model/calibration.json" adhominem calibrate "$work/general-en$model" \
         --twin "$work/twin$model"
-    cases=20  # of members by themselves, fewer
+done
+for member in profile network; do # which are the same: what was learnt of them is theirs
+    cp "$work/twin/$member"/validation-* "$work/twin/$member/README.md" \
+        "$work/twin/$member/calibration.json" "$work/general-en/$member/"
 done
 python "$here/../../benchmarks/accuracy.py" "$corpora" --model "$work/general-en" --card

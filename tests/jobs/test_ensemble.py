@@ -302,6 +302,17 @@ def test_an_ensemble_of_members_of_another_one_knows_whom_they_were_trained_on(
     assert trained_on(Path(), everybody) == {"of n-grams"}
 
 
+def test_a_member_that_does_not_say_whom_it_was_trained_on_is_given_no_list(
+    tmp_path: Path,
+) -> None:
+    general = Path(copytree(model_folder("general-en"), tmp_path / "general"))
+    add_author(general / "ngrams" / "training_authors.txt", "of n-grams")
+    silent = Path(copytree(general / "network", tmp_path / "network"))  # its list is not beside it
+    both = make_ensemble([general / "ngrams", silent], tmp_path / "both").model
+    assert trained_on(both / "network", {"of n-grams"}) is None
+    assert trained_on(both, {"of n-grams"}) == {"of n-grams"}
+
+
 def test_authors_of_a_folder_above_that_is_no_ensemble_are_not_a_models(
     ngram_run: NgramRun, tmp_path: Path
 ) -> None:

@@ -332,6 +332,19 @@ def test_runs_start_alike_and_draw_other_batches(ngram_run: NgramRun) -> None:
     assert any(not np.array_equal(one[0], two[0]) for one, two in zip(first, second, strict=True))
 
 
+def test_runs_do_not_share_what_dropout_hides(
+    ngram_run: NgramRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = replace(FEW_STEPS, runs=2, dropout=0.5)
+    trainer = trainer_of(ngram_run, options, dev={})
+    batch = batches_of(trainer, 1)[0]
+    monkeypatch.setattr(trainer, "_batches", lambda stage, run: iter([batch] * 10))
+    weights = trainer._start_weights()
+    start = trainer.start_projection(weights, 10)
+    first, second = (trainer.learn_projection(weights, start, run) for run in (0, 1))
+    assert not torch.allclose(first, second)
+
+
 # Where the learning of the n-gram encoder starts, and which of its states is kept.
 
 

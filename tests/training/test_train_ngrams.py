@@ -224,6 +224,32 @@ def test_a_model_of_several_runs_is_their_mean(
     assert all((np.abs(found - run) > 2 * step).any() for run in runs)
 
 
+@pytest.mark.parametrize("form", ["projection", "profile"])
+def test_without_dev_several_runs_have_no_scores(
+    form: str, ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    size = {"projection": 12, "profile": 512}[form]
+    settings = ["training.runs=2", f"form={form}", f"lev_size={size}"]
+    config = ngram_run.config.with_settings(settings)
+    model = again(ngram_run, tmp_path / "model", config=config, dev={})
+    assert model.scores == {}
+    assert (tmp_path / "model" / "training.jsonl").read_text() == ""
+    assert np.isfinite(model.weights["weights"]).all()
+
+
+def test_a_profile_of_several_runs_is_scored_as_their_mean(
+    ngram_run: NgramRun, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    settings = ["training.runs=2", "form=profile", "lev_size=512"]
+    config = ngram_run.config.with_settings(settings)
+    model = again(ngram_run, tmp_path / "model", config=config, on_event=events.append)
+    looks = [event for event in events if event["event"] == "dev"]
+    assert looks[-1]["stage"] == "mean of 2 runs"
+    assert "step" not in looks[-1]
+    assert model.scores == {"dev": {"auc": looks[-1]["dev_auc"]}}
+
+
 def test_the_scores_of_several_runs_are_those_of_their_mean(
     two_runs: tuple[NgramModel, list[Event], Path],
 ) -> None:
@@ -262,7 +288,7 @@ def test_a_stop_between_runs_changes_nothing(
 
 def stop_at(kind: str, stage: str, step: int) -> Callable[[Event], None]:
     def hears(event: Event) -> None:
-        if (event["event"], event["stage"], event["step"]) == (kind, stage, step):
+        if (event["event"], event["stage"], event.get("step", 0)) == (kind, stage, step):
             raise KeyboardInterrupt
 
     return hears
