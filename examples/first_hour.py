@@ -11,6 +11,7 @@ writes the files of the linguist's first hour into the folder `case`. The others
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
@@ -52,6 +53,11 @@ def text_of(row: Row, words: int, begin: int = 0) -> str:
 def name_of(row: Row) -> str:
     """Like `grant_1869`: the author first, as many tools expect it."""
     return f"{row['president'].lower().replace(' ', '-')}_{row['year']}"
+
+
+def person(row: Row) -> str:
+    """Like `grover-cleveland`, who was president twice, and has two ids in the table."""
+    return "-".join(re.findall(r"[a-z]+", row["president_full"].lower()))
 
 
 def write(file: Path, text: str) -> None:
@@ -101,7 +107,7 @@ def linguist(folder: Path) -> None:
     for number, row in enumerate(known):
         write(folder / "known" / f"letter-{number + 1}.txt", text_of(row, 800))
     for row in rows(1841, 1905, without=("Grant",)):
-        file = folder / "others" / row["president_id"] / f"{row['fileid']}.txt"
+        file = folder / "others" / person(row) / f"{row['fileid']}.txt"
         write(file, text_of(row, 800))
 
 
@@ -145,7 +151,7 @@ def engineer(folder: Path) -> None:
     twice = {"Ulysses S. Grant", "Grover Cleveland"}
     lines = []
     for row in rows(1861, 1900):
-        account = row["president_id"]
+        account = person(row)
         if row["president_full"] in twice and row["year"] % 2:
             account = f"{account}-again"
         for post in range(2):

@@ -48,7 +48,7 @@ class Partition:
     mergers: tuple[Merger, ...]  # all, down to one cluster; those after the first doubtful one
     # were not made
     fewest: int  # clusters, if all mergers were made that are not clearly wrong
-    most: int  # if only those were made that are clearly right
+    most: int  # if those were taken apart whose last merger is not clearly right
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class Clustering:
     corpus: str
     authors: int  # clusters
     fewest_authors: int  # if all mergers were made whose odds are at least 1 to 10
-    most_authors: int  # if only those were made whose odds are at least 10 to 1
+    most_authors: int  # if clusters were taken apart until the odds are at least 10 to 1
     prior_same_author: float
     clusters: tuple[Cluster, ...]
     texts: tuple[ClusteredText, ...]
@@ -145,7 +145,7 @@ def merge_texts(
         clusters=tuple(sorted(clusters, key=lambda group: (-len(group), group))),
         mergers=tuple(mergers),
         fewest=len(inside) - _made(mergers, -np.log(CLEAR)),
-        most=len(inside) - _made(mergers, np.log(CLEAR)),
+        most=_apart(clusters, mergers),
     )
 
 
@@ -215,6 +215,22 @@ def describe_clusters(
 
 def _log_odds(probability: float) -> float:
     return float(np.log(probability) - np.log1p(-probability))
+
+
+def _apart(clusters: Sequence[tuple[int, ...]], mergers: Sequence[Merger]) -> int:
+    """How many clusters are left if they are taken apart until all are clearly right.
+
+    A merger of many texts may be clear where the mergers of a few that came before were not.
+    """
+    merged = {tuple(sorted(one.first + one.second)): one for one in mergers}
+    parts, whole = list(clusters), 0
+    while parts:
+        merger = merged.get(parts.pop())
+        if merger is None or merger.log_odds >= np.log(CLEAR):
+            whole += 1
+        else:
+            parts += [merger.first, merger.second]
+    return whole
 
 
 def _made(mergers: Sequence[Merger], least: float) -> int:

@@ -54,7 +54,7 @@ def cluster(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     for group in result.clusters:
         told = "1 text" if len(group.texts) == 1 else f"{len(group.texts):,} texts"
         if group.log10_odds is not None:
-            told += f", by one person with odds of {odds(group.log10_odds)}"
+            told += f", whose two halves are by one person with odds of {odds(group.log10_odds)}"
         if group.nearest is not None and group.nearest_log10_odds is not None:
             nearest = odds(group.nearest_log10_odds)
             told += f"; nearest is {group.nearest}, the same person with odds of {nearest}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 import adhominem
+from adhominem.arrays import Levs
 from adhominem.attribute.cluster import (
+    Cluster,
     ClusteredText,
     Clustering,
     describe_clusters,
@@ -25,13 +27,12 @@ from adhominem.jobs.encoded_corpus import (
 )
 from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.workers import encoder
-from adhominem.map.corpus_map import MappedDocument, remarks_of
+from adhominem.map.corpus_map import MappedDocument, originals, remarks_of, remarks_on_population
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import square
 from adhominem.text.files import Document, noting_inputs
 from adhominem.text.writing import write_whole
-from adhominem.verify.cautions import cautions_of_many
 from adhominem.verify.verifier import Verifier, load
 
 PRIOR = 0.25  # that two clusters are by one person: see LOG.md for what it was chosen over
@@ -119,6 +120,7 @@ def cluster_texts(
         population=population,
         population_name=source,
         remarks=remarks,
+        are_few=population is None and not alone,
     )
     return cluster_encoded(verifier, read, prior_same_author, watch)
 
@@ -130,12 +132,20 @@ def cluster_encoded(
     watch: Watch = unwatched,
 ) -> Clustering:
     """The clusters of texts that are encoded already."""
-    texts = len(read.documents)
+    first = originals(read.documents)
+    different = sorted(set(first))  # what is compared: copies go where the first one is
+    texts = len(different)
+    if texts < 2:
+        raise OptionError("all texts have the same words; expected several texts to tell apart")
+    levs = read.levs[different]
     with watch("comparing", texts * (texts - 1) // 2 * len(verifier.members)) as on_pairs:
-        scored = verifier.scorer.all_pairs(read.levs, read.population, on_pairs=on_pairs)
+        scored = verifier.scorer.all_pairs(levs, read.population, on_pairs=on_pairs)
     factors = square(scored.log_bayes_factor)
     partition = merge_texts(factors, prior_same_author)
-    clusters, told = describe_clusters(partition, factors, prior_same_author)
+    found, told = describe_clusters(partition, factors, prior_same_author)
+    place_of = {text: place for place, text in enumerate(different)}
+    places = [place_of[text] for text in first]  # (documents,)
+    clusters = tuple(replace(cluster, texts=_with_copies(cluster, places)) for cluster in found)
     home = {text: cluster.number for cluster in clusters for text in cluster.texts}
     strange = verifier.foreign(read.documents, read.levs)
     mapped = [
@@ -148,17 +158,12 @@ def cluster_encoded(
         for at, (document, unlike) in enumerate(zip(read.documents, strange, strict=True), start=1)
     ]
     known = [at for at, document in enumerate(mapped) if document.author]
-    cautions = cautions_of_many(scored.calibrated, read.population, verifier.genre_names)
     remarks = [
         *read.remarks,
+        *(_otherwise(verifier, levs, prior_same_author) if read.are_few else ()),
         *remarks_of(mapped, read.documents, read.population is not None),
-        *(caution.message for caution in cautions),
+        *remarks_on_population(verifier, read.population, scored),
     ]
-    if scored.strange.any():
-        remarks.append(
-            f"{np.mean(scored.strange):.0%} of the pairs do not lie among the texts of the "
-            "population, and were compared without it"
-        )
     return Clustering(
         corpus=read.name,
         authors=len(clusters),
@@ -176,9 +181,8 @@ def cluster_encoded(
                 nearest=nearest,
                 nearest_log10_bayes_factor=factor,
             )
-            for at, (document, (beside, nearest, factor)) in enumerate(
-                zip(mapped, told, strict=True)
-            )
+            for at, document in enumerate(mapped)
+            for beside, nearest, factor in [told[places[at]]]
         ),
         measures=measure_clusters([home[at] for at in known], [mapped[at].author for at in known])
         if known
@@ -190,3 +194,23 @@ def cluster_encoded(
         model_sha256=verifier.sha256,
         version=adhominem.__version__,
     )
+
+
+def _with_copies(cluster: Cluster, places: Sequence[int]) -> tuple[int, ...]:
+    """The documents of a cluster of different texts, by the place of each among these."""
+    return tuple(at for at, place in enumerate(places) if place in cluster.texts)
+
+
+def _otherwise(verifier: Verifier, levs: Levs, prior_same_author: float) -> Iterator[str]:
+    """What a few texts would come out as if they were their own population.
+
+    Without one, texts of a genre that the model does not know look alike, and seem to be by one
+    person; with so few of their own, hardly any do. So where both agree, it is worth more.
+    """
+    with suppress(OptionError):  # very few are no population at all
+        scored = verifier.scorer.all_pairs(levs, verifier.population_of(levs))
+        count = len(merge_texts(square(scored.log_bayes_factor), prior_same_author).clusters)
+        yield (
+            f"if these texts were their own population, there would be {count} "
+            f"{'author' if count == 1 else 'authors'}"
+        )

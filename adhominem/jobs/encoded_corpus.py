@@ -32,6 +32,7 @@ class EncodedCorpus:
     population: Population | None
     population_name: str  # `input`: the documents themselves; `none`; or where it was read
     remarks: list[str]
+    are_few: bool = False  # too few to be their own population, and no other was given
 
 
 def read_encoded(
@@ -72,7 +73,7 @@ def read_encoded(
         remarks.append(f"{unread:,} of the inputs could not be read, and are left out")
     relevant: Population | None = None
     name = str(population or "input")
-    if name == "input" and population is None:
+    if population is None:
         relevant, name = among_themselves(verifier, levs, remarks)
     elif name == "input":
         relevant = verifier.population_of(levs)
@@ -93,6 +94,7 @@ def read_encoded(
         population=relevant,
         population_name=name,
         remarks=remarks,
+        are_few=population is None and relevant is None,
     )
 
 
@@ -105,8 +107,7 @@ def among_themselves(
         return verifier.population_of(levs), "input"
     if different > 1:
         remarks.append(
-            f"{different} different texts are too few to be their own population (at least "
-            f"{FEWEST_OF_THEIR_OWN} are needed), so they were compared without one. Give texts of "
-            "the same genre by other people, if you can"
+            f"{different} different texts are too few to be their own population: at least "
+            f"{FEWEST_OF_THEIR_OWN} are needed"
         )
     return None, "none"

@@ -10,7 +10,7 @@ Two measures are drawn, and they are not the same:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,11 +25,12 @@ from adhominem.attribute.cluster import Cluster, describe_clusters, merge_texts
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
+from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population
 from adhominem.scoring.rows import column_means, products
 from adhominem.scoring.scorer import square
 from adhominem.text.files import Document
-from adhominem.verify.cautions import UNCALIBRATED
+from adhominem.verify.cautions import cautions_of_many
 from adhominem.verify.verifier import Verifier
 
 _NEAREST = 5  # documents that are named beside each
@@ -188,9 +189,11 @@ def map_documents(
         bounds = (float(lowest) / _LOG_10, float(highest) / _LOG_10)
     with watch("drawing", None) as on_picture:
         pictures = projections(style_products(parts, population), seed, on_picture)
-    cautions = [*remarks, *remarks_of(mapped, documents, population is not None)]
-    if calibration is None:
-        cautions.append(UNCALIBRATED)
+    cautions = [
+        *remarks,
+        *remarks_of(mapped, documents, population is not None),
+        *remarks_on_population(verifier, population, scored),
+    ]
     return CorpusMap(
         corpus=corpus,
         documents=mapped,
@@ -316,16 +319,35 @@ def remarks_of(
             f"{long:,} texts of more than {_LONG_WORDS:,} words without a population: what such "
             "texts of a genre have in common speaks louder than who wrote them"
         )
-    seen: dict[bytes, int] = {}
-    copies = []
-    for at, document in enumerate(documents):
-        words = " ".join(document.text.split())
-        before = seen.setdefault(blake2b(words.encode()).digest(), at)
-        if before != at:
-            copies.append(f"{mapped[at].name} = {mapped[before].name}")
+    copies = [
+        f"{mapped[at].name} = {mapped[before].name}"
+        for at, before in enumerate(originals(documents))
+        if before != at
+    ]
     if copies:
         remarks.append(f"copies of one text show nothing of who wrote it: {_named(copies)}")
     return remarks
+
+
+def originals(documents: Sequence[Document]) -> list[int]:
+    """For each document, the number of the first one with the same words: its own, as a rule."""
+    seen: dict[bytes, int] = {}
+    words = (" ".join(document.text.split()).encode() for document in documents)
+    return [seen.setdefault(blake2b(text).digest(), at) for at, text in enumerate(words)]
+
+
+def remarks_on_population(
+    verifier: Verifier, population: Population | None, scored: LogBayesFactors
+) -> Iterator[str]:
+    """Cautions as to what all pairs were compared with, in which some may not lie."""
+    names, misleading = verifier.genre_names, verifier.misleading()
+    for caution in cautions_of_many(scored.calibrated, population, names, misleading):
+        yield caution.message
+    if scored.strange.any():
+        yield (
+            f"{np.mean(scored.strange):.0%} of the pairs do not lie among the texts of the "
+            "population, and were compared without it"
+        )
 
 
 def _named(names: Sequence[str]) -> str:

@@ -16,8 +16,9 @@ from adhominem.render.templates import asset, markup, render_page
 
 CLUSTER_STYLES = (asset("evaluation.css"), asset("study.css"), asset("cluster.css"))
 NOT_A_VERDICT = (
-    "Odds are not a verdict. They rest on the Bayes factors of the texts and on the prior, which "
-    "is yours to state; texts that were not put together may still be by one person."
+    "Odds are not a verdict. They rest on the prior, which is yours to state, and on the Bayes "
+    "factors of many pairs of texts, pooled by a rule of thumb: they are not calibrated. Texts "
+    "that were not put together may still be by one person."
 )
 _MOST_AUTHORS = 4  # known ones that are named beside a cluster
 

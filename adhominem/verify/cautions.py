@@ -142,12 +142,20 @@ def cautions_of(
 
 
 def cautions_of_many(
-    calibrated: bool, population: Population | None, genre_names: Mapping[str, str]
+    calibrated: bool,
+    population: Population | None,
+    genre_names: Mapping[str, str],
+    misleading: Sequence[MisleadingRates] | None = None,
 ) -> Iterator[Caution]:
-    """What to beware of when many pairs are compared, whatever is in them."""
+    """What to beware of when many pairs are compared, whatever is in them.
+
+    `misleading` is how often the model misleads without a population, if that is to be said.
+    """
     if not calibrated:
         yield _NOT_CALIBRATED
     if population is None:
+        if misleading is not None:
+            yield _no_population(misleading, genre_names)
         return
     yield from _small(population)
     yield from _mixed(population, genre_names)

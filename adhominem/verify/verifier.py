@@ -248,7 +248,7 @@ class Verifier:
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
-            misleading=self._misleading(likeness) if population is None else (),
+            misleading=self.misleading(likeness) if population is None else (),
             longest=float(np.exp(fusion.log_tokens[1])) if fusion.weights else None,
             population=population,
             strange_population=bool(scored.strange[0]),
@@ -290,7 +290,7 @@ class Verifier:
             second=_side(comparison.second, lead),
         )
 
-    def _misleading(self, likeness: Likeness | None) -> list[MisleadingRates]:
+    def misleading(self, likeness: Likeness | None = None) -> list[MisleadingRates]:
         """How often it misleads without a population: in the genre guessed, and in unknown ones.
 
         The guess may be wrong, and then the number errs the other way.

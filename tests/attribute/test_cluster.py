@@ -67,6 +67,22 @@ def test_clear_evidence_gives_the_true_authors() -> None:
     assert told[5][2] == pytest.approx(-4 / np.log(10))
 
 
+def test_a_cluster_whose_last_merger_is_clear_is_not_taken_apart_for_its_first_ones() -> None:
+    table = np.full((4, 4), 1.8)  # two texts: odds of 6:1; two beside two: 37:1
+    partition = merge_texts(table, 0.5)
+    assert partition.clusters == ((0, 1, 2, 3),)
+    assert (partition.fewest, partition.most) == (1, 1)
+    weaker = merge_texts(np.full((4, 4), 1.0), 0.5)  # 2.7:1 and 7.4:1
+    assert (len(weaker.clusters), weaker.most) == (1, 4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_range_holds_the_number_of_clusters(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    partition = merge_texts(symmetric(rng, 14), float(rng.uniform(0.1, 0.7)))
+    assert partition.fewest <= len(partition.clusters) <= partition.most <= 14
+
+
 def test_the_prior_decides_what_the_evidence_does_not() -> None:
     table = np.zeros((4, 4))
     assert len(merge_texts(table, 0.4).clusters) == 4
@@ -134,3 +150,49 @@ def test_bad_rows_are_left_out_and_a_single_text_is_refused(
         cluster_corpus(alone, model=mixed_folder)
     with pytest.raises(OptionError, match="prior"):
         cluster_corpus(texts, model=mixed_folder, prior_same_author=0)
+
+
+def test_a_few_texts_are_told_what_a_population_might_change(
+    texts: Path, tmp_path: Path, mixed_folder: Path
+) -> None:
+    few = cluster_corpus(texts, model=mixed_folder)
+    own = cluster_corpus(texts, model=mixed_folder, population="input")
+    people = "author" if own.authors == 1 else "authors"
+    expected = f"if these texts were their own population, there would be {own.authors} {people}"
+    assert expected in few.remarks
+    assert any("no population was given" in remark for remark in few.remarks)
+    alone = cluster_corpus(texts, model=mixed_folder, population="none")
+    for result in (own, alone):
+        assert not any("were their own population" in remark for remark in result.remarks)
+    assert any("no population was given" in remark for remark in alone.remarks)
+    assert not any("no population was given" in remark for remark in own.remarks)
+    three = write_rows(tmp_path / "three.jsonl", made_up_rows(3, 1, "m"))  # for nobody a population
+    remarks = cluster_corpus(three, model=mixed_folder).remarks
+    assert not any("were their own population" in remark for remark in remarks)
+
+
+def test_copies_are_in_the_cluster_of_their_original_and_count_once(
+    texts: Path, tmp_path: Path, mixed_folder: Path
+) -> None:
+    rows = made_up_rows(4, 3, "m")
+    copies = [
+        {**rows[at], "id": f"copy of {at}", "text": f" {rows[at]['text']}\n"} for at in (0, 5)
+    ]
+    copied = write_rows(tmp_path / "copied.jsonl", [copies[0], *rows, copies[1]])
+    before = cluster_corpus(texts, model=mixed_folder)
+    after = cluster_corpus(copied, model=mixed_folder)
+    assert any("copies of one text" in remark for remark in after.remarks)
+    assert (after.authors, after.fewest_authors, after.most_authors) == (
+        before.authors,
+        before.fewest_authors,
+        before.most_authors,
+    )
+    odds = [sorted(str(group.log10_odds) for group in one.clusters) for one in (before, after)]
+    assert odds[0] == odds[1]
+    assert after.texts[0].cluster == after.texts[1].cluster
+    assert after.texts[13].cluster == after.texts[6].cluster
+    listed = sorted(at for group in after.clusters for at in group.texts)
+    assert listed == list(range(14))
+    same = write_rows(tmp_path / "same.jsonl", [rows[0], copies[0]])
+    with pytest.raises(OptionError, match="all texts have the same words"):
+        cluster_corpus(same, model=mixed_folder)
