@@ -17,7 +17,7 @@ once for two texts and five times for five texts beside five others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ from adhominem.evaluation.clusters import ClusterMeasures
 from adhominem.records import with_schema
 
 CLEAR = 10.0  # odds: an authorship that is this much more probable than not is clear
+# Of a text: its mean log10 Bayes factor with the rest of its cluster; the nearest other one, and
+# the mean with that.
+BesideAndNearest = tuple[float | None, int | None, float | None]
 _LOG_10 = float(np.log(10))
 
 
@@ -149,6 +152,27 @@ def merge_texts(
     )
 
 
+def cluster_originals(
+    log_bayes_factors: FloatArray, prior_same_author: float, first: Sequence[int]
+) -> tuple[Partition, tuple[Cluster, ...], list[BesideAndNearest]]:
+    """Clusters of texts, some of which are copies; `first` is for each the first with its words.
+
+    Only these are compared. A copy goes where the first one is, and has the same told of it.
+    """
+    different = sorted(set(first))
+    factors = log_bayes_factors[np.ix_(different, different)]
+    partition = merge_texts(factors, prior_same_author)
+    found, told = describe_clusters(partition, factors, prior_same_author)
+    place_of = {text: place for place, text in enumerate(different)}
+    places = [place_of[text] for text in first]  # (texts,)
+    clusters = tuple(
+        replace(cluster, texts=tuple(at for at, place in enumerate(places) if place in inside))
+        for cluster in found
+        for inside in [set(cluster.texts)]
+    )
+    return partition, clusters, [told[place] for place in places]
+
+
 def membership(groups: Sequence[tuple[int, ...]], texts: int) -> FloatArray:
     """(groups, texts): 1 where a text is in a group."""
     inside = np.zeros((len(groups), texts))
@@ -170,7 +194,7 @@ def pooled(sums: FloatArray, sizes: FloatArray, others: FloatArray | None = None
 
 def describe_clusters(
     partition: Partition, log_bayes_factors: FloatArray, prior_same_author: float
-) -> tuple[tuple[Cluster, ...], list[tuple[float | None, int | None, float | None]]]:
+) -> tuple[tuple[Cluster, ...], list[BesideAndNearest]]:
     """The clusters with what holds them together; and for each text three things.
 
     These are its mean log10 Bayes factor with the others of its cluster, the other cluster with the

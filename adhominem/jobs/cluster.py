@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import adhominem
 from adhominem.arrays import Levs
 from adhominem.attribute.cluster import (
-    Cluster,
     ClusteredText,
     Clustering,
-    describe_clusters,
-    merge_texts,
+    cluster_originals,
 )
 from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.clusters import measure_clusters
@@ -132,20 +129,13 @@ def cluster_encoded(
     watch: Watch = unwatched,
 ) -> Clustering:
     """The clusters of texts that are encoded already."""
-    first = originals(read.documents)
-    different = sorted(set(first))  # what is compared: copies go where the first one is
-    texts = len(different)
-    if texts < 2:
+    texts, first = len(read.documents), originals(read.documents)
+    if len(set(first)) < 2:
         raise OptionError("all texts have the same words; expected several texts to tell apart")
-    levs = read.levs[different]
     with watch("comparing", texts * (texts - 1) // 2 * len(verifier.members)) as on_pairs:
-        scored = verifier.scorer.all_pairs(levs, read.population, on_pairs=on_pairs)
+        scored = verifier.scorer.all_pairs(read.levs, read.population, on_pairs=on_pairs)
     factors = square(scored.log_bayes_factor)
-    partition = merge_texts(factors, prior_same_author)
-    found, told = describe_clusters(partition, factors, prior_same_author)
-    place_of = {text: place for place, text in enumerate(different)}
-    places = [place_of[text] for text in first]  # (documents,)
-    clusters = tuple(replace(cluster, texts=_with_copies(cluster, places)) for cluster in found)
+    partition, clusters, told = cluster_originals(factors, prior_same_author, first)
     home = {text: cluster.number for cluster in clusters for text in cluster.texts}
     strange = verifier.foreign(read.documents, read.levs)
     mapped = [
@@ -160,7 +150,7 @@ def cluster_encoded(
     known = [at for at, document in enumerate(mapped) if document.author]
     remarks = [
         *read.remarks,
-        *(_otherwise(verifier, levs, prior_same_author) if read.are_few else ()),
+        *(_otherwise(verifier, read.levs, prior_same_author, first) if read.are_few else ()),
         *remarks_of(mapped, read.documents, read.population is not None),
         *remarks_on_population(verifier, read.population, scored),
     ]
@@ -181,8 +171,9 @@ def cluster_encoded(
                 nearest=nearest,
                 nearest_log10_bayes_factor=factor,
             )
-            for at, document in enumerate(mapped)
-            for beside, nearest, factor in [told[places[at]]]
+            for at, (document, (beside, nearest, factor)) in enumerate(
+                zip(mapped, told, strict=True)
+            )
         ),
         measures=measure_clusters([home[at] for at in known], [mapped[at].author for at in known])
         if known
@@ -196,12 +187,9 @@ def cluster_encoded(
     )
 
 
-def _with_copies(cluster: Cluster, places: Sequence[int]) -> tuple[int, ...]:
-    """The documents of a cluster of different texts, by the place of each among these."""
-    return tuple(at for at, place in enumerate(places) if place in cluster.texts)
-
-
-def _otherwise(verifier: Verifier, levs: Levs, prior_same_author: float) -> Iterator[str]:
+def _otherwise(
+    verifier: Verifier, levs: Levs, prior_same_author: float, first: Sequence[int]
+) -> Iterator[str]:
     """What a few texts would come out as if they were their own population.
 
     Without one, texts of a genre that the model does not know look alike, and seem to be by one
@@ -209,8 +197,7 @@ def _otherwise(verifier: Verifier, levs: Levs, prior_same_author: float) -> Iter
     """
     with suppress(OptionError):  # very few are no population at all
         scored = verifier.scorer.all_pairs(levs, verifier.population_of(levs))
-        count = len(merge_texts(square(scored.log_bayes_factor), prior_same_author).clusters)
-        yield (
-            f"if these texts were their own population, there would be {count} "
-            f"{'author' if count == 1 else 'authors'}"
-        )
+        factors = square(scored.log_bayes_factor)
+        _, clusters, _ = cluster_originals(factors, prior_same_author, first)
+        people = "author" if len(clusters) == 1 else "authors"
+        yield (f"if these texts were their own population, there would be {len(clusters)} {people}")

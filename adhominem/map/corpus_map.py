@@ -21,7 +21,7 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import AnyLevs, FloatArray, Rows
-from adhominem.attribute.cluster import Cluster, describe_clusters, merge_texts
+from adhominem.attribute.cluster import Cluster, cluster_originals
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
@@ -179,8 +179,7 @@ def map_documents(
     clusters: tuple[Cluster, ...] = ()
     if prior_same_author is not None:
         factors = square(scored.log_bayes_factor)
-        partition = merge_texts(factors, prior_same_author)
-        clusters, _ = describe_clusters(partition, factors, prior_same_author)
+        _, clusters, _ = cluster_originals(factors, prior_same_author, originals(documents))
     calibration = verifier.scales.of(population).calibration
     bounds = None
     if calibration is not None:  # those of each pair depend on the lengths of its texts
