@@ -15,11 +15,15 @@ from adhominem.cli import options as opt
 @click.command()
 @opt.corpora
 @opt.path(
-    "--dev", "A pair set to choose the best epoch by; may be given several times.", multiple=True
+    "--dev",
+    "A pair set to choose the best epoch or step by; may be given several times.",
+    multiple=True,
 )
 @opt.output_folder
 @opt.text(
-    "--preset", "pan20 (the paper's), general, tiny, ngrams or ngram-profile.", default="pan20"
+    "--preset",
+    "pan20 (the paper's), general, tiny, ngrams, ngram-profile or tiny-ngrams.",
+    default="pan20",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
@@ -51,23 +55,38 @@ def train(
     """
     from contextlib import nullcontext
 
-    from adhominem.cli.terminal import print_result, print_table, silence, training_bar
+    from adhominem.cli.terminal import (
+        complain,
+        print_result,
+        print_table,
+        say,
+        silence,
+        training_bar,
+    )
     from adhominem.config import any_preset
     from adhominem.jobs.train import train_files
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
-    with (
-        nullcontext() if speaks else silence(),
-        training_bar(getattr(config.training, "epochs", 1), members) as on_event,
-    ):
-        trained = train_files(
-            **options,
-            config=config,
-            members=members,
-            skipped=job["skipped"] if speaks else [],
-            on_event=on_event,
-        )
+    try:
+        with (
+            nullcontext() if speaks else silence(),
+            training_bar(getattr(config.training, "epochs", 1), members) as on_event,
+        ):
+            trained = train_files(
+                **options,
+                config=config,
+                members=members,
+                skipped=job["skipped"] if speaks else [],
+                on_event=on_event,
+            )
+    except KeyboardInterrupt:
+        if speaks:
+            complain(
+                f"stopped: what was learnt is in {options['output']}.training, and the same "
+                "command with --resume goes on from there"
+            )
+        raise
     if not speaks:
         return
     if as_json:
@@ -82,7 +101,9 @@ def train(
         for part, scores in parts
         for name, row in scores.items()
     ]
-    print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
+    if rows:
+        print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
+    say(f"Written  {trained.model}. Its Bayes factors are to be calibrated: `adhominem calibrate`")
 
 
 @click.command()

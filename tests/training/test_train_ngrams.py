@@ -189,6 +189,7 @@ def test_the_command_trains_the_same_model_which_loads_and_verifies(
     assert sum(result.likeness.genres.values()) == pytest.approx(1, abs=2e-3)
     done = CliRunner().invoke(main, [*command, "--resume"])  # it was finished
     assert done.exit_code == 0, done.output
+    assert f"Written  {output}" in done.stdout
     assert f"{ngram_run.model.scores['dev']['auc']:.3f}" in done.stdout
 
 
@@ -322,7 +323,15 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
     assert [path.name for path in tmp_path.iterdir()] == ["ngrams"]
 
 
-def stop_writing(*arguments: Any) -> None:
+def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adhominem.jobs.train.train_files", stop_writing)
+    command = ["train", str(tmp_path), "-o", str(tmp_path / "model"), "--preset", "tiny-ngrams"]
+    stopped = CliRunner().invoke(main, command)
+    assert stopped.exit_code == 1
+    assert f"{tmp_path / 'model'}.training, and the same command with --resume" in stopped.stderr
+
+
+def stop_writing(*arguments: Any, **options: Any) -> None:
     raise KeyboardInterrupt
 
 
