@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from shutil import copytree
+from shutil import copy, copytree
 
 import numpy as np
 import pytest
@@ -115,6 +115,7 @@ def test_only_twins_are_taken_for_twins(
 def test_single_models_of_any_names_can_be_twins(mixed_folder: Path, tmp_path: Path) -> None:
     (member,) = mixed_folder.glob("ngrams")
     one, two = (Path(copytree(member, tmp_path / name)) for name in ("one", "another"))
+    copy(mixed_folder / "training_authors.txt", one)  # of several members, so not beside it
     documents = [
         Document(text=row["text"], author=row["author"])
         for row in rich_rows("letters", 40, 4, "-single-")
