@@ -103,44 +103,57 @@ def clustered(
     return measure_clusters([cluster_of[at] for at in range(len(authors))], authors), factors
 
 
+def mean_of_draws(
+    verifier: Verifier,
+    scorer: Scorer,
+    texts: tuple[list[str], Levs],
+    draws: list[IntArray],
+    prior: float,
+    own_population: bool,
+) -> list[float]:
+    """Mean F and adjusted Rand index of draws, and Cllr of all their pairs."""
+    authors, levs = texts
+    told, log_factors, same_author = [], [], []
+    for chosen in draws:
+        few, truth = levs[chosen], [authors[at] for at in chosen]
+        population = verifier.population_of(few) if own_population else None
+        measures, factors = clustered(scorer, few, truth, population, prior)
+        pairs = np.triu_indices(len(chosen), 1)
+        told.append((measures.bcubed_f, measures.adjusted_rand_index))
+        log_factors.append(factors[pairs])
+        same_author.append(np.equal.outer(truth, truth)[pairs])
+    cost = cllr(np.concatenate(log_factors), np.concatenate(same_author))
+    return [*np.mean(told, axis=0).tolist(), cost]
+
+
 def small_table(
     verifier: Verifier, folders: list[Path], draws: int, prior: float, seed: int
 ) -> None:
     """A few texts as their own population, and without one."""
-    encoded = {}
+    encoded = []
     for folder in folders:
         documents, unknowing = distinct(folder), verifier.scorer
         for genre in {folder.name, *group_of(folder.name)}:
             unknowing = unknowing.without(genre)
         authors = [document.author for document in documents]
-        encoded[folder] = authors, verifier.encode(documents), unknowing
-    modes = ("own population", "none", "none, genre unknown")
-    print("| texts | sets | draws | authors |", *(f"F, {mode} | ARI | Cllr |" for mode in modes))
-    print("|---" * (4 + 3 * len(modes)) + "|")
+        encoded.append(((authors, verifier.encode(documents)), unknowing))
+    titles = ("own population", "none", "none, genre unknown")
+    print("| texts | sets | draws | authors |", *(f"F, {name} | ARI | Cllr |" for name in titles))
+    print("|---" * (4 + 3 * len(titles)) + "|")
     for count in SMALL:
         rows, counted = [], []
-        for authors, levs, unknowing in encoded.values():
+        for texts, unknowing in encoded:
             rng = np.random.default_rng([seed, count])
-            drawn = [draw_few(authors, count, rng) for _ in range(draws)]
+            drawn = [draw_few(texts[0], count, rng) for _ in range(draws)]
             drawn = [chosen for chosen in drawn if len(chosen)]
             if not drawn:
                 continue
-            cells: list[float] = []
-            for mode in modes:
-                told, log_factors, same_author = [], [], []
-                for chosen in drawn:
-                    few, truth = levs[chosen], [authors[at] for at in chosen]
-                    population = verifier.population_of(few) if mode == modes[0] else None
-                    scorer = unknowing if mode == modes[2] else verifier.scorer
-                    measures, factors = clustered(scorer, few, truth, population, prior)
-                    pairs = np.triu_indices(count, 1)
-                    told.append((measures.bcubed_f, measures.adjusted_rand_index))
-                    log_factors.append(factors[pairs])
-                    same_author.append(np.equal.outer(truth, truth)[pairs])
-                cost = cllr(np.concatenate(log_factors), np.concatenate(same_author))
-                cells += [*np.mean(told, axis=0).tolist(), cost]
-            rows.append(cells)
-            counted += [len({authors[at] for at in chosen}) for chosen in drawn]
+            modes = ((verifier.scorer, True), (verifier.scorer, False), (unknowing, False))
+            row = [
+                mean_of_draws(verifier, scorer, texts, drawn, prior, own) for scorer, own in modes
+            ]
+            rows.append(np.concatenate(row))
+            counted += [len({texts[0][at] for at in chosen}) for chosen in drawn]
         means = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
         about = f"{len(rows)} | {len(counted)} | {np.mean(counted):.1f}"
         print(f"| {count} | {about} | {means} |", flush=True)

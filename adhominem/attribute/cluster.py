@@ -155,19 +155,19 @@ def merge_texts(
 def cluster_originals(
     log_bayes_factors: FloatArray, prior_same_author: float, first: Sequence[int]
 ) -> tuple[Partition, tuple[Cluster, ...], list[BesideAndNearest]]:
-    """Clusters of texts, some of which are copies; `first` is for each the first with its words.
+    """Clusters of texts, some of which are copies: `first` is, for each, the first that is equal.
 
-    Only these are compared. A copy goes where the first one is, and has the same told of it.
+    Only these first ones count. A copy is in the cluster of its original, and described like it.
     """
     different = sorted(set(first))
     factors = log_bayes_factors[np.ix_(different, different)]
     partition = merge_texts(factors, prior_same_author)
-    found, told = describe_clusters(partition, factors, prior_same_author)
+    of_different, told = describe_clusters(partition, factors, prior_same_author)
     place_of = {text: place for place, text in enumerate(different)}
     places = [place_of[text] for text in first]  # (texts,)
     clusters = tuple(
         replace(cluster, texts=tuple(at for at, place in enumerate(places) if place in inside))
-        for cluster in found
+        for cluster in of_different
         for inside in [set(cluster.texts)]
     )
     return partition, clusters, [told[place] for place in places]

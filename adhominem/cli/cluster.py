@@ -18,11 +18,7 @@ from adhominem.cli import options as opt
     "How probable it is that two texts are by one person, before they are read.",
     of=opt.PRIOR,
 )
-@opt.population(
-    "PATH|input|none",
-    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts "
-    "or more; otherwise none]",
-)
+@opt.population_of_corpus
 @opt.output("An .html page to write.", required=False)
 @opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
 @opt.seed

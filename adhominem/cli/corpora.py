@@ -189,11 +189,7 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
 @click.argument("corpus", type=opt.PATH)
 @opt.output("The page to write, an .html file.")
 @opt.model
-@opt.population(
-    "PATH|input|none",
-    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts "
-    "or more; otherwise none]",
-)
+@opt.population_of_corpus
 @opt.choice(
     "--linkage",
     ["average", "complete", "single"],

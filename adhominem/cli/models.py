@@ -103,7 +103,7 @@ def train(
     ]
     if rows:
         print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
-    say(f"Written  {trained.model}. Its Bayes factors are to be calibrated: `adhominem calibrate`")
+    say(f"Written  {trained.model}. Calibrate it next: `adhominem calibrate`")
 
 
 @click.command()

@@ -76,6 +76,12 @@ def population(
     return click.option("--population", metavar=metavar, help=help)
 
 
+# The number is `jobs.encoded_corpus.FEWEST_OF_THEIR_OWN`; a test compares them.
+population_of_corpus = population(
+    "PATH|input|none",
+    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts "
+    "or more; otherwise none]",
+)
 json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 

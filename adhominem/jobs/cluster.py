@@ -24,8 +24,9 @@ from adhominem.jobs.encoded_corpus import (
 )
 from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.workers import encoder
-from adhominem.map.corpus_map import MappedDocument, originals, remarks_of, remarks_on_population
+from adhominem.map.corpus_map import MappedDocument, remarks_of, remarks_on_population
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.pairs.duplicates import originals
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import square
 from adhominem.text.files import Document, noting_inputs
@@ -129,9 +130,10 @@ def cluster_encoded(
     watch: Watch = unwatched,
 ) -> Clustering:
     """The clusters of texts that are encoded already."""
-    texts, first = len(read.documents), originals(read.documents)
+    texts = len(read.documents)
+    first = originals([document.text for document in read.documents])
     if len(set(first)) < 2:
-        raise OptionError("all texts have the same words; expected several texts to tell apart")
+        raise OptionError("all texts are copies of one; expected several texts to tell apart")
     with watch("comparing", texts * (texts - 1) // 2 * len(verifier.members)) as on_pairs:
         scored = verifier.scorer.all_pairs(read.levs, read.population, on_pairs=on_pairs)
     factors = square(scored.log_bayes_factor)
@@ -200,4 +202,4 @@ def _otherwise(
         factors = square(scored.log_bayes_factor)
         _, clusters, _ = cluster_originals(factors, prior_same_author, first)
         people = "author" if len(clusters) == 1 else "authors"
-        yield (f"if these texts were their own population, there would be {len(clusters)} {people}")
+        yield f"if these texts were their own population, there would be {len(clusters)} {people}"

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from adhominem.arrays import AnyLevs, FloatArray, Rows
 from adhominem.attribute.cluster import Cluster, cluster_originals
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
+from adhominem.pairs.duplicates import originals
 from adhominem.records import to_json, with_schema
 from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population
@@ -179,7 +179,9 @@ def map_documents(
     clusters: tuple[Cluster, ...] = ()
     if prior_same_author is not None:
         factors = square(scored.log_bayes_factor)
-        _, clusters, _ = cluster_originals(factors, prior_same_author, originals(documents))
+        _, clusters, _ = cluster_originals(
+            factors, prior_same_author, originals([document.text for document in documents])
+        )
     calibration = verifier.scales.of(population).calibration
     bounds = None
     if calibration is not None:  # those of each pair depend on the lengths of its texts
@@ -320,7 +322,7 @@ def remarks_of(
         )
     copies = [
         f"{mapped[at].name} = {mapped[before].name}"
-        for at, before in enumerate(originals(documents))
+        for at, before in enumerate(originals([document.text for document in documents]))
         if before != at
     ]
     if copies:
@@ -328,17 +330,10 @@ def remarks_of(
     return remarks
 
 
-def originals(documents: Sequence[Document]) -> list[int]:
-    """For each document, the number of the first one with the same words: its own, as a rule."""
-    seen: dict[bytes, int] = {}
-    words = (" ".join(document.text.split()).encode() for document in documents)
-    return [seen.setdefault(blake2b(text).digest(), at) for at, text in enumerate(words)]
-
-
 def remarks_on_population(
     verifier: Verifier, population: Population | None, scored: LogBayesFactors
 ) -> Iterator[str]:
-    """Cautions as to what all pairs were compared with, in which some may not lie."""
+    """Cautions about the population, and about pairs that do not lie among its texts."""
     names, misleading = verifier.genre_names, verifier.misleading()
     for caution in cautions_of_many(scored.calibrated, population, names, misleading):
         yield caution.message

@@ -89,6 +89,14 @@ def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> 
     return [Duplicate(one, other, estimate) for (one, other), estimate in sorted(shares.items())]
 
 
+def originals(texts: Sequence[str]) -> list[int]:
+    """For each text, the number of the first one with the same letters: its own, as a rule."""
+    first = list(range(len(texts)))
+    for original, copy in _equal([fingerprint(text) for text in texts]):
+        first[copy] = original
+    return first
+
+
 def _equal(fingerprints: Sequence[Fingerprint]) -> list[tuple[int, int]]:
     """Each text with the first one of the same letters. Texts without letters equal none."""
     first_of: dict[bytes, int] = {}

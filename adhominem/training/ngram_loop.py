@@ -32,8 +32,9 @@ from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 from adhominem.training.checkpoint import Event
 from adhominem.training.topics import content_vectors
 
-# Of weighted n-grams, in training or not, one or more forms; the sum of their cosines is learnt.
-Levs = Callable[[Tensor, bool], list[Tensor]]
+# Texts, from their weighted n-grams, in one form or more; the sum of their cosines is learnt. The
+# second argument says whether it is in training.
+Forms = Callable[[Tensor, bool], list[Tensor]]
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
@@ -179,7 +180,7 @@ class NgramTrainer:
         """What events call a run of a stage."""
         return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
 
-    def evaluate(self, weights: Tensor, levs: Levs, **place: str | int) -> float:
+    def evaluate(self, weights: Tensor, levs: Forms, **place: str | int) -> float:
         """The mean AUC of dev sets. The listener is told, and what `place` in training it is of."""
         aucs = self._aucs(weights, levs)
         mean = float(np.mean(list(aucs.values())))
@@ -193,7 +194,7 @@ class NgramTrainer:
         parameters: dict[str, torch.nn.Parameter],
         rates: dict[str, float],
         weights: Callable[[], Tensor],
-        levs: Levs,
+        levs: Forms,
         steps: int,
     ) -> None:
         """Some steps of Adam; the parameters end as they were at the best dev evaluation."""
@@ -335,7 +336,7 @@ class NgramTrainer:
             yield data.whole(batch, self.options.longest)
 
     @torch.no_grad()
-    def _aucs(self, weights: Tensor, levs: Levs) -> dict[str, float]:
+    def _aucs(self, weights: Tensor, levs: Forms) -> dict[str, float]:
         """The AUC of the cosine on each dev set, whose LEVs are moved to their mean."""
         aucs = {}
         for name, (data, same_author) in self.dev.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +34,7 @@ from adhominem.training.fit_styles import (
     styles_of,
     training_levs,
 )
-from adhominem.training.ngram_loop import Levs, NgramTrainer, samples_of
+from adhominem.training.ngram_loop import Forms, NgramTrainer, samples_of
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
@@ -103,22 +103,22 @@ class _Run:
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
     def _stage(self, name: str, learn: Callable[[int], torch.Tensor]) -> Array32:
-        """The mean of a stage's runs, each of which is kept on disk for the case of a stop."""
-        total: Array32 | None = None
+        """The mean of a stage's runs."""
         runs = self.config.training.runs
-        for run in range(runs):
-            path = self.task.folder / f"{name}-{run}.npy"
-            if not path.exists():
-                self._forget(self.trainer.title(name, run))
-                learnt = learn(run).float().cpu().numpy()
-                with replaced_file(path) as partial, open(partial, "wb") as file:
-                    np.save(file, learnt)
-            part = np.asarray(np.load(path))
-            total = part if total is None else total + part
-        assert total is not None
+        total: Array32 = reduce(np.add, (self._run(name, run, learn) for run in range(runs)))
         return total / np.float32(runs)
 
-    def _evaluate_mean(self, weights: torch.Tensor, levs: Levs) -> None:
+    def _run(self, name: str, run: int, learn: Callable[[int], torch.Tensor]) -> Array32:
+        """The result of a run of a stage, kept on disk: after a stop it need not be done again."""
+        path = self.task.folder / f"{name}-{run}.npy"
+        if not path.exists():
+            self._forget(self.trainer.title(name, run))
+            learnt = learn(run).float().cpu().numpy()
+            with replaced_file(path) as partial, open(partial, "wb") as file:
+                np.save(file, learnt)
+        return np.asarray(np.load(path))
+
+    def _evaluate_mean(self, weights: torch.Tensor, levs: Forms) -> None:
         """What dev says of the mean of several runs. Of a single one it has said it."""
         runs = self.config.training.runs
         title = f"mean of {runs} runs"

@@ -194,5 +194,5 @@ def test_copies_are_in_the_cluster_of_their_original_and_count_once(
     listed = sorted(at for group in after.clusters for at in group.texts)
     assert listed == list(range(14))
     same = write_rows(tmp_path / "same.jsonl", [rows[0], copies[0]])
-    with pytest.raises(OptionError, match="all texts have the same words"):
+    with pytest.raises(OptionError, match="all texts are copies of one"):
         cluster_corpus(same, model=mixed_folder)

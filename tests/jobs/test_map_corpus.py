@@ -14,6 +14,7 @@ from adhominem import Document, Population, load
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.cluster import cluster_corpus
+from adhominem.jobs.encoded_corpus import FEWEST_OF_THEIR_OWN
 from adhominem.jobs.map import map_corpus
 from adhominem.verify.cautions import UNCALIBRATED
 
@@ -142,6 +143,12 @@ def test_a_population_is_the_corpus_none_or_what_is_given(
         load(ngram_run.folder).score(levs[:1], levs[1:2], Population.of(levs)) / np.log(10),
         atol=1e-9,
     )
+
+
+def test_the_help_says_how_many_texts_are_their_own_population() -> None:
+    for command in ("map", "cluster"):
+        told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
+        assert f"if it has {FEWEST_OF_THEIR_OWN} texts or more; otherwise none" in told
 
 
 def test_many_texts_are_their_own_population(tmp_path: Path, ngram_run: NgramRun) -> None:

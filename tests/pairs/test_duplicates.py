@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.pairs import duplicates
-from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
+from adhominem.pairs.duplicates import (
+    Duplicate,
+    Fingerprint,
+    find_duplicates,
+    fingerprint,
+    originals,
+)
 
 SHINGLE = 16
 
@@ -257,3 +263,9 @@ def test_near_copies_by_more_hands_than_a_crowd_are_all_found() -> None:
         copies.append(fingerprint(" ".join(copy)))
     met = {index for pair in find_duplicates(copies) for index in (pair.first, pair.second)}
     assert met == set(range(120))
+
+
+def test_the_original_of_a_copy_is_the_first_text_with_its_letters() -> None:
+    texts = ["One text.", "Another", "one  TEXT", "1 2 3", "“Another”!", "4", "One text, longer"]
+    assert originals(texts) == [0, 1, 0, 3, 1, 5, 6]  # texts without letters equal none
+    assert originals([]) == []
