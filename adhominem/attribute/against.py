@@ -12,6 +12,7 @@ from adhominem.attribute.known import MOST_POPULATION, LevStore, enough_others, 
 from adhominem.attribute.material import CaseMaterial
 from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS, RankingPopulation
 from adhominem.errors import OptionError
+from adhominem.pairs.passages import Hashes, without_recurring
 from adhominem.scoring.population import FEWEST, Population, first_places
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
@@ -25,12 +26,13 @@ class Against:
     levs: AnyLevs  # (texts, lev_size)
     documents: list[Document] = field(default_factory=list)  # those that were given
     ready: Population | None = None  # one that was given as such
+    recurring: Hashes | None = None  # in the texts that were given
 
     def population(self, verifier: Verifier) -> Population | None:
         """The same as `verify` takes it; None if there is none."""
         if self.ready is not None or self.told.source == NO_POPULATION:
             return self.ready
-        return verifier.population_of(self.levs, self.documents)
+        return verifier.population_of(self.levs, self.documents, self.recurring)
 
 
 def population_of_case(
@@ -52,6 +54,7 @@ def population_of_case(
         if len(texts) > MOST_POPULATION:
             kept = sorted(rng.permutation(len(texts))[:MOST_POPULATION].tolist())
             texts = [texts[at] for at in kept]
+        texts, recurring = without_recurring(texts)
         texts, levs = store(texts)
         once = first_places(levs)
         texts, levs = [texts[at] for at in once.tolist()], levs[once]
@@ -59,7 +62,7 @@ def population_of_case(
             raise OptionError(
                 f"the population has {len(texts)} texts; expected {FEWEST} or more, and better 50"
             )
-        return Against(_told_given(len(texts), name), levs, texts)
+        return Against(_told_given(len(texts), name), levs, texts, recurring=recurring)
     drawn = in_turn(material.candidates, MOST_POPULATION, rng)
     kept_texts, levs = store([text for _, text in drawn])
     names = {id(text): name for name, text in drawn}

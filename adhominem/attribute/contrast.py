@@ -22,8 +22,10 @@ from adhominem.errors import OptionError
 from adhominem.explain.ngram_groups import Occurrences, group
 from adhominem.explain.ngram_texts import NgramText, shown
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
+from adhominem.pairs.passages import without_shared
 from adhominem.records import Options, Within, with_schema
 from adhominem.text.files import Document
+from adhominem.verify.cautions import foreign_texts, passages_taken_out
 from adhominem.verify.verifier import Verifier
 
 FEWEST_TEXTS = 3  # of each side, from which on rates may vary between texts, not slices
@@ -125,6 +127,8 @@ def contrast_texts(
     for name, side in zip(names, (first, second), strict=True):
         if not side:
             raise OptionError(f"{name} has no texts; expected at least one")
+    (first, second), taken_out = without_shared([first, second])
+    foreign = verifier.in_other_letters([*first, *second])
     counts = count_features(member, [first, second, usual], options.slice, on_texts)
     by_text = min(len(first), len(second)) >= FEWEST_TEXTS
     rates = compare_rates(counts.side(0, by_text=by_text), counts.side(1, by_text=by_text))
@@ -143,7 +147,10 @@ def contrast_texts(
         intervals_over="texts" if by_text else "slices",
         groups=tuple(made),
         population=population,
-        remarks=tuple(_remarks(sides, first, second, by_text)),
+        remarks=tuple(
+            [one.message for one in (*passages_taken_out(taken_out), *foreign_texts(foreign))]
+            + _remarks(sides, first, second, by_text)
+        ),
         model=verifier.name,
         model_sha256=verifier.sha256,
         version=adhominem.__version__,

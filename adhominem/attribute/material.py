@@ -1,25 +1,27 @@
 """The texts of a case with candidates: what is left out of them, and what is said of that.
 
 A text that stands there twice would decide the answer by itself: who has a copy of the disputed
-text among the known ones wins, whatever the style. So copies are left out, and told.
+text among the known ones wins, whatever the style. So copies are left out, passages that the texts
+of two people share are taken out, and both is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count as counted
 
 from adhominem.errors import InputError
 from adhominem.pairs.duplicates import Duplicate, find_duplicates, fingerprint
-from adhominem.text.exhibits import Exhibit
+from adhominem.pairs.passages import without_shared
+from adhominem.text.exhibits import Exhibit, with_text
 from adhominem.text.files import Document
-from adhominem.verify.cautions import Caution, caution
+from adhominem.verify.cautions import Caution, caution, passages_taken_out
 
 Candidates = Mapping[str, Sequence[Document]]  # the known texts of each, by name
 
 FEWEST_CANDIDATES = 2  # candidates
 _COPIED = 0.5  # share of the shorter text that stands in the other: it is a copy
-_SHARED = 0.2  # the same, from which on it is told
 _NAMED = 5  # texts or candidates in one message
 
 
@@ -29,7 +31,12 @@ class CaseMaterial:
 
     disputed: tuple[Exhibit, ...]
     candidates: dict[str, tuple[Document, ...]]
+    places: dict[str, tuple[int, ...]]  # of these among the texts that were given of each
     cautions: tuple[Caution, ...]
+
+    def exhibits(self, name: str, given: Sequence[Exhibit]) -> list[Exhibit]:
+        """Those of a candidate's exhibits that are left, as they are compared."""
+        return list(map(with_text, (given[at] for at in self.places[name]), self.candidates[name]))
 
 
 def sort_out(
@@ -42,26 +49,38 @@ def sort_out(
 ) -> CaseMaterial:
     """Each text once; `unreadable` are candidates of whom no text could be read.
 
-    Disputed texts that are ranked `together` must not count twice; one by one they may be copies.
+    Passages that texts of two people share are taken out of both. Disputed texts that are ranked
+    `together` must not count twice; one by one they may be copies.
     At the `fewest`, so many candidates must be left.
     """
     known = [(name, text) for name, texts in candidates.items() for text in texts]
     prints = [fingerprint(exhibit.document.text) for exhibit in disputed]
     prints += [fingerprint(text.text) for _, text in known]
     copies = _Copies(disputed, known, together)
-    for pair in find_duplicates(prints, _SHARED):
+    for pair in find_duplicates(prints, _COPIED):
         copies.note(pair)
-    left: dict[str, list[Document]] = {name: [] for name in candidates}
-    for at, (name, text) in enumerate(known):
-        if at not in copies.left_out:
-            left[name].append(text)
-    kept = {name: tuple(texts) for name, texts in left.items() if texts}
-    without = [*unreadable, *(name for name in left if name not in kept)]
+    places: dict[str, tuple[int, ...]] = {}
+    numbers = counted()
+    for name, texts in candidates.items():
+        left = [at for at, _ in enumerate(texts) if next(numbers) not in copies.left_out]
+        if left:
+            places[name] = tuple(left)
+    kept = {name: [candidates[name][at] for at in left] for name, left in places.items()}
+    without = [*unreadable, *(name for name in candidates if name not in kept)]
     cautions = (*copies.cautions(), *without_texts(without))
     if len(kept) < fewest:
         raise too_few(len(kept), cautions, fewest)
-    first = [at for at in range(len(disputed)) if at not in copies.repeated]
-    return CaseMaterial(tuple(disputed[at] for at in first), kept, cautions)
+    first = [disputed[at] for at in range(len(disputed)) if at not in copies.repeated]
+    asked = [one.document for one in first]
+    in_turn = [asked] if together else [[text] for text in asked]
+    groups, taken_out = without_shared([*in_turn, *kept.values()])
+    rest = [text for group in groups[: len(in_turn)] for text in group]
+    return CaseMaterial(
+        tuple(map(with_text, first, rest)),
+        dict(zip(kept, map(tuple, groups[len(in_turn) :]), strict=True)),
+        places,
+        (*cautions, *passages_taken_out(taken_out)),
+    )
 
 
 def too_few(
@@ -106,7 +125,6 @@ class _Copies:
         self.left_out: set[int] = set()  # of the known texts
         self.repeated: set[int] = set()  # of the disputed ones
         self._of_disputed: list[str] = []
-        self._shared: list[str] = []
         self._of_two: list[str] = []
         self._of_one: list[str] = []
 
@@ -114,18 +132,14 @@ class _Copies:
         """Two texts, the disputed ones before the known ones."""
         count = len(self.disputed)
         first, second = sorted((pair.first, pair.second))
-        is_copy = pair.share >= _COPIED
         if second < count:
-            if is_copy and self._together:
+            if self._together:
                 self.repeated.add(second)
         elif first < count:
             both = f"{self.disputed[first].document.id} and {self._name(second - count)}"
-            if is_copy:
-                self.left_out.add(second - count)
-                self._of_disputed.append(both)
-            else:
-                self._shared.append(both)
-        elif is_copy:
+            self.left_out.add(second - count)
+            self._of_disputed.append(both)
+        else:
             first, second = first - count, second - count
             both = f"{self._name(first)} and {self._name(second)}"
             if self.known[first][0] == self.known[second][0]:
@@ -151,14 +165,6 @@ class _Copies:
                 f"a disputed text stands among the known ones: {listed(self._of_disputed, '; ')}",
                 "the known text is left out, since a copy says nothing about style",
                 "make sure whether it is known who wrote it: if it is certain, so is the answer",
-            )
-        if self._shared:
-            yield caution(
-                "shared_text",
-                f"a good part of a disputed text stands in a known one, too: "
-                f"{listed(self._shared, '; ')}",
-                "what was copied makes that candidate look more likely, whoever wrote the rest",
-                "remove what they share from both, and rank again",
             )
         if self._of_two:
             yield caution(

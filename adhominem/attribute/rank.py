@@ -54,9 +54,9 @@ from adhominem.errors import NO_WORD, EmptyTextError
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
-from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of
+from adhominem.verify.verifier import Verifier
 
 _LOG_10 = float(np.log(10))
 _EXPLAINED = 3  # of the first candidates: the first against each of the others

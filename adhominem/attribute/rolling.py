@@ -141,14 +141,16 @@ def _check_names(known: Sequence[Known]) -> None:
 
 
 def _sort_out(exhibit: Exhibit, known: Sequence[Known]) -> tuple[list[Known], list[str]]:
-    """The candidates without copies of the text and of each other; and what is said of these."""
+    """The candidates without what they share with the text and each other; and what is said of it.
+
+    The text itself stays whole: a passage that was copied into it is part of the question.
+    """
     if not known:
         return [], []
     texts = {side.name: [one.document for one in side.exhibits] for side in known}
     material = sort_out([exhibit], texts, fewest=1)
-    kept = {id(text) for documents in material.candidates.values() for text in documents}
     sides = [
-        Known(side.name, [one for one in side.exhibits if id(one.document) in kept])
+        Known(side.name, material.exhibits(side.name, side.exhibits))
         for side in known
         if side.name in material.candidates
     ]

@@ -31,9 +31,10 @@ from adhominem.explain.ngram_contributions import (
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
+from adhominem.text.exhibits import SideTexts
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.verification import Verification
-from adhominem.verify.verifier import SideTexts, Verifier
+from adhominem.verify.verifier import Verifier
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from adhominem.jobs.encoded_corpus import (
     MOST_DOCUMENTS,
     EncodedCorpus,
     among_themselves,
+    each_by_itself,
     read_encoded,
 )
 from adhominem.jobs.inputs import Watch, check_page_name, unwatched
@@ -106,14 +107,15 @@ def cluster_texts(
     """
     if len(documents) < 2:
         raise OptionError("there is one text; expected several to tell apart")
-    levs = verifier.encode(documents)
     remarks: list[str] = []
+    documents = each_by_itself(documents, remarks)
+    levs = verifier.encode(documents)
     source = "none" if population is None else "given"
     if population is None and not alone:
         population, source = among_themselves(verifier, levs, remarks)
     read = EncodedCorpus(
         name=name,
-        documents=list(documents),
+        documents=documents,
         levs=levs,
         population=population,
         population_name=source,

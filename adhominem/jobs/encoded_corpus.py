@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from adhominem.errors import InputError, NotFoundError
 from adhominem.jobs.inputs import Watch
 from adhominem.jobs.population import draw, in_order, read_population
 from adhominem.jobs.workers import Encode, encode_documents
+from adhominem.pairs.passages import without_shared
 from adhominem.scoring.population import Population, each_once
 from adhominem.text.files import Document, bare_stem, check_not_read
 from adhominem.text.readers import read_documents
+from adhominem.verify.cautions import passages_taken_out
 from adhominem.verify.verifier import Verifier
 
 MOST_DOCUMENTS = 1_000
@@ -57,16 +60,17 @@ def read_encoded(
     remarks: list[str] = []
     before = len(skipped or ())
     with watch("reading") as on_documents:
-        texts = read_documents(corpus, author_required=False, skipped=skipped)
-        drawn, count = draw(texts, limit, seed, on_documents)
+        found = read_documents(corpus, author_required=False, skipped=skipped)
+        drawn, count = draw(found, limit, seed, on_documents)
     if output is not None:
         check_not_read(output)
     if count > len(drawn):
         remarks.append(
             f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
         )
-    with watch("encoding", len(drawn)) as on_documents:
-        documents, levs = encode_documents(in_order(drawn), encode, skipped, on_documents)
+    texts = each_by_itself(in_order(drawn), remarks)
+    with watch("encoding", len(texts)) as on_documents:
+        documents, levs = encode_documents(texts, encode, skipped, on_documents)
     if not documents:
         raise NotFoundError("no document can be read here; expected one or more", corpus)
     if unread := len(skipped or ()) - before:
@@ -96,6 +100,13 @@ def read_encoded(
         remarks=remarks,
         are_few=population is None and relevant is None,
     )
+
+
+def each_by_itself(documents: Sequence[Document], remarks: list[str]) -> list[Document]:
+    """Texts without the passages that several of them share, which a remark then names."""
+    groups, taken_out = without_shared([[text] for text in documents])
+    remarks += [caution.message for caution in passages_taken_out(taken_out)]
+    return [text for (text,) in groups]
 
 
 def among_themselves(

@@ -12,18 +12,20 @@ import json
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from adhominem.errors import InputError, OptionError
+from adhominem.pairs.passages import Hashes, TakenOut, without_shared
 from adhominem.text.files import Document, check_not_read
 from adhominem.text.pan import Pair, Problem
 from adhominem.text.writing import lock_of, locked, write_whole
 
 Case = Pair | Problem
 
-_FORMAT = 2  # of the three files
+_FORMAT = 3  # of the three files, and of what is compared
 _DIGEST_BYTES = 16
 
 
@@ -32,6 +34,17 @@ def documents_of(case: Case) -> tuple[tuple[Document, ...], tuple[Document, ...]
     if isinstance(case, Pair):
         return (case.first,), (case.second,)
     return case.known, (case.questioned,)
+
+
+def without_shared_passages(case: Case, recurring: Hashes | None) -> tuple[Case, TakenOut]:
+    """A case whose sides share no passage, and what was taken out of its texts for that."""
+    (first, second), taken_out = without_shared(documents_of(case), recurring)
+    if not taken_out:
+        return case, ()
+    words = max(words for _, words in taken_out)
+    if isinstance(case, Pair):
+        return replace(case, first=first[0], second=second[0]), [(case.id, words)]
+    return replace(case, known=tuple(first), questioned=second[0]), [(case.id, words)]
 
 
 def digest_of(case: Case) -> bytes:

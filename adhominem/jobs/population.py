@@ -13,6 +13,7 @@ import numpy as np
 from adhominem.arrays import FloatArray, Levs
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encode_documents
+from adhominem.pairs.passages import Hashes, without_recurring
 from adhominem.scoring.companions import MOST
 from adhominem.scoring.population import Population
 from adhominem.scoring.sides import Sides
@@ -40,10 +41,10 @@ def read_population(
     Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
     thing is raised.
     """
-    encoded, levs, _ = _encoded(path, encode, _MOST_TEXTS, seed, skipped, on_documents)
+    encoded, levs, recurring, _ = _encoded(path, encode, _MOST_TEXTS, seed, skipped, on_documents)
     if verifier is None:
         return Population.of(levs, encoded)
-    return verifier.population_of(levs, encoded)
+    return verifier.population_of(levs, encoded, recurring)
 
 
 @dataclass
@@ -74,9 +75,9 @@ class OwnPopulation:
         """As `read_population`; where `companions` may be looked for, of more texts."""
         calibrated = companions and verifier.scales.companions is not None
         most = MOST if calibrated else _MOST_TEXTS
-        encoded, levs, whole = _encoded(path, encode, most, seed, skipped, on_documents)
+        encoded, levs, recurring, whole = _encoded(path, encode, most, seed, skipped, on_documents)
         return cls(
-            verifier.population_of(levs, encoded),
+            verifier.population_of(levs, encoded, recurring),
             levs if calibrated and whole else None,
             verifier.scorer.numbers(levs) if companions else {},
         )
@@ -98,17 +99,18 @@ def _encoded(
     seed: int,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
-) -> tuple[list[Document], Levs, bool]:
-    """The texts at a path, each once, their LEVs, and whether these are all.
+) -> tuple[list[Document], Levs, Hashes, bool]:
+    """The texts at a path, each once, their LEVs, what recurs in them, and whether these are all.
 
-    If there are more than `most`, some are drawn at random.
+    If there are more than `most`, some are drawn at random. Passages that recur are taken out.
     """
     # By whomever: what a truth beside them lacks belongs to it, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
     drawn, count = draw(_distinct(documents), most, seed)
     if count > most:
         drawn = heapq.nlargest(_MOST_TEXTS, drawn)
-    return *encode_documents(in_order(drawn), encode, skipped, on_documents), count <= most
+    texts, recurring = without_recurring(in_order(drawn))
+    return *encode_documents(texts, encode, skipped, on_documents), recurring, count <= most
 
 
 def _distinct(documents: Iterable[Document]) -> Iterator[Document]:

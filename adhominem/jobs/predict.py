@@ -28,6 +28,7 @@ from adhominem.jobs.partial_answers import (
     digest_of,
     documents_of,
     remove_rest,
+    without_shared_passages,
 )
 from adhominem.jobs.population import OwnPopulation
 from adhominem.jobs.workers import Encode, ahead_of, begun_ahead
@@ -38,7 +39,12 @@ from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
 from adhominem.text.readers import stop_or_skip
 from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.writing import locked
-from adhominem.verify.cautions import Caution, cautions_of_many
+from adhominem.verify.cautions import (
+    Caution,
+    cautions_of_many,
+    foreign_texts,
+    passages_taken_out,
+)
 from adhominem.verify.verifier import load
 
 _CASES_AT_ONCE = 256
@@ -58,7 +64,7 @@ class Predicted:
     population_texts: int  # 0: no population was used
     # Whether texts of the population drew on companions there; None: no pair of them was scored.
     companions: bool | None
-    warnings: tuple[Caution, ...]  # of the model and of the population
+    warnings: tuple[Caution, ...]  # of the model, the population and the texts of this run
 
 
 def predict(
@@ -128,11 +134,14 @@ def predict(
             "population": None if relevant is None else encode_population.digest.hexdigest(),
             "companions": relevant is not None and relevant.levs is not None,
         }
+        recurring = None if relevant is None else relevant.population.recurring
         scale = verifier.scales.of(None if relevant is None else relevant.population)
         calibrated = scale.calibration is not None
         if isinstance(cases, str | Path):
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
             cases = read(Path(cases), on_bytes=on_bytes, labelled=False)
+        taken_out: list[tuple[str, int]] = []
+        foreign: list[str] = []
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
@@ -143,7 +152,12 @@ def predict(
             while batch := list(islice(rest, _CASES_AT_ONCE)):
                 digests = [digest_of(case) for case in batch]
                 known = [known_digest in partial for known_digest in digests]
-                new = list(compress(batch, map(not_, known)))
+                new = []
+                for whole in compress(batch, map(not_, known)):
+                    case, taken = without_shared_passages(whole, recurring)
+                    new.append(case)
+                    taken_out.extend(taken)
+                foreign.extend(verifier.in_other_letters(_texts_of(new)))
                 levs.begin(_texts_of(new))
                 yield batch, digests, known, new
 
@@ -171,10 +185,12 @@ def predict(
         calibrated,
         0 if relevant is None else relevant.population.texts,
         None if relevant is None else relevant.companions,
-        tuple(
-            cautions_of_many(
+        (
+            *cautions_of_many(
                 calibrated, None if relevant is None else relevant.population, verifier.genre_names
-            )
+            ),
+            *passages_taken_out(taken_out),
+            *foreign_texts(foreign),
         ),
     )
 

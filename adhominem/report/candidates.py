@@ -31,9 +31,9 @@ from adhominem.report.report import (
     make_report,
     report_date,
 )
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.verify.cautions import Caution, caution
-from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of
+from adhominem.verify.verifier import Verifier
 
 FEWEST, MOST = 2, 30  # candidates: with more, rank them first
 
@@ -190,12 +190,7 @@ def _once(
     """The texts without copies of each other, as `rank` leaves them out, and what is said of it."""
     documents = {name: [one.document for one in side] for name, side in candidates.items()}
     material = sort_out(disputed, documents)
-    kept = {id(text) for texts in material.candidates.values() for text in texts}
-    sides = {
-        name: [one for one in side if id(one.document) in kept]
-        for name, side in candidates.items()
-        if name in material.candidates
-    }
+    sides = {name: material.exhibits(name, candidates[name]) for name in material.candidates}
     return list(material.disputed), sides, list(material.cautions)
 
 

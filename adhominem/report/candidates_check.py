@@ -20,7 +20,8 @@ from adhominem.report.check import (
 from adhominem.report.files import StoredReport, read_report
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population
-from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
+from adhominem.text.exhibits import SideTexts, exhibits_of
+from adhominem.verify.verifier import Verifier, load
 
 
 def check_candidates_report(

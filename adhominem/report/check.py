@@ -19,10 +19,10 @@ from adhominem.report.report import Report, ReportedText, make_report
 from adhominem.report.shown import AnyReport
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import Population, PopulationText
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import text_in
 from adhominem.text.office import word_parts
-from adhominem.verify.verifier import SideTexts, Verifier, exhibits_of, load
+from adhominem.verify.verifier import Verifier, load
 
 _CLOSE = 1e-4  # decades: how far numbers of two machines may be apart
 _LONGEST = 100  # characters of what is shown of a difference

@@ -33,11 +33,11 @@ from adhominem.report.details import CaseDetails, readable
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population, PopulationText
-from adhominem.text.exhibits import Exhibit, words_a_text
+from adhominem.text.exhibits import Exhibit, SideTexts, words_a_text
 from adhominem.verify.cautions import Caution
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness, Side, Verification
-from adhominem.verify.verifier import SideTexts, Verifier
+from adhominem.verify.verifier import Verifier
 
 MOST_DRAWS = 10_000  # more would move no digit that is shown
 NO_ANNEX, SHORT_ANNEX, FULL_ANNEX = ANNEXES = ("none", "short", "full")

@@ -12,6 +12,7 @@ import numpy as np
 from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
 from adhominem.pairs.duplicates import Fingerprint, fingerprint
+from adhominem.pairs.passages import Hashes
 from adhominem.scoring.companions import Companions
 from adhominem.scoring.rows import column_means
 from adhominem.scoring.styles import Group
@@ -52,6 +53,7 @@ class Population:
     cohort: AnyLevs  # (texts, lev_size): the LEVs of its texts, or of some hundred of them
     material: tuple[PopulationText, ...] = ()  # its texts, where they are known
     prints: tuple[Fingerprint, ...] = ()  # of the same: to find copies
+    recurring: Hashes | None = None  # passages that stand in several of its texts, as in a form
     companions: Companions | None = None  # of its texts, if these are compared with each other
     numbers: Mapping[bytes, int] = field(default_factory=dict)  # of companions, by their keys
     groups: tuple[Group, ...] = ()  # two, if it falls apart into these: see `Styles.groups`

@@ -11,7 +11,13 @@ from hashlib import sha256
 from math import exp, fsum, log
 from pathlib import Path
 
-from adhominem.errors import EmptyTextError, InputError, NotFoundError, StrayFilesWarning
+from adhominem.errors import (
+    EmptyTextError,
+    InputError,
+    NotFoundError,
+    OptionError,
+    StrayFilesWarning,
+)
 from adhominem.text.files import (
     READABLE_SUFFIXES,
     Document,
@@ -44,6 +50,28 @@ class Exhibit:
         document = text if isinstance(text, Document) else Document(text=text, id=name)
         document = document if document.id else replace(document, id=name)
         return cls(document, sha256(document.text.encode("utf-8")).hexdigest())
+
+
+Text = str | Document | Exhibit
+SideTexts = Text | Sequence[Text]  # one text, or several by one author
+
+
+def with_text(exhibit: Exhibit, document: Document) -> Exhibit:
+    """An exhibit of which another text is compared: its hash remains that of what was read."""
+    return replace(exhibit, document=document)
+
+
+def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
+    """The texts of a side, by their own names or by that of the side, with numbers if several."""
+    several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
+    if not several:
+        raise OptionError(f"there is no {name} text; expected at least one")
+    return [
+        text
+        if isinstance(text, Exhibit)
+        else Exhibit.of(text, name if len(several) == 1 else f"{name}-{number}")
+        for number, text in enumerate(several, start=1)
+    ]
 
 
 def words_a_text(side: Sequence[Exhibit]) -> int:

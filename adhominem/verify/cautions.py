@@ -9,6 +9,7 @@ from math import exp, fsum, log
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.models.calibration import MisleadingRates
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
+from adhominem.pairs.passages import TakenOut
 from adhominem.scoring.population import Population
 from adhominem.scoring.prose import Departure
 from adhominem.scoring.styles import Typicality
@@ -80,6 +81,7 @@ def cautions_of(
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
     departures: Sequence[Sequence[Departure]] | None = None,
     machine_written: Sequence[BoolArray] = (),
+    taken_out: TakenOut = (),
 ) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
@@ -87,9 +89,11 @@ def cautions_of(
     misleads without a population, in the genre that it guessed and in others, and `longest` up to
     how many tokens a text it was calibrated for. `copies` are those of texts on the same side,
     which are not in `sides`. With the `departures` of the texts from prose, these alone say what is
-    foreign. `machine_written` says of each text whether it looks so.
+    foreign. `machine_written` says of each text whether it looks so, and `taken_out` what of the
+    texts was not compared.
     """
     yield from _copied(copies)
+    yield from passages_taken_out(taken_out)
     yield from _shared(sides)
     if population is not None:
         yield from _of_population(sides, population, strange_population)
@@ -418,6 +422,34 @@ def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Cau
             f"the same text more than once on one side: {named}",
             "it counts once, so the number is not affected",
             "if these should be different texts, look at the files",
+        )
+
+
+def foreign_texts(names: Sequence[str]) -> Iterator[Caution]:
+    """Texts among many that are not what the model was made for."""
+    if names:
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        yield caution(
+            "foreign",
+            f"not running prose of a kind that the model knows: {', '.join(names[:_MOST_NAMED])}"
+            f"{more}",
+            "the number means nothing for such a text",
+            "look at them with `adhominem verify`, which says what is unusual about a text",
+        )
+
+
+def passages_taken_out(taken_out: TakenOut) -> Iterator[Caution]:
+    """Passages that were not compared, or count once."""
+    if taken_out:
+        named = [f"{name} ({words:,} words)" for name, words in taken_out]
+        more = f" and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
+        yield caution(
+            "shared_text",
+            "passages that stand in several texts or several times in one, such as quotations and "
+            f"disclaimers: {', '.join(named[:_MOST_NAMED])}{more}",
+            "they say nothing about who wrote the rest, so the number does not count what texts "
+            "share, and counts once what a text repeats",
+            "make sure that the rest is by the person in question",
         )
 
 

@@ -17,6 +17,7 @@ from adhominem.encoders.network.runtime import Encoded
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.variants import NgramVariants
 from adhominem.models.member import Member
+from adhominem.pairs.passages import TakenOut
 from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.likeness import CosineLikeness, Likeness
 from adhominem.scoring.population import Population
@@ -60,6 +61,7 @@ class Comparison:
     second: tuple[ComparedText, ...]
     levs: tuple[Levs, Levs]  # of each side, (texts, lev_size)
     scored: LogBayesFactors  # what it comes to
+    taken_out: TakenOut = ()  # of the texts: passages that stand elsewhere, too
 
     @property
     def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:

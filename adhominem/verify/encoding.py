@@ -15,6 +15,7 @@ from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.together import NgramsTogether
 from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.models.member import Member
+from adhominem.pairs.passages import each_passage_once
 from adhominem.scoring.scorer import out_of_range
 from adhominem.text.files import Document
 from adhominem.text.lexicon import Lexicon, Numbered, PackedTexts
@@ -162,9 +163,9 @@ class Encoding:
 
 
 def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon) -> IntArray:
-    """The tokens of a document; what is wrong with it is said by its name."""
+    """The tokens of a document, each passage once; what is wrong with it is said by its name."""
     try:
-        numbers = tokenizer.numbers(document.text, lexicon)
+        numbers = tokenizer.numbers(each_passage_once(document).text, lexicon)
     except InputError as error:
         raise error.at(document.id) from None
     if not len(numbers):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from adhominem.models.files import ModelFiles, damaged
 from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.layout import MACHINE
 from adhominem.models.member import Member, make_members
+from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, without_shared
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.population import Population, each_once
@@ -26,9 +28,10 @@ from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.sides import Sides
 from adhominem.scoring.two_covariance import squared_distance
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
+from adhominem.text.prose_rates import share_of_other_letters
 from adhominem.verify.cautions import cautions_of
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.encoding import Begun, Encoding, TokensBy, batches
@@ -42,10 +45,8 @@ from adhominem.verify.verification import (
     in_words,
 )
 
-Text = str | Document | Exhibit
-SideTexts = Text | Sequence[Text]  # one text, or several by one author
-
 _LOG_10 = float(np.log(10))
+_OTHER_LETTERS = 0.02  # share of the letters
 
 
 class Verifier:
@@ -147,7 +148,8 @@ class Verifier:
     ) -> Comparison:
         """Tokenize and encode each text once; with `attention`, keep the networks' attention.
 
-        A text that a side has several times, under whatever names, counts once.
+        A text that a side has several times, under whatever names, counts once. Passages that both
+        sides have, or that recur in the population, are taken out.
         """
         return self.compare_all([(first, second)], population, attention=attention)[0]
 
@@ -159,10 +161,11 @@ class Verifier:
         attention: bool = False,
     ) -> list[Comparison]:
         """Compare several pairs of sides: see `compare`. All are encoded and scored together."""
-        sides = [
-            self._tokenized([exhibits_of(first, "first"), exhibits_of(second, "second")])
-            for first, second in pairs
+        tokenized = [
+            self._tokenized([exhibits_of(one, "first"), exhibits_of(other, "second")], population)
+            for one, other in pairs
         ]
+        sides = [both for both, _ in tokenized]
         rows = [row for both in sides for side in both for row in side]
         documents = [exhibits[0].document for exhibits, _ in rows]
         tokens = [tokens_by for _, tokens_by in rows]
@@ -192,6 +195,7 @@ class Verifier:
                 second=texts[other],
                 levs=(levs[one], levs[other]),
                 scored=scored[at : at + 1],
+                taken_out=tokenized[at][1],
             )
             for at, (one, other) in enumerate(zip(first, second, strict=True))
         ]
@@ -256,6 +260,7 @@ class Verifier:
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
             departures=departures,
             machine_written=np.split(self.looks_machine_written(both), [len(comparison.first)]),
+            taken_out=comparison.taken_out,
         )
         cautions, use = tuple(told), None
         if population is not None:
@@ -339,11 +344,16 @@ class Verifier:
         return self._encoding.finish(begun)
 
     def _tokenized(
-        self, sides: Sequence[Sequence[Exhibit]]
-    ) -> list[list[tuple[list[Exhibit], TokensBy]]]:
-        """The different texts of each side: all exhibits of each, and its tokens by tokenizer."""
+        self, sides: Sequence[Sequence[Exhibit]], population: Population | None
+    ) -> tuple[list[list[tuple[list[Exhibit], TokensBy]]], TakenOut]:
+        """The different texts of each side: all exhibits of each, and its tokens by tokenizer.
+
+        What they share, or what recurs in the population, is taken out before.
+        """
         tokenized = []
-        for side in sides:
+        whole = [[exhibit.document for exhibit in side] for side in sides]
+        cut, taken_out = without_shared(whole, None if population is None else population.recurring)
+        for side in map(map, repeat(with_text), sides, cut):
             texts: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
             for exhibit in side:
                 name, tokens_by = exhibit.document.id, {}
@@ -357,13 +367,14 @@ class Verifier:
                 words = map(tuple, map(attrgetter("tokens"), tokens_by.values()))
                 texts.setdefault(tuple(words), ([], tokens_by))[0].append(exhibit)
             tokenized.append(list(texts.values()))
-        return tokenized
+        return tokenized, taken_out
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
     ) -> tuple[Levs, Levs]:
         """Twice (pairs, lev_size): the LEVs of the first and of the second documents."""
-        documents = [document for pair in pairs for document in (pair.first, pair.second)]
+        cut = (without_shared([[pair.first], [pair.second]])[0] for pair in pairs)
+        documents = [document for sides in cut for side in sides for document in side]
         levs = self.encode(documents, on_documents=on_documents)
         return levs[0::2], levs[1::2]
 
@@ -380,13 +391,22 @@ class Verifier:
         themselves, they can be their own population. `companions` are for that case alone: see
         `population_of`.
         """
-        levs = self.encode(documents, on_documents=on_documents)
-        return self.population_of(levs, documents, companions=companions)
+        texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
+        texts, recurring = without_recurring(texts)
+        levs = self.encode(texts, on_documents=on_documents)
+        return self.population_of(levs, texts, recurring, companions=companions)
 
     def population_of(
-        self, levs: AnyLevs, texts: Sequence[str | Document] = (), *, companions: bool = False
+        self,
+        levs: AnyLevs,
+        texts: Sequence[str | Document] = (),
+        recurring: Hashes | None = None,
+        *,
+        companions: bool = False,
     ) -> Population:
         """The relevant population of texts with these LEVs (documents, lev_size).
+
+        `recurring` are the passages that were taken out of them (`without_recurring`).
 
         With `companions`, those of its texts that are compared with each other draw on others of
         it that look to be by the same author (`scoring.companions`). Texts that are not in it have
@@ -394,7 +414,7 @@ class Verifier:
         Nor have very few texts, more than can be looked through, as a rule texts of which no author
         has more than two, or a model that was not calibrated for them.
         """
-        population = Population.of(levs, texts)
+        population = replace(Population.of(levs, texts), recurring=recurring)
         levs = each_once(levs)
         if self.lead.styles is not None:
             groups = self.lead.styles.groups(self.scorer.lead_columns(levs))
@@ -431,6 +451,16 @@ class Verifier:
         tokens = self.lead.tokenizer.tokens
         departures = [self.prose.departure(text.text, tokens(text.text)) for text in documents]
         return np.array([told.atypicality > 1 for told in departures], dtype=bool)
+
+    def in_other_letters(self, documents: Sequence[Document]) -> list[str]:
+        """The names of texts with many letters beyond a to z that are not prose for the model.
+
+        Letters of another alphabet that look like these hide a text from it. To look at this alone
+        takes hardly any time, which `foreign` does.
+        """
+        odd = [text for text in documents if share_of_other_letters(text.text) > _OTHER_LETTERS]
+        strange = self.foreign(odd, np.zeros((0, 0))) if self.prose is not None and odd else ()
+        return [text.id for text, is_so in zip(odd, strange, strict=False) if is_so]
 
     def looks_machine_written(self, levs: AnyLevs) -> BoolArray:
         """(documents,): which texts look as if a machine had written them, by their LEVs.
@@ -482,16 +512,3 @@ def _side(texts: Sequence[ComparedText], lead: Member) -> Side:
         for exhibit in (text.exhibit, *text.copies)
     )
     return Side(documents, sum(counts))
-
-
-def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
-    """The texts of a side, by their own names or by that of the side, with numbers if several."""
-    several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
-    if not several:
-        raise OptionError(f"there is no {name} text; expected at least one")
-    return [
-        text
-        if isinstance(text, Exhibit)
-        else Exhibit.of(text, name if len(several) == 1 else f"{name}-{number}")
-        for number, text in enumerate(several, start=1)
-    ]

@@ -17,9 +17,8 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from adhominem.errors import AdHominemError
 from adhominem.scoring.population import Population
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
-from adhominem.verify.verifier import exhibits_of
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import Part, parse_form
 from adhominem.web.guard import LINES, Access

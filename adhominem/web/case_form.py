@@ -11,9 +11,8 @@ from fastapi.responses import HTMLResponse
 from adhominem.render.rank_page import rank_page
 from adhominem.render.roll_page import roll_page
 from adhominem.scoring.population import Population
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
-from adhominem.verify.verifier import exhibits_of
 from adhominem.web import attribution
 from adhominem.web.answering import Answerer, texts_of
 from adhominem.web.attribution import PartsCase, WhoCase

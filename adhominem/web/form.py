@@ -13,9 +13,8 @@ from adhominem.errors import AdHominemError
 from adhominem.explain.explanation import Explanation
 from adhominem.report.details import CaseDetails
 from adhominem.report.html import report_page
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
-from adhominem.verify.verifier import exhibits_of
 from adhominem.web.answering import Answerer
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import NO_PRIOR, FormFields, Part, read_fields

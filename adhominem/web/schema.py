@@ -7,9 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from adhominem.errors import EmptyTextError
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
-from adhominem.verify.verifier import exhibits_of
 
 _PROBLEM: Any = {"type": "EmptyTextError", "message": "first: the text has no word in it"}
 _FAILURES = {

@@ -33,9 +33,9 @@ from adhominem.report.html import report_page
 from adhominem.report.report import Report, file_dates, make_report, report_date
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import PopulationText
-from adhominem.text.exhibits import read_exhibits
+from adhominem.text.exhibits import exhibits_of, read_exhibits
 from adhominem.verify.verification import Likeness
-from adhominem.verify.verifier import Verifier, exhibits_of
+from adhominem.verify.verifier import Verifier
 
 ROWS = made_up_rows(6, 3, "r")
 FIRST = " ".join(row["text"] for row in ROWS[:3])  # of one author

@@ -16,7 +16,7 @@ from adhominem.report.check import check_report
 from adhominem.report.files import FORMS, read_report
 from adhominem.report.report import Report
 from adhominem.report.shown import AnyReport
-from adhominem.verify.verifier import exhibits_of
+from adhominem.text.exhibits import exhibits_of
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
 

@@ -1,0 +1,169 @@
+"""Passages that stand in several texts: quotations, boilerplate, a text pasted twice.
+
+What was copied says nothing about who wrote the rest, but makes texts look alike. So before texts
+are compared, a passage that both sides have is taken out of both, and one that a text or a side
+repeats counts once.
+
+A passage is a run of the same letters, whatever stands between them: quotation marks, line wraps
+and case make no difference. It is found by its shingles of 64 letters, about fifteen words, each
+from the beginning of a word on. Texts by different people hardly ever have as much in common by
+chance: in 22 genres, 1 pair in 800 did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import BoolArray, IntArray
+from adhominem.text.files import Document
+
+Hashes = npt.NDArray[np.uint64]
+TakenOut = Sequence[tuple[str, int]]  # the names of texts, and the words taken out of each
+
+_SHINGLE = 64  # letters
+_STEPS = (1, 2, 4, 8, 16, 32)  # by which a hash of one letter grows to one of a shingle
+_LEFT = 100  # words that must be left of a text, or half of it: otherwise it is a copy
+_SKETCHED = 1 << 61  # of 2**64 hashes: one shingle in 8
+_LARGEST_SKETCH = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Letters:
+    """The letters of a text, and the hash of the shingle that begins at each word."""
+
+    text: str
+
+    @cached_property
+    def places(self) -> IntArray:
+        """(letters,): where they stand in the text."""
+        letters = (self._codes >= ord("a")) & (self._codes <= ord("z"))
+        foreign = self._codes > 127
+        if foreign.any():
+            kinds, which = np.unique(self._codes[foreign], return_inverse=True)
+            letters[foreign] = np.array([chr(code).isalpha() for code in kinds.tolist()])[which]
+        return np.flatnonzero(letters)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """(words,): which letters begin a word."""
+        return np.flatnonzero(np.diff(self.places, prepend=-2) > 1)
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """(shingles,): of the shingles in the order of the text; the last words begin none."""
+        codes = self._codes[self.places].astype(np.uint64)
+        if len(codes) < _SHINGLE:
+            return np.zeros(0, np.uint64)
+        for step in _STEPS:
+            codes = codes[:-step] * np.uint64(0x9E3779B97F4A7C15) + codes[step:]
+            codes ^= codes >> np.uint64(29)
+        codes *= np.uint64(0xBF58476D1CE4E5B9)  # or small letters would give small hashes
+        return codes[self.starts[self.starts < len(codes)]]
+
+    def without(self, shingles: BoolArray) -> tuple[str, int]:
+        """The text without some of its shingles (shingles,), and how many words that takes out."""
+        edges = np.zeros(len(self.places) + 1, np.int64)
+        begins = self.starts[: len(shingles)][shingles]
+        edges[begins] += 1
+        edges[begins + _SHINGLE] -= 1
+        covered = np.cumsum(edges[:-1]) > 0  # (letters,)
+        # A shingle may end inside a word that goes on otherwise: that word stays.
+        gone = np.logical_and.reduceat(covered, self.starts)  # (words,)
+        ends = np.append(self.starts[1:], len(self.places)) - 1  # (words,): their last letters
+        edges = np.flatnonzero(np.diff(gone.astype(np.int8), prepend=0, append=0))
+        parts, at = [], 0
+        for first, after in edges.reshape(-1, 2).tolist():
+            parts.append(self.text[at : self.places[self.starts[first]]].rstrip("\"'“‘«([{<>*_ "))
+            at = int(self.places[ends[after - 1]]) + 1
+            rest = self.text[at : at + 8]  # marks that belong to the last word
+            at += len(rest) - len(rest.lstrip(".,;:!?\"'”’»)]}>*_…"))
+        return "\n".join([*parts, self.text[at:]]), int(gone.sum())
+
+    @cached_property
+    def _codes(self) -> npt.NDArray[np.uint32]:
+        lower = self.text.lower()
+        if len(lower) != len(self.text):  # "İ" becomes two characters
+            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
+        return np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def each_passage_once(document: Document) -> Document:
+    """A document in which every passage stands once: where it is repeated, the first time."""
+    letters = Letters(document.text)
+    again = _repeated(letters.hashes)
+    return replace(document, text=letters.without(again)[0]) if again.any() else document
+
+
+def without_shared(
+    groups: Sequence[Sequence[Document]], elsewhere: Hashes | None = None
+) -> tuple[list[list[Document]], TakenOut]:
+    """Texts in groups of one author each, without the passages that several groups share.
+
+    Passages whose shingles are known from `elsewhere` are left out, too, and those that a group
+    repeats count once. A text of which hardly anything would be left is a copy of another: it stays
+    whole. What was taken out of which text comes second.
+    """
+    documents = [text for group in groups for text in group]
+    letters = [Letters(text.text) for text in documents]
+    hashes = np.concatenate([np.zeros(0, np.uint64), *(one.hashes for one in letters)])
+    again, known = _repeated(hashes), np.zeros(len(hashes), dtype=bool)
+    if elsewhere is not None and len(elsewhere):
+        known = np.isin(hashes, elsewhere)
+    taken_out: list[tuple[str, int]] = []
+    if again.any() or known.any():
+        sizes = [len(one.hashes) for one in letters]
+        texts = np.repeat(np.arange(len(letters)), sizes)  # (shingles,): which has each
+        authors = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[texts]
+        in_text = _repeated(hashes, texts)
+        taken = known | again | _in_several(hashes, authors)
+        for at, end in enumerate(np.cumsum(sizes).tolist()):
+            part = slice(end - sizes[at], end)
+            text, words = letters[at].without(taken[part])
+            whole = len(letters[at].starts)
+            if words and whole - words < min(_LEFT, whole / 2):
+                text, words = letters[at].without(in_text[part])
+            if words:
+                documents[at] = replace(documents[at], text=text)
+                taken_out.append((documents[at].id, words))
+    rest = iter(documents)
+    return [[next(rest) for _ in group] for group in groups], taken_out
+
+
+def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Hashes]:
+    """Texts by anybody without the passages that several have; and the hashes of these."""
+    once = [np.unique(Letters(text.text).hashes) for text in documents]
+    hashes = np.sort(np.concatenate([np.zeros(0, np.uint64), *once]))
+    groups, _ = without_shared([[text] for text in documents])
+    return [text for (text,) in groups], np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+
+
+def sketch(text: str) -> npt.NDArray[np.uint32]:
+    """(shingles,): one in eight of the hashes of a text, but not more than 256: the smallest."""
+    hashes = np.unique(Letters(text).hashes)
+    return (hashes[hashes < _SKETCHED][:_LARGEST_SKETCH] >> np.uint64(29)).astype(np.uint32)
+
+
+def _repeated(hashes: Hashes, owners: IntArray | None = None) -> BoolArray:
+    """(hashes,): which have occurred before, or before with the same owner."""
+    again = np.zeros(len(hashes), dtype=bool)
+    ordered = np.sort(hashes)
+    if (ordered[1:] == ordered[:-1]).any():  # mostly not, and to sort them is the quickest way
+        order = np.lexsort((hashes,) if owners is None else (hashes, owners))
+        same = hashes[order][1:] == hashes[order][:-1]
+        if owners is not None:
+            same &= owners[order][1:] == owners[order][:-1]
+        again[order[1:][same]] = True  # a stable order: the first comes first
+    return again
+
+
+def _in_several(hashes: Hashes, owners: IntArray) -> BoolArray:
+    """(hashes,): which of them several owners have."""
+    order = np.lexsort((owners, hashes))
+    hashes_, owners_ = hashes[order], owners[order]
+    apart = (hashes_[1:] == hashes_[:-1]) & (owners_[1:] != owners_[:-1])
+    return np.asarray(np.isin(hashes, hashes_[1:][apart]))
