@@ -25,6 +25,11 @@ settings.load_profile("no deadline")
 WORDS = ["the", "a", "of", "and", "to", "in", "is", "it", "that", "was", "he", "for", "on", "as"]
 
 
+def any_words(count: int) -> str:
+    """Some words, each a token, without a passage that is repeated."""
+    return " ".join(random.Random(count).choices(WORDS, k=count))
+
+
 def made_up_rows(authors: int, documents: int, name: str) -> list[dict[str, str]]:
     """Texts by authors who each have words, and a punctuation mark, that they like."""
     found = []

