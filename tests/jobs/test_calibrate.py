@@ -133,6 +133,7 @@ def test_what_clearness_is_usual_is_the_mean_over_the_sets(
     assert np.ptp(logs, axis=0).max() > 0.1
 
 
+@pytest.mark.filterwarnings("ignore:.*rests on few people")
 def test_sets_of_few_texts_have_no_scale_for_companions(model: Path) -> None:
     few = documents(made_up_rows(6, 3, "few"))
     more = documents(made_up_rows(6, 3, "more"))
