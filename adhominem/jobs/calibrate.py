@@ -87,8 +87,8 @@ def calibrate_model(
     folder = model_folder(folder)
     if is_shipped(folder):
         raise copy_first(folder)
-    _check_enough(texts)
     _check_authors(folder, {one.author for documents in texts.values() for one in documents})
+    _check_enough(texts)
     material = [CaseTexts(name, documents, lengths) for name, documents in texts.items()]
     count = sum(len(of_set.documents) for of_set in material)
     with locked(folder), watch("encoding", count) as on_documents:

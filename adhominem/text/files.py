@@ -105,17 +105,17 @@ class Document:
 
 def path_of(path: str | Path) -> Path:
     """The path of an input or an output; an empty one is refused: to Path, it is this folder."""
-    if str(path) == "" or "\0" in str(path):
+    if str(path) == "":
         raise OptionError(
-            f"the path {str(path)!r} is empty, perhaps by an unset variable, or holds a NUL; "
-            "expected the name of a file or a folder"
+            "a path is empty, perhaps by an unset variable; expected the name of a file or a folder"
         )
     return Path(path)
 
 
 def real_path(path: str | Path) -> Path:
     """A path free of links, `.` and `..`; unlike Path.resolve, not an error at a link to itself."""
-    return Path(os.path.realpath(path_of(path)))
+    path = path_of(path)
+    return path if "\0" in str(path) else Path(os.path.realpath(path))
 
 
 def name_of(path: str | Path) -> str:
