@@ -32,6 +32,7 @@ from adhominem.cli import (
     doctor,
     index,
     models,
+    options,
     rank,
     report,
     roll,
@@ -198,4 +199,7 @@ for _command in (
         doctor.doctor,
     ):  # all others read texts
         _command.params.append(_MAX_BYTES)
+    for _parameter in _command.params:
+        if isinstance(_parameter.type, click.types.StringParamType):
+            _parameter.type = options.TEXT
     main.add_command(_command)

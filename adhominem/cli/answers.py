@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adhominem.cli import options as opt
+from adhominem.text.files import real_path
 
 if TYPE_CHECKING:
     from adhominem.evaluation.measures import Evaluation
@@ -146,7 +147,7 @@ def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
         return
     _print_evaluations(evaluations.systems)
     if options["output"] is not None:
-        say(f"Figures and a page: {options['output'].resolve() / 'index.html'}")
+        say(f"Figures and a page: {real_path(options['output']) / 'index.html'}")
 
 
 def _print_evaluations(systems: tuple[Evaluation, ...]) -> None:

@@ -9,7 +9,25 @@ from typing import Any
 
 import click
 
-PATH = click.Path(path_type=Path)
+
+class _NotEmpty(click.ParamType[Any]):
+    """Refuses "", which an unset variable of a shell leaves; to Path, it is the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "" and (param is None or param.default != ""):
+            self.fail("it is empty, perhaps by an unset variable; expected a value", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Path(_NotEmpty, click.Path):
+    pass
+
+
+class _Text(_NotEmpty, click.types.StringParamType):
+    pass
+
+
+PATH, TEXT = _Path(path_type=Path), _Text()
 PRIOR = click.FloatRange(0, 1, min_open=True, max_open=True)
 DELTA = click.FloatRange(0, 0.5, max_open=True)
 ONE_OR_MORE = click.IntRange(min=1)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
-from adhominem.text.files import bare_stem
+from adhominem.text.files import bare_stem, path_of
 from adhominem.text.pan import find_file, pair_rows, read_truth
 from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import write_whole
@@ -67,7 +67,7 @@ class Answers:
 
 def load_truth(path: str | Path) -> Truth:
     """Read the labels of a pair set from `truth.jsonl`, or from the folder that has one."""
-    rows = _good_rows(read_truth(_file_in(Path(path), "truth.jsonl")))
+    rows = _good_rows(read_truth(_file_in(path_of(path), "truth.jsonl")))
     authors = tuple(row[2] for row in rows)
     return Truth(
         tuple(row[0] for row in rows),
@@ -84,7 +84,7 @@ def load_answers(
     missing_as_unanswered: bool = False,
 ) -> Answers:
     """Read `answers.jsonl` and bring it into the order of the truth."""
-    path = Path(path)
+    path = path_of(path)
     lines = list(read_json_lines(path))
     rows: list[dict[str, Any]] = [_bare(row) for row in _good_rows(row for _, row in lines)]
     unnamed = [f"line {at}" for at, row in lines if not isinstance(row.get("id"), str)]  # type: ignore[union-attr]
@@ -132,7 +132,7 @@ def load_systems(
     paths: Sequence[Path], truth: Truth, *, missing_as_unanswered: bool = False
 ) -> list[Answers]:
     """Several systems' answers, named by their files, or by their folders where those are alike."""
-    files = [_file_in(Path(path), "answers.jsonl") for path in paths]
+    files = [_file_in(path_of(path), "answers.jsonl") for path in paths]
     names = [bare_stem(file) for file in files]
     if len(set(names)) < len(names) or names == ["answers"]:
         names = [file.parent.name or name for file, name in zip(files, names, strict=True)]
@@ -164,7 +164,7 @@ def read_groups(
     seen = np.zeros(len(truth), dtype=bool)
     same_topic, cross_topic = np.zeros_like(seen), np.zeros_like(seen)
     words = np.zeros(len(truth), dtype=np.int64)
-    for row in pair_rows(Path(path), on_bytes=on_bytes):
+    for row in pair_rows(path_of(path), on_bytes=on_bytes):
         if isinstance(row, InputError):
             raise row
         at = place.get(row.id)
@@ -224,7 +224,7 @@ def write_answers(
         raise OptionError("an answer is no finite number; expected one, even if it is very large")
     if len(value) and not 0 <= np.min(value) <= np.max(value) <= 1:
         raise OptionError(f"values from {np.min(value)} to {np.max(value)}; expected 0 to 1")
-    with write_whole(Path(path)) as file:
+    with write_whole(path_of(path)) as file:
         for at, key in enumerate(ids):
             row: dict[str, Any] = {"id": key, "value": float(value[at])}
             if log_bayes_factor is not None:

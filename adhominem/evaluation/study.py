@@ -39,7 +39,7 @@ from adhominem.records import (
     with_schema,
 )
 from adhominem.scoring.fitting import pool
-from adhominem.text.files import read_bytes
+from adhominem.text.files import path_of, read_bytes
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide
 LOG_10 = log(10)
@@ -256,7 +256,7 @@ def _extremes(measures: dict[str, float]) -> list[str]:
 def read_study(path: str | Path) -> ValidationStudy:
     """The study in a file that `validate` wrote; an InputError says what is wrong with another."""
     try:
-        data = parsed_json(read_bytes(Path(path)))
+        data = parsed_json(read_bytes(path_of(path)))
         if isinstance(data, dict):
             data.pop("skipped", None)  # what `--json` prints has it, too
         study = from_json(ValidationStudy, data, "study", schema=SCHEMA)

@@ -7,8 +7,6 @@
 #include "../buffers.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
@@ -36,39 +34,26 @@ static void give_back(Shards *shards) {
     shards->views = NULL;
 }
 
-/* The arrays of a tuple, of items so wide; 0 with an error if there is anything else in it. */
-static int take_shards(Shards *shards, PyObject *arrays, Py_ssize_t wide) {
+/* The arrays of a tuple, of these items; 0 with an error if there is anything else in it. */
+static int take_shards(Shards *shards, PyObject *arrays, int type) {
     const Py_ssize_t count = PyTuple_Size(arrays); /* -1 with an error if it is no tuple */
     *shards = (Shards){NULL, 0};
-    if (count < 0) return 0;
-    if (!(shards->views = calloc((size_t)count + 1, sizeof(Py_buffer)))) {
-        PyErr_NoMemory();
-        return 0;
-    }
-    while (shards->count < count) {
-        Py_buffer *view = &shards->views[shards->count];
-        PyObject *array = PyTuple_GetItem(arrays, shards->count);
-        if (PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) return 0;
-        shards->count++;
-        if (wide && view->itemsize != wide) {
-            PyErr_SetString(PyExc_ValueError, "an array of another type than expected");
+    if (count < 0 || !(shards->views = room_for(count, sizeof(Py_buffer)))) return 0;
+    for (; shards->count < count; shards->count++)
+        if (!see(&shards->views[shards->count], PyTuple_GetItem(arrays, shards->count), type, 0))
             return 0;
-        }
-    }
     return 1;
-}
-
-static int64_t items(const Shards *shards, Py_ssize_t at) {
-    return shards->views[at].len / shards->views[at].itemsize;
 }
 
 /* Where each shard begins, (count + 1,), by how many texts they have; NULL with an error. */
 static int64_t *begins_of(const Shards *shards) {
-    int64_t *begins = malloc(sizeof(int64_t) * ((size_t)shards->count + 1));
-    if (!begins) return (int64_t *)PyErr_NoMemory();
-    begins[0] = 0;
-    for (Py_ssize_t at = 0; at < shards->count; at++)
-        begins[at + 1] = begins[at] + (shards->views[at].ndim ? shards->views[at].shape[0] : 0);
+    int64_t *begins = room_for(shards->count + 1, sizeof(int64_t));
+    if (begins) begins[0] = 0;
+    for (Py_ssize_t at = 0; begins && at < shards->count; at++) {
+        const Py_buffer *view = &shards->views[at];
+        const int64_t texts = view->ndim ? view->shape[0] : 0;
+        begins[at + 1] = begins[at] + (view->len ? texts : 0); /* what is empty may be any size */
+    }
     return begins;
 }
 
@@ -92,7 +77,8 @@ static void fetch(const void *row, int64_t bytes) {
 
 static int32_t bytes_plain(const int8_t *row, const int16_t *query, int64_t size) {
     int32_t total = 0;
-    for (int64_t at = 0; at < size; at++) total += (int32_t)row[at] * query[at];
+    for (int64_t at = 0; at < size; at++)
+        total = wrapped_sum(total, (int32_t)row[at] * query[at]);
     return total;
 }
 
@@ -143,7 +129,7 @@ AVX2 static int32_t bytes_avx2(const int8_t *row, const int16_t *query, int64_t 
     }
     int32_t sums[8], total = bytes_plain(row + at, query + at, size - at);
     _mm256_storeu_si256((__m256i *)sums, sum);
-    for (int lane = 0; lane < 8; lane++) total += sums[lane];
+    for (int lane = 0; lane < 8; lane++) total = wrapped_sum(total, sums[lane]);
     return total;
 }
 
@@ -228,8 +214,9 @@ typedef struct {
 
 static Variant variant = {bytes_plain, halves_plain, sparse_by_bytes_plain, sparse_by_pairs_plain};
 
-/* Products with the ends of rows (texts, size) in shards, of items so wide. */
-static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
+/* Products with the ends of rows (texts, size) in shards: bytes, or short floats. */
+static PyObject *table_products(PyObject *arguments, int bytes) {
+    const Py_ssize_t item = bytes ? 1 : 2;
     PyObject *tables, *numbers, *query, *products;
     Buffers buffers = {.count = 0};
     Shards shards;
@@ -238,10 +225,11 @@ static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
     const void *there, **rows = NULL;
     void *result;
     int64_t *begins = NULL, size = 0;
-    int good = take_shards(&shards, tables, item)
-               && (chosen = take(&buffers, numbers, 8, 0))
-               && (there = take(&buffers, query, 2 * item, 0))
-               && (result = take(&buffers, products, 4, 1)) && (begins = begins_of(&shards));
+    int good = take_shards(&shards, tables, bytes ? INT8 : REAL16)
+               && (chosen = take(&buffers, numbers, INT64))
+               && (there = take(&buffers, query, bytes ? INT16 : REAL32))
+               && (result = take_writable(&buffers, products, bytes ? INT32 : REAL32))
+               && (begins = begins_of(&shards));
     if (!good) goto done;
     const int64_t count = length(&buffers, 0);
     size = length(&buffers, 1);
@@ -249,10 +237,7 @@ static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
     for (Py_ssize_t at = 0; at < shards.count; at++)
         good = good && shards.views[at].ndim == 2 && shards.views[at].shape[1] >= size;
     if (!good) goto done;
-    if (!(rows = malloc(sizeof(void *) * (size_t)count + 1))) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    if (!(rows = room_for(count, sizeof(void *)))) goto done;
     Py_BEGIN_ALLOW_THREADS
     for (int64_t at = 0; at < count && good; at++) {
         const Py_ssize_t shard = shard_of(begins, shards.count, chosen[at]);
@@ -264,7 +249,7 @@ static PyObject *table_products(PyObject *arguments, Py_ssize_t item) {
     }
     for (int64_t at = 0; at < count && good; at++) {
         if (at + AHEAD < count) fetch(rows[at + AHEAD], size * item);
-        if (item == 1) ((int32_t *)result)[at] = variant.bytes(rows[at], there, size);
+        if (bytes) ((int32_t *)result)[at] = variant.bytes(rows[at], there, size);
         else ((float *)result)[at] = variant.halves(rows[at], there, size);
     }
     Py_END_ALLOW_THREADS
@@ -290,7 +275,7 @@ static PyObject *byte_products(PyObject *module, PyObject *arguments) {
  * and products (chosen,) float. */
 static PyObject *half_products(PyObject *module, PyObject *arguments) {
     (void)module;
-    return table_products(arguments, 2);
+    return table_products(arguments, 0);
 }
 
 /* sparse_products(steps, values, ends, numbers, query, products)
@@ -310,31 +295,29 @@ static PyObject *sparse_products(PyObject *module, PyObject *arguments) {
     float *result;
     int64_t *begins = NULL;
     Row *rows = NULL;
-    int good = take_shards(&steps, row_steps, 0) && take_shards(&values, row_values, 1)
-               && take_shards(&ends, row_ends, 8) && (chosen = take(&buffers, numbers, 8, 0))
-               && (there = take(&buffers, query, 1, 0))
-               && (result = take(&buffers, products, 4, 1)) && (begins = begins_of(&ends));
+    int good = take_shards(&steps, row_steps, ANY_INT) && take_shards(&values, row_values, INT8)
+               && take_shards(&ends, row_ends, INT64) && (chosen = take(&buffers, numbers, INT64))
+               && (there = take(&buffers, query, INT8))
+               && (result = take_writable(&buffers, products, REAL32))
+               && (begins = begins_of(&ends));
     if (!good) goto done;
     const int64_t count = length(&buffers, 0), size = length(&buffers, 1);
     good = length(&buffers, 2) == count && steps.count == ends.count && values.count == ends.count;
     for (Py_ssize_t at = 0; at < ends.count && good; at++)
-        good = items(&steps, at) == items(&values, at) && steps.views[at].itemsize <= 2
+        good = items_of(&steps.views[at]) == items_of(&values.views[at])
+               && steps.views[at].itemsize <= 2
                && ends.views[at].ndim == 1;
     if (!good) goto done;
-    if (!(rows = malloc(sizeof(Row) * (size_t)count + 1))) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    if (!(rows = room_for(count, sizeof(Row)))) goto done;
     Py_BEGIN_ALLOW_THREADS
     for (int64_t at = 0; at < count && good; at++) {
         const Py_ssize_t shard = shard_of(begins, ends.count, chosen[at]);
         if (!(good = shard >= 0)) break;
         const int64_t row = chosen[at] - begins[shard], *row_end = ends.views[shard].buf;
         const int64_t begin = row ? row_end[row - 1] : 0, wide = steps.views[shard].itemsize;
-        good = begin >= 0 && begin <= row_end[row] && row_end[row] <= items(&values, shard);
-        rows[at] = (Row){(const char *)steps.views[shard].buf + (good ? begin * wide : 0),
-                         (const int8_t *)values.views[shard].buf + (good ? begin : 0),
-                         row_end[row] - begin, wide};
+        if (!(good = within(begin, row_end[row], items_of(&values.views[shard])))) break;
+        rows[at] = (Row){(const char *)steps.views[shard].buf + begin * wide,
+                         (const int8_t *)values.views[shard].buf + begin, row_end[row] - begin, wide};
     }
     int bad = 0;
     for (int64_t at = 0; at < count && good; at++) {

@@ -7,8 +7,6 @@
 #include "../buffers.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
@@ -89,8 +87,10 @@ static void block_plain(const int8_t *block, int64_t pairs, const int16_t *queri
         memset(products, 0, sizeof(int32_t) * LANES);
         for (int64_t pair = 0; pair < pairs; pair++)
             for (int lane = 0; lane < LANES; lane++)
-                products[lane] += queries[2 * pair] * block[(pair * LANES + lane) * 2]
-                                  + queries[2 * pair + 1] * block[(pair * LANES + lane) * 2 + 1];
+                products[lane] = wrapped_sum(
+                    products[lane],
+                    queries[2 * pair] * block[(pair * LANES + lane) * 2]
+                        + queries[2 * pair + 1] * block[(pair * LANES + lane) * 2 + 1]);
         larger[query] = 0;
         for (int lane = 0; lane < LANES; lane++)
             larger[query] |= (uint32_t)(products[lane] > least[query]) << lane;
@@ -213,7 +213,7 @@ static void guess_least(const Scan *scan) {
             best->least = INT32_MIN;
             cut(best);
             best->wanted = (int64_t)(rank / share + 0.5);
-            best->least--;
+            if (best->least > INT32_MIN) best->least--;
         }
         best->count = 0;
     }
@@ -252,30 +252,29 @@ static PyObject *scan(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OLOLLOO", &codes, &texts, &queries, &begin, &end, &products,
                           &places)) return NULL;
     int32_t *at_products, *at_places;
-    if (!(job.codes = take(&buffers, codes, 1, 0)) || !(job.queries = take(&buffers, queries, 2, 0))
-        || !(at_products = take(&buffers, products, 4, 1))
-        || !(at_places = take(&buffers, places, 4, 1))) return finished(&buffers, 0);
-    const int shapes = buffers.views[1].ndim == 3 && buffers.views[2].ndim == 2;
-    if (!shapes) return finished(&buffers, 0);
+    if (!(job.codes = take(&buffers, codes, INT8))
+        || !(job.queries = take(&buffers, queries, INT16))
+        || !(at_products = take_writable(&buffers, products, INT32))
+        || !(at_places = take_writable(&buffers, places, INT32))
+        || buffers.views[1].ndim != 3 || buffers.views[2].ndim != 2) return finished(&buffers, 0);
     job.count = buffers.views[1].shape[0];
     job.pairs = buffers.views[1].shape[1];
     job.begin = begin;
     job.end = end;
     job.texts = texts;
-    const int64_t k = buffers.views[2].shape[1];
+    const int64_t k = buffers.views[2].shape[1], of_block = product_of(job.pairs, 2 * LANES);
     if (buffers.views[1].shape[2] != 2 || buffers.views[2].shape[0] != job.count || k < 1
-        || length(&buffers, 3) != job.count * k || begin < 0 || end < begin || texts > INT32_MAX
-        || end * LANES >= texts + LANES || job.pairs < 1
-        || length(&buffers, 0) < end * job.pairs * 2 * LANES) return finished(&buffers, 0);
-    const int64_t room = 2 * k + 4 * LANES;
-    Item *items = malloc(sizeof(Item) * (size_t)(job.count * room) + 1);
-    int32_t *space = malloc(sizeof(int32_t) * (size_t)room);
-    job.best = malloc(sizeof(Best) * (size_t)job.count + 1);
+        || length(&buffers, 3) != product_of(job.count, k) || of_block < 1
+        || !within(0, texts, INT32_MAX) || !within(begin, end, (texts + LANES - 1) / LANES)
+        || end > length(&buffers, 0) / of_block) return finished(&buffers, 0);
+    const int64_t room = product_of(k, 2) < 0 ? -1 : 2 * k + 4 * LANES;
+    Item *items = room_for(product_of(job.count, room), sizeof(Item));
+    int32_t *space = room_for(room, sizeof(int32_t));
+    job.best = room_for(job.count, sizeof(Best));
     if (!items || !space || !job.best) {
         free(items);
         free(space);
         free(job.best);
-        PyErr_NoMemory();
         return finished(&buffers, 0);
     }
     for (int64_t at = 0; at < job.count; at++)

@@ -32,6 +32,7 @@ from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
 from adhominem.index.engine import Codes
 from adhominem.index.finish import read_codes
 from adhominem.index.store import Store
+from adhominem.text.files import real_path
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
 _MOST = 16_384  # texts that Milvus answers with at once
@@ -253,7 +254,7 @@ def _about(store: Store) -> dict[str, str]:
             "more than a few texts: run `adhominem index` again with the same options"
         )
     return {
-        "adhominem.folder": str(store.folder.resolve()),
+        "adhominem.folder": str(real_path(store.folder)),
         "adhominem.model": manifest.model,
         "adhominem.model_sha256": manifest.model_sha256,
         "adhominem.view": manifest.view.sha256,

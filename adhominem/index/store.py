@@ -28,6 +28,7 @@ from adhominem.index.packing import PackedLevs
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.scoring.population import FEWEST, Population
 from adhominem.scoring.rows import column_means
+from adhominem.text.files import path_of
 from adhominem.verify.verifier import Verifier
 
 COHORT = 200  # texts of the population that are kept, as of any other
@@ -88,7 +89,7 @@ class Store:
     """An index on the disk. Texts go by numbers; those that were removed keep theirs."""
 
     def __init__(self, folder: str | Path, manifest: Manifest | None = None) -> None:
-        self.folder = Path(folder)
+        self.folder = path_of(folder)
         self.manifest = manifest or read_manifest(self.folder)
         self.shards = [Texts.read(self.folder, shard) for shard in self.manifest.shards]
         counts = [shard.texts for shard in self.manifest.shards]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,6 +39,7 @@ from adhominem.scoring.fitting import (
     logistic,
 )
 from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scales, Scores, cells
+from adhominem.text.files import Document
 from adhominem.text.writing import locked, write_whole
 from adhominem.verify.verifier import Verifier, load
 
@@ -45,6 +47,8 @@ LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside who
 _CASES = 30  # of each class, of each set under each condition
 _FOLDS = 5
 _FEWEST = 30  # cases of each class: fewer fix no map
+_FEWEST_AUTHORS = 2 * _FOLDS  # with several texts
+_FEW_AUTHORS = 20  # with fewer, there is a warning
 _FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
 _FEWEST_IN_CELL = 100  # cases of each class, of which bounds are told
 _MORE_THAN_PAIRS = 0.85  # of such files have less company than texts that draw on companions
@@ -84,6 +88,7 @@ def calibrate_model(
     if is_shipped(folder):
         raise copy_first(folder)
     _check_authors(folder, {one.author for documents in texts.values() for one in documents})
+    _check_enough(texts)
     material = [CaseTexts(name, documents, lengths) for name, documents in texts.items()]
     count = sum(len(of_set.documents) for of_set in material)
     with locked(folder), watch("encoding", count) as on_documents:
@@ -174,6 +179,26 @@ def _calibrate(
 
 
 _JUDGED = {Condition(1, 1, 50), Condition(5, 1, 50), Condition(1, 1, 10)}
+
+
+def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
+    """Refuse texts by so few authors that a fold of them is a few people, or nobody."""
+    pieces = {(one.author, one.text) for documents in texts.values() for one in documents}
+    counts = Counter(author for author, _ in pieces)
+    several = sum(count > 1 for count in counts.values())
+    told = f"{len(pieces):,} texts by {len(counts):,} authors, {several:,} of them with two or more"
+    if several < _FEWEST_AUTHORS:
+        raise OptionError(
+            f"{told}; calibrating needs {_FEWEST_AUTHORS} authors with two texts or more, and "
+            f"better {_FEW_AUTHORS}: add texts, several by each author"
+        )
+    if several < _FEW_AUTHORS:
+        warnings.warn(
+            f"{told}: how strong evidence can be rests on few people, and may come out otherwise "
+            f"with others; calibrate with {_FEW_AUTHORS} such authors or more",
+            AdHominemWarning,
+            stacklevel=3,
+        )
 
 
 def _check_cases(parts: Sequence[Part]) -> None:
@@ -332,6 +357,11 @@ class _Data:
         factors = np.zeros(len(self.scores))
         for tested, others in parts:
             if tested.any():
+                if len(np.unique(self.same_author[others])) < 2:
+                    raise OptionError(
+                        f"the cases are by {len(np.unique(self.authors)):,} authors, too few to "
+                        "check some by the others; add texts, several by each author"
+                    )
                 fused, calibration = self.fit(others)
                 factors[tested] = calibration.unbounded(fused(self.scores[tested]))
         return factors

@@ -30,7 +30,7 @@ from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.pairs.duplicates import originals
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import square
-from adhominem.text.files import Document, noting_inputs
+from adhominem.text.files import Document, noting_inputs, path_of
 from adhominem.text.writing import write_whole
 from adhominem.verify.verifier import Verifier, load
 
@@ -70,7 +70,7 @@ def cluster_corpus(
     with noting_inputs(), encoder(model, verifier, jobs) as encode:
         note_model(model)
         read = read_encoded(
-            Path(corpus),
+            path_of(corpus),
             verifier,
             encode,
             population=population,

@@ -12,7 +12,7 @@ from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.population import draw, in_order
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.text.exhibits import read_exhibits
-from adhominem.text.files import Document, bare_stem, check_not_read, noting_inputs
+from adhominem.text.files import Document, check_not_read, name_of, noting_inputs
 from adhominem.text.readers import read_documents
 from adhominem.text.writing import write_whole
 from adhominem.verify.verifier import load
@@ -53,14 +53,14 @@ def contrast_files(
             if path is not None
         ]
         usual: list[Document] = []
-        names = [_name(Path(path)) for path in (first, second) if path is not None]
+        names = [name_of(path) for path in (first, second) if path is not None]
         if population is not None:
             with watch("population") as on_documents:
                 usual = _read_many(population, seed, skipped, on_documents)
         if second is None:
             assert population is not None
             sides.append(usual)
-            names.append(f"population {_name(Path(population))}")
+            names.append(f"population {name_of(population)}")
             usual = []
         verifier = load(model)
         note_model(model)
@@ -96,7 +96,3 @@ def _read_many(
     if not drawn:
         raise NotFoundError("no text can be read here; expected many", path)
     return in_order(drawn)
-
-
-def _name(path: Path) -> str:
-    return bare_stem(path) if path.is_file() else path.resolve().name

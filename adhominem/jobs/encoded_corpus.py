@@ -13,7 +13,7 @@ from adhominem.jobs.population import draw, in_order, read_population
 from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.pairs.passages import without_shared
 from adhominem.scoring.population import Population, each_once
-from adhominem.text.files import Document, bare_stem, check_not_read
+from adhominem.text.files import Document, check_not_read, name_of
 from adhominem.text.readers import read_documents
 from adhominem.verify.cautions import passages_taken_out
 from adhominem.verify.verifier import Verifier
@@ -92,7 +92,7 @@ def read_encoded(
                 on_documents=on_documents,
             )
     return EncodedCorpus(
-        name=bare_stem(corpus) if corpus.is_file() else corpus.resolve().name,
+        name=name_of(corpus),
         documents=documents,
         levs=levs,
         population=relevant,

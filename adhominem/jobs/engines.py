@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adhominem.errors import OptionError
 from adhominem.jobs.workers import Encode, encoder
+from adhominem.text.files import real_path
 from adhominem.verify.verifier import Verifier
 
 ENGINES = ("local", "ray")
@@ -38,7 +39,7 @@ def encoder_on(
     from adhominem.jobs.ray_engine import ray_engine
     from adhominem.jobs.shards import Sharded, folder_of
 
-    folder = folder_of(output.resolve())
+    folder = folder_of(real_path(output))
     with ray_engine(model, verifier, jobs, folder) as cluster:
         sharded = Sharded(cluster, folder, verifier)
         try:

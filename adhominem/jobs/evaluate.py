@@ -18,7 +18,7 @@ from adhominem.evaluation.measures import Evaluation, evaluate
 from adhominem.evaluation.pan import PairScores, summarise
 from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
 from adhominem.jobs.predict import predict
-from adhominem.text.files import check_not_read, noting_inputs
+from adhominem.text.files import check_not_read, noting_inputs, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
 from adhominem.text.writing import check_output
@@ -142,7 +142,7 @@ def table(
     if not with_topics:
         sets = {name: [pair.without_topics() for pair in pairs] for name, pairs in sets.items()}
     labels = {name: _labels(name, pairs) for name, pairs in sets.items()}
-    names = [Path(model).resolve().name for model in models]
+    names = [real_path(model).name for model in models]
     short = len(set(names)) == len(names)
     called = {str(m): n if short else str(m) for m, n in zip(models, names, strict=True)}
     rows = []

@@ -20,7 +20,7 @@ from adhominem.jobs.engines import encoder_on, taken
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.workers import encoded_batches
 from adhominem.models.folder import DEFAULT_MODEL
-from adhominem.text.files import Document, note_input, open_regular
+from adhominem.text.files import Document, note_input, open_regular, path_of
 from adhominem.text.readers import Source, stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load
@@ -80,11 +80,11 @@ def index_files(
     `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on a Ray cluster.
     What cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
-    began, folder = time.monotonic(), Path(output)
+    began, folder = time.monotonic(), path_of(output)
     if milvus is not None:
         MilvusAddress.of(milvus)  # refuses what is none before the work
     with reading(corpora, "indexing", watch) as (sources, on_bytes), locked(folder):
-        key = None if hash_ids is None else read_key(Path(hash_ids))
+        key = None if hash_ids is None else read_key(path_of(hash_ids))
         if not sources and not (folder / MANIFEST).exists():
             raise NotFoundError("there are no texts to index; name some", folder)
         verifier = load(model, device=device)

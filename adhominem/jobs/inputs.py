@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from adhominem.errors import InputError, OptionError
-from adhominem.text.files import note_input, noting_inputs
+from adhominem.text.files import note_input, noting_inputs, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, find_sources, read_pairs
 
@@ -73,7 +73,7 @@ def read_pair_sets(
         return sets
     by_name: dict[str, Sequence[Pair]] = {}
     for path in sets:
-        name = Path(path).resolve().name
+        name = real_path(path).name
         if name in by_name:
             raise OptionError(f"two pair sets are named '{name}'; rename one")
         by_name[name] = list(read_pairs(path, skipped=skipped))

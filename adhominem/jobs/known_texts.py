@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adhominem.errors import AdHominemWarning, InputError, OptionError
-from adhominem.text.files import Document
+from adhominem.text.files import Document, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Layout, find_sources, read_documents, read_pairs
 
@@ -22,7 +22,7 @@ def read_sets(
     if not isinstance(sets, Mapping):
         by_name: dict[str, Texts] = {}
         for path in sets:
-            name = Path(path).resolve().name.split(".")[0]
+            name = real_path(path).name.split(".")[0]
             if name in by_name:
                 raise OptionError(f"two sets are named '{name}'; rename one")
             if {source.layout for source in find_sources(path)} == {Layout.PAIRS}:

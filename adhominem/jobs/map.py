@@ -12,7 +12,7 @@ from adhominem.jobs.workers import encoder
 from adhominem.map.corpus_map import CorpusMap, map_documents
 from adhominem.map.page import write_map_page
 from adhominem.map.tree import LINKAGES
-from adhominem.text.files import noting_inputs
+from adhominem.text.files import noting_inputs, path_of
 from adhominem.verify.verifier import load
 
 _SUFFIXES = (".html", ".htm")
@@ -41,7 +41,7 @@ def map_corpus(
     the groups that `cluster_corpus` finds by this prior are drawn, too. What cannot be
     read goes to `skipped`; without it, the first such thing is raised.
     """
-    corpus, output = Path(corpus), Path(output)
+    corpus, output = path_of(corpus), path_of(output)
     if output.suffix.lower() not in _SUFFIXES:
         raise OptionError(f"the output is {output.name!r}; expected a name like map.html")
     if limit < 1 or linkage not in LINKAGES:  # before the work, not after it

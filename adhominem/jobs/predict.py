@@ -34,7 +34,7 @@ from adhominem.jobs.population import OwnPopulation
 from adhominem.jobs.workers import Encode, ahead_of, begun_ahead
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
 from adhominem.scoring.population import each_once
-from adhominem.text.files import Document, noting_inputs
+from adhominem.text.files import Document, noting_inputs, path_of
 from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
 from adhominem.text.readers import stop_or_skip
 from adhominem.text.unpacking import COMPRESSIONS
@@ -96,7 +96,7 @@ def predict(
     `ray`, texts are encoded on a Ray cluster. What cannot be read or scored, or has the id of a
     case before it, goes to `skipped`; without it, the first such thing is raised.
     """
-    output = Path(output)
+    output = path_of(output)
     if output.is_dir() or not output.suffix:
         output = output / "answers.jsonl"
     if output.suffix.lower() in COMPRESSIONS:
@@ -139,7 +139,7 @@ def predict(
         calibrated = scale.calibration is not None
         if isinstance(cases, str | Path):
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
-            cases = read(Path(cases), on_bytes=on_bytes, labelled=False)
+            cases = read(path_of(cases), on_bytes=on_bytes, labelled=False)
         taken_out: list[tuple[str, int]] = []
         foreign: list[str] = []
         cases = iter(cases)

@@ -19,6 +19,7 @@ import adhominem
 from adhominem.errors import AdHominemError, OptionError
 from adhominem.jobs.ray_connection import connected, first_line
 from adhominem.jobs.shards import encode_shard
+from adhominem.text.files import real_path
 from adhominem.verify.verifier import Verifier, load
 
 _SHARDS_AN_ACTOR = 4  # they are taken in order: one that is late must not keep the others waiting
@@ -40,7 +41,7 @@ def ray_engine(
         if not cores:
             raise AdHominemError("the Ray cluster has no CPU; start a node with `--num-cpus 1`")
         job = Job(
-            model=str(Path(model).resolve()) if Path(model).is_dir() else str(model),
+            model=str(real_path(model)) if Path(model).is_dir() else str(model),
             model_sha256=verifier.sha256,
             version=adhominem.__version__,
             folder=str(folder),

@@ -21,7 +21,7 @@ from adhominem.report.check import named_model
 from adhominem.report.files import form_of, read_report, write_report
 from adhominem.scoring.decision import VerbalScale
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.files import bare_stem, noting_inputs
+from adhominem.text.files import name_of, noting_inputs
 
 
 def report_candidates(
@@ -95,8 +95,8 @@ def check_candidates_files(
 def _read_candidates(paths: Sequence[str | Path]) -> Mapping[str, list[Exhibit]]:
     """The texts of each candidate, by the name of the file or folder."""
     sides: dict[str, list[Exhibit]] = {}
-    for path in map(Path, paths):
-        name = bare_stem(path) if path.is_file() else path.resolve().name
+    for path in paths:
+        name = name_of(path)
         if name in sides:
             raise OptionError(f"two candidates are named '{name}'; rename one")
         sides[name] = read_exhibits([path])

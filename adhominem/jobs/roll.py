@@ -15,7 +15,7 @@ from adhominem.jobs.workers import encoder
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.render.roll_page import roll_page
 from adhominem.text.exhibits import read_exhibits
-from adhominem.text.files import bare_stem, check_not_read, noting_inputs
+from adhominem.text.files import check_not_read, name_of, noting_inputs
 from adhominem.text.writing import write_whole
 from adhominem.verify.verifier import load
 
@@ -54,7 +54,7 @@ def roll_files(
             raise InputError(
                 f"{len(others) + 1:,} texts; expected one: give a file, not a folder", text
             )
-        known = [Known(_name(Path(path)), read_exhibits([path])) for path in against]
+        known = [Known(name_of(path), read_exhibits([path])) for path in against]
         verifier = load(model, device=device)
         note_model(model)
         if output is not None:
@@ -83,8 +83,3 @@ def roll_files(
             with write_whole(Path(output)) as file:
                 file.write(roll_page(result))
     return result
-
-
-def _name(path: Path) -> str:
-    """A candidate by the name of the file or folder."""
-    return bare_stem(path) if path.is_file() else path.resolve().name

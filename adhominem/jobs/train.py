@@ -32,7 +32,7 @@ from adhominem.models.member import AnyModel
 from adhominem.models.writing import training_authors, write_ensemble, write_styles
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.text.files import check_none_read_in, noting_inputs, read_text
+from adhominem.text.files import check_none_read_in, noting_inputs, read_text, real_path
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.writing import check_output, locked, write_folder
 from adhominem.training.fit_styles import fit_styles
@@ -109,7 +109,7 @@ def _places(
 ) -> tuple[bool, Path, Path]:
     """Whether the run was finished before, where its model goes, and where its work lies."""
     finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
-    output = output.resolve() if finished else check_output(output)
+    output = real_path(output) if finished else check_output(output)
     work = output.with_name(f"{output.name}.training")
     check_none_read_in(work)  # it is removed at the end
     if work.exists() and not resume:
@@ -235,7 +235,7 @@ def open_inputs(
             corpus = prepare(sources, packed, normaliser=normaliser, skipped=skipped)
         pairs: dict[str, PackedCorpus] = {}
         for path in dev:
-            name = Path(path).resolve().name
+            name = real_path(path).name
             if name in pairs:
                 raise OptionError(f"two dev sets are named '{name}'; rename one")
             if is_packed(path):
@@ -301,7 +301,7 @@ def make_ensemble(
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    names = [folder.resolve().name for folder in folders]
+    names = [real_path(folder).name for folder in folders]
     if len(set(names)) == len(names):
         return names
     return [f"member-{number}" for number in range(1, len(names) + 1)]

@@ -28,6 +28,7 @@ from adhominem.models.files import ModelFiles
 from adhominem.models.folder import is_shipped, model_folder, read_folder
 from adhominem.models.layout import CARD
 from adhominem.models.member import AnyModel
+from adhominem.text.files import real_path
 from adhominem.text.writing import locked, write_whole
 
 
@@ -50,7 +51,7 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
                 f"{files.folder} took its own calibration from a twin; expected a model that was "
                 "calibrated with texts"
             )
-        if folder.resolve() == files.folder.resolve():
+        if real_path(folder) == real_path(files.folder):
             raise OptionError(f"{folder} cannot be its own twin; expected another model")
         longer = _lengths(model.models, other.models)
         alone, population, companions = (_taken_over(report, longer) for report in reports)

@@ -21,7 +21,7 @@ from adhominem.models.writing import trained_on
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.render.study_page import study_page
 from adhominem.scoring.population import Population
-from adhominem.text.files import Document, bare_stem, check_not_read, noting_inputs
+from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, path_of
 from adhominem.text.writing import write_whole
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.verifier import Verifier, load
@@ -75,7 +75,7 @@ def validate(
         seed=seed,
         resamples=resamples,
     )
-    place = Path(material)
+    place = path_of(material)
     with noting_inputs():
         with watch("reading") as on_documents:
             whole = read_material(place, words, skipped, on_documents)
@@ -110,7 +110,7 @@ def validate(
                 conditions,
                 on_resample=lambda: on_resample(1),
                 remarks=(*remarks, *_remarks(chosen, conditions, verifier, model)),
-                material=bare_stem(place) if place.is_file() else place.resolve().name,
+                material=name_of(place),
                 model=verifier.name,
                 model_sha256=verifier.sha256,
                 version=adhominem.__version__,

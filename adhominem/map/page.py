@@ -16,6 +16,7 @@ from markupsafe import Markup
 from adhominem.map.corpus_map import CorpusMap, Projection
 from adhominem.map.groups import Drawn, draw_documents
 from adhominem.render.templates import asset, embedded_json, render_page
+from adhominem.text.files import real_path
 from adhominem.text.writing import write_whole
 
 _SCRIPT = ("common.js", "groups.js", "points.js", "tree.js", "both.js", "controls.js")
@@ -57,7 +58,7 @@ def map_page(drawn: CorpusMap) -> str:
         shown=shown,
         authors=len(names),
         unnamed=sum(not document.author for document in drawn.documents),
-        population_name=Path(drawn.population).resolve().name,  # where it lies stays private
+        population_name=real_path(drawn.population).name,  # where it lies stays private
         pairs=documents * (documents - 1) // 2,
         joined=_JOINED[drawn.linkage],
         caption=_CAPTIONS[drawn.projections[0].name],

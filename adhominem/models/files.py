@@ -21,7 +21,7 @@ import numpy.typing as npt
 from adhominem.errors import ModelError, OptionError
 from adhominem.models.layout import ModelFile
 from adhominem.records import parsed_json
-from adhominem.text.files import open_regular, read_files
+from adhominem.text.files import open_regular, path_of, read_files
 
 # What damaged contents raise while they are read.
 _DAMAGE = (
@@ -63,7 +63,7 @@ class ModelFiles:
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
         """Those of a folder; or as they are."""
-        return folder if isinstance(folder, ModelFiles) else cls(Path(folder))
+        return folder if isinstance(folder, ModelFiles) else cls(path_of(folder))
 
     def fetch(self, names: Mapping[str, int]) -> None:
         """Read these files, each of so many bytes at most, unless they have been; parse JSON."""

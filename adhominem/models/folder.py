@@ -39,6 +39,7 @@ from adhominem.records import from_json
 from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.scale import Scales
+from adhominem.text.files import path_of, real_path
 
 DEFAULT_MODEL = "general-en"
 FORMAT = 2  # of config.json
@@ -78,12 +79,12 @@ def shipped_models() -> list[str]:
 
 def is_shipped(folder: Path) -> bool:
     """Whether a folder is that of a model, or of a member of one, that comes with the package."""
-    return folder.resolve().is_relative_to(_SHIPPED.resolve())
+    return real_path(folder).is_relative_to(real_path(_SHIPPED))
 
 
 def model_folder(model: str | Path) -> Path:
     """The folder of a model: a folder that is there, or the name of a shipped model."""
-    folder = Path(model)
+    folder = path_of(model)
     try:
         exists = folder.exists()
     except (OSError, ValueError):  # a name too long, or with a NUL, or not ours to look at
@@ -108,7 +109,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
             lead = description["members"].index(description["lead"])
-    name, scales = files.folder.resolve().name, read_scales(files)
+    name, scales = real_path(files.folder).name, read_scales(files)
     if scales is not None:
         scales.check(name, len(models))
     return ModelFolder(

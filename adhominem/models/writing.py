@@ -37,6 +37,7 @@ from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.prose import Prose
 from adhominem.scoring.styles import Styles, Typicality
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
+from adhominem.text.files import real_path
 from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 from adhominem.text.writing import replace_file
@@ -160,7 +161,7 @@ def trained_on(folder: Path, names: set[str]) -> set[str] | None:
 
 def training_authors(folder: Path) -> str | None:
     """The hashes of a single model's training authors, from its folder or its ensemble's."""
-    places = [folder := folder.resolve()]
+    places = [folder := real_path(folder)]
     with suppress(ModelError):  # what lies above it is no model
         places += [path.parent for path in member_folders(folder.parent) if path == folder]
     for place in places:

@@ -24,7 +24,7 @@ from typing import Annotated, Any
 from adhominem.errors import InputError, RecordError
 from adhominem.harmless import harmless
 from adhominem.records import Longest, Options, from_json, parsed_json
-from adhominem.text.files import note_input, open_regular
+from adhominem.text.files import note_input, open_regular, path_of
 
 _MOST_BYTES = 1 << 20
 Line = Annotated[str, Longest(500)]
@@ -92,7 +92,7 @@ def readable(text: str) -> str:
 
 def read_details(path: str | Path) -> CaseDetails:
     """The details in a case file; anything that is wrong with it is an InputError."""
-    path = Path(path)
+    path = path_of(path)
     note_input(path)
     try:
         file, _ = open_regular(path, _MOST_BYTES)

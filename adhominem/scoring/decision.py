@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
 from adhominem.records import parsed_json
-from adhominem.text.files import note_input, open_regular
+from adhominem.text.files import note_input, open_regular, path_of
 
 
 def probability_same_author(
@@ -128,7 +128,7 @@ class VerbalScale:
         """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
         note_input(path)
         try:
-            with open_regular(Path(path), _LARGEST)[0] as file:
+            with open_regular(path_of(path), _LARGEST)[0] as file:
                 rows = parsed_json(file.read(_LARGEST))
             return cls(tuple((_number(start), words) for start, words in rows))
         except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:

@@ -3,13 +3,7 @@
  * Sums are in double precision. Any C compiler can build this; with GCC or Clang on x86-64, it is
  * also compiled for AVX2 and AVX-512, of which one is chosen when the module is loaded.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../buffers.h"
 
 #define TILE_BYTES (512 << 10) /* of a table by columns: some of a core's second cache */
 
@@ -106,54 +100,46 @@ AVX512 BY_COLUMN(by_column_double_avx512, double)
  * (numbers,) double; a table of floats or doubles, (others, size), or (size, others) if by column;
  * result (rows, others) double. */
 static PyObject *products(PyObject *module, PyObject *arguments) {
-    PyObject *arrays[6], *answer = NULL;
-    int turned, taken = 0, good = 0;
-    Py_buffer views[6];
+    PyObject *begins, *ends, *places, *values, *table, *result;
+    int turned;
+    Buffers buffers = {.count = 0};
+    Product product = {0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOpO", &arrays[0], &arrays[1], &arrays[2], &arrays[3],
-                          &arrays[4], &turned, &arrays[5])) return NULL;
-    for (; taken < 6; taken++) {
-        const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (taken == 5 ? PyBUF_WRITABLE : 0);
-        if (PyObject_GetBuffer(arrays[taken], &views[taken], flags)) goto done;
-    }
-    const Py_ssize_t wide = views[4].itemsize;
-    const int shapes = views[4].ndim == 2 && views[5].ndim == 2 && (wide == 4 || wide == 8)
-                       && views[0].itemsize == 8 && views[1].itemsize == 8
-                       && views[2].itemsize == 4 && views[3].itemsize == 8 && views[5].itemsize == 8;
-    Product product = {views[0].buf, views[1].buf, views[2].buf, views[3].buf, views[4].buf,
-                       views[0].len / 8, 0, 0, NULL, views[5].buf};
-    const int64_t numbers = views[2].len / 4;
-    good = shapes && views[1].len == views[0].len && views[3].len / 8 == numbers
-           && views[5].shape[0] == product.rows;
+    if (!PyArg_ParseTuple(arguments, "OOOOOpO", &begins, &ends, &places, &values, &table, &turned,
+                          &result)) return NULL;
+    if (!(product.begins = take(&buffers, begins, INT64))
+        || !(product.ends = take(&buffers, ends, INT64))
+        || !(product.places = take(&buffers, places, INT32))
+        || !(product.values = take(&buffers, values, REAL64))
+        || !(product.table = take(&buffers, table, REAL))
+        || !(product.result = take_writable(&buffers, result, REAL64))) return finished(&buffers, 0);
+    const Py_buffer *others = &buffers.views[4], *results = &buffers.views[5];
+    const int64_t numbers = length(&buffers, 2);
+    product.rows = length(&buffers, 0);
+    int good = others->ndim == 2 && results->ndim == 2 && others->itemsize >= 4
+               && length(&buffers, 1) == product.rows && length(&buffers, 3) == numbers
+               && results->shape[0] == product.rows;
     if (good) {
-        product.others = views[5].shape[1];
-        product.size = views[4].shape[turned ? 0 : 1];
-        good = views[4].shape[turned ? 1 : 0] == product.others;
+        product.others = results->shape[1];
+        product.size = others->shape[turned ? 0 : 1];
+        good = others->shape[turned ? 1 : 0] == product.others;
     }
     for (int64_t row = 0; good && row < product.rows; row++) {
         const int64_t begin = product.begins[row], end = product.ends[row];
-        good = begin >= 0 && begin <= end && end <= numbers;
+        good = within(begin, end, numbers);
         for (int64_t at = begin; good && at < end; at++)
             good = product.places[at] < product.size
                    && (at == begin || product.places[at] > product.places[at - 1]);
     }
-    if (!good) {
-        PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
-        goto done;
+    if (!good || !(product.next = room_for(product.rows, sizeof(int64_t))))
+        return finished(&buffers, 0);
+    if (length(&buffers, 5)) { /* of no rows, or no others, the sizes may be any */
+        Py_BEGIN_ALLOW_THREADS
+        (turned ? by_column : by_row)[others->itemsize == 8](&product);
+        Py_END_ALLOW_THREADS
     }
-    if (!(product.next = malloc(sizeof(int64_t) * (size_t)product.rows + 1))) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    (turned ? by_column : by_row)[wide == 8](&product);
-    Py_END_ALLOW_THREADS
     free(product.next);
-    answer = Py_None;
-    Py_INCREF(answer);
-done:
-    while (taken > 0) PyBuffer_Release(&views[--taken]);
-    return answer;
+    return finished(&buffers, 1);
 }
 
 static PyMethodDef methods[] = {

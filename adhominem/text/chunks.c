@@ -4,13 +4,7 @@
  * Keys are UTF-8. The interpreter's lock is held throughout: a text takes some hundredths of a
  * millisecond.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../buffers.h"
 
 typedef struct {
     uint64_t hash;
@@ -67,11 +61,12 @@ static size_t slot_of(const Chunks *chunks, uint64_t hash, const char *key, size
     return at;
 }
 
-/* Room for so many items; 0 if there is none. */
+/* Room for so many items, and one more; 0 if there is none. */
 static int make_room(void **items, size_t *room, size_t needed, size_t wide) {
-    if (needed <= *room) return 1;
-    size_t more = *room * 2 > needed ? *room * 2 : needed;
-    void *moved = more > SIZE_MAX / wide ? NULL : realloc(*items, more * wide);
+    if (needed < *room) return 1;
+    const size_t more = *room * 2 > needed ? *room * 2 : needed + 1;
+    const int64_t bytes = product_of((int64_t)more, (int64_t)wide);
+    void *moved = bytes < 0 ? NULL : realloc(*items, (size_t)bytes);
     if (!moved) {
         PyErr_NoMemory();
         return 0;
@@ -142,8 +137,7 @@ static PyObject *add(PyObject *self, PyObject *arguments) {
     good = good && add_bytes((Chunks *)self, bytes, (size_t)length, numbers, size / sizeof(int64_t));
     Py_DECREF(key);
     if (!good) return NULL;
-    Py_INCREF(Py_None);
-    return Py_None;
+    Py_RETURN_NONE;
 }
 
 /* look_up(text) -> (numbers of all its chunks as bytes, chunks that are not known) */

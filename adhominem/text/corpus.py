@@ -25,7 +25,7 @@ import numpy.typing as npt
 from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import CorpusError
 from adhominem.records import parsed_json
-from adhominem.text.files import Document, note_input, open_regular
+from adhominem.text.files import Document, note_input, open_regular, path_of
 
 FORMAT = 1
 LABELS = ("author", "topic", "work", "corpus")
@@ -146,7 +146,7 @@ class PackedCorpus:
     @classmethod
     def open(cls, folder: str | Path) -> PackedCorpus:
         """Open what `prepare` wrote; the tokens stay on disk until they are used."""
-        folder = Path(folder)
+        folder = path_of(folder)
         description = _read_description(folder)
         for name in ("corpus.json", "tables.npz", "tokens.bin"):
             note_input(folder / name)
@@ -193,7 +193,7 @@ class PackedCorpus:
 
 def is_packed(folder: str | Path) -> bool:
     """Whether this folder holds a prepared corpus."""
-    return (Path(folder) / "corpus.json").is_file()
+    return (path_of(folder) / "corpus.json").is_file()
 
 
 def pack_strings(name: str, strings: Sequence[str]) -> dict[str, npt.NDArray[Any]]:

@@ -23,6 +23,7 @@ from adhominem.text.files import (
     Document,
     all_files,
     note_input,
+    path_of,
     read_bytes,
     readable,
     readable_name,
@@ -83,13 +84,13 @@ def words_a_text(side: Sequence[Exhibit]) -> int:
 def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]:
     """All texts of one side: files, folders of files, or `-` for standard input."""
     exhibits = []
-    for path in paths:
+    for path in map(path_of, paths):
         if str(path) == STANDARD_INPUT:
             exhibits.append(exhibit_of(_standard_input(), Path("standard input"), topic))
         elif os.path.isdir(path):
-            exhibits += [_read(file, topic) for file in _texts_in(Path(path))]
+            exhibits += [_read(file, topic) for file in _texts_in(path)]
         else:
-            exhibits.append(_read(Path(path), topic))
+            exhibits.append(_read(path, topic))
     return exhibits
 
 

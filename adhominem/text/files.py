@@ -100,7 +100,28 @@ class Document:
             raise EmptyTextError("the text is empty; expected at least one visible character")
 
 
-# Names.
+# Paths and names.
+
+
+def path_of(path: str | Path) -> Path:
+    """The path of an input or an output; an empty one is refused: to Path, it is this folder."""
+    if str(path) == "":
+        raise OptionError(
+            "a path is empty, perhaps by an unset variable; expected the name of a file or a folder"
+        )
+    return Path(path)
+
+
+def real_path(path: str | Path) -> Path:
+    """A path free of links, `.` and `..`; unlike Path.resolve, not an error at a link to itself."""
+    path = path_of(path)
+    return path if "\0" in str(path) else Path(os.path.realpath(path))
+
+
+def name_of(path: str | Path) -> str:
+    """What a file or folder is called: the real name of a folder, the bare stem of a file."""
+    path = path_of(path)
+    return readable_name(bare_stem(path) if os.path.isfile(path) else real_path(path).name)
 
 
 def bare_suffix(path: Path) -> str:
@@ -286,9 +307,15 @@ def readable(path: str | Path) -> Iterator[None]:
 
 
 def open_input(path: Path) -> BinaryIO:
-    """Open somebody's file, or the pipe that a shell's <(command) is, and note it as an input."""
+    """Open somebody's file, or the pipe that a shell's <(command) is, and note it as an input.
+
+    Devices are refused: /dev/zero has no end, and others change or wait when they are opened.
+    """
     try:
         with readable(path):
+            mode = os.stat(path).st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                raise InputError("this is a device; expected a file", path)
             file = open(path, "rb", buffering=0)  # noqa: SIM115
     except ValueError as error:  # of a name with a NUL in it
         raise NotFoundError(

@@ -17,7 +17,15 @@ from typing import Any
 
 from adhominem.errors import BrokenLineError, InputError, NotFoundError
 from adhominem.records import parsed_json
-from adhominem.text.files import Document, read_bytes, read_text, readable_name, visible_files
+from adhominem.text.files import (
+    Document,
+    path_of,
+    read_bytes,
+    read_text,
+    readable_name,
+    real_path,
+    visible_files,
+)
 from adhominem.text.readers import stop_or_skip
 
 _PROBLEM, _TRUTH = "problem-info.json", "ground-truth.json"
@@ -37,7 +45,7 @@ def read_attribution_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[AttributionProblem]:
     """The problems of a collection, or the one problem in a folder; see `readers` for `skipped`."""
-    place = Path(path)
+    place = path_of(path)
     if not os.path.isdir(place):
         raise NotFoundError("there is no such folder; look at the name and the place", place)
     if os.path.isfile(place / _PROBLEM):
@@ -71,7 +79,7 @@ def _problem(folder: Path, skipped: list[InputError] | None) -> AttributionProbl
                 f"'{name}' is no name of a folder; expected one that is in the problem", info_file
             )
     return AttributionProblem(
-        name=readable_name(folder.resolve().name),
+        name=readable_name(real_path(folder).name),
         candidates={
             name: list(stop_or_skip(_texts(folder / name, name), skipped)) for name in names
         },

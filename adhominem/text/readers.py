@@ -31,9 +31,11 @@ from adhominem.text.files import (
     Document,
     OnBytes,
     bare_stem,
+    path_of,
     read_text,
     readable_name,
     readable_suffix,
+    real_path,
     visible_files,
 )
 from adhominem.text.pan import (
@@ -156,12 +158,12 @@ def stop_or_skip(
 
 def find_sources(path: str | Path) -> list[Source]:
     """The corpora at a path: one, or one for each .jsonl file of a folder."""
-    path = Path(path)
+    path = path_of(path)
     if os.path.isfile(path):  # Path's own raise where a name is too long, or a folder is locked
         return [_file_source(path)]
     if not os.path.isdir(path):
         raise NotFoundError("there is no such file or folder; look at the name and the place", path)
-    name = readable_name(path.resolve().name)
+    name = readable_name(real_path(path).name)
     pairs = find_file(path, "pairs.jsonl")
     if pairs is not None and "text" not in _first_of(
         read_json_lines(pairs)
@@ -234,7 +236,7 @@ def read_pairs(
     path: str | Path, *, truth: str | Path | None = None, skipped: list[InputError] | None = None
 ) -> Iterator[Pair]:
     """The pairs of PAN 2020/21 in a folder, or in a file with its truth beside it."""
-    rows = pair_rows(Path(path), Path(truth) if truth else None)
+    rows = pair_rows(path_of(path), None if truth is None else path_of(truth))
     return stop_or_skip(each_id_once(rows), skipped)
 
 
@@ -242,7 +244,7 @@ def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[Problem]:
     """The problems of PAN 2013-15 in a folder."""
-    return stop_or_skip(each_id_once(problem_rows(Path(path))), skipped)
+    return stop_or_skip(each_id_once(problem_rows(path_of(path))), skipped)
 
 
 def _file_source(path: Path) -> Source:
@@ -307,7 +309,7 @@ def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | I
 def _problem_documents(
     path: Path, on_bytes: OnBytes | None, *, labelled: bool = True
 ) -> Iterator[Document | InputError]:
-    folder = readable_name(path.resolve().name)
+    folder = readable_name(real_path(path).name)
     for problem in problem_rows(path, on_bytes, labelled=labelled):
         if isinstance(problem, InputError):
             yield problem

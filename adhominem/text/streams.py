@@ -33,6 +33,7 @@ from adhominem.text.files import (
 from adhominem.text.unpacking import Blocks, unpacked
 
 _BLOCK = 1 << 20  # bytes that are read at a time
+_MOST_REST = 1 << 30  # bytes of a line that are passed over: a pipe, or what is packed, may not end
 _MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
 Item = TypeVar("Item")
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
@@ -81,7 +82,7 @@ def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> Json
         if empty:
             yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
     except InputError as error:  # it cannot be opened, or breaks off: what came before still counts
-        yield number + 1, error.at(path, number + 1) if number else error
+        yield number + 1, error.at(path, number + 1) if number or not error.path else error
 
 
 def made_of_rows(
@@ -153,8 +154,15 @@ def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | No
         if len(line) <= most or line.endswith(end):
             yield line
             continue
-        while line and not line.endswith(end):  # pass over the rest of it
+        for _ in range(0, _MOST_REST, _BLOCK):  # pass over the rest of it
+            if not line or line.endswith(end):
+                break
             line = readline(_BLOCK)
+        else:
+            raise TooLargeError(
+                f"the line goes on for more than {_MOST_REST:,} bytes; expected a file that ends, "
+                "and one text a line"
+            )
         yield None
 
 

@@ -31,7 +31,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from adhominem.errors import AdHominemWarning, LockedError, OptionError
 from adhominem.records import parsed_json
-from adhominem.text.files import check_not_read
+from adhominem.text.files import check_not_read, real_path
 
 if sys.platform == "win32":
     import msvcrt
@@ -102,7 +102,7 @@ def check_output(output: Path) -> Path:
     """Where a new folder will be; one that holds anything is refused: it may be the only copy."""
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise OptionError(f"{output} exists already; remove it, or choose another folder")
-    output = output.resolve()  # past a link to an empty folder, which could not be replaced
+    output = real_path(output)  # past a link to an empty folder, which could not be replaced
     if output == Path.cwd():  # who stands in it would stand in the folder that was there before
         raise OptionError("the output is the folder you are in; choose a new one")
     return output
@@ -191,8 +191,8 @@ def locked(path: str | Path) -> Iterator[bool]:
 def lock_of(path: Path) -> Path:
     """The lock beside a folder or file; a link to a file is locked as the link it is."""
     if path.is_dir() or path.name in ("", ".."):
-        path = path.resolve()
-    return Path(os.path.realpath(path.parent)) / f".{path.name}.lock"
+        path = real_path(path)
+    return real_path(path.parent) / f".{path.name}.lock"
 
 
 def _take(lock: Path, path: Path) -> int | None:

@@ -11,14 +11,10 @@
  * then uses NumPy. The same source is compiled for several kinds of processors; kernel.py chooses.
  * Without vectors of eight ("plain") it is slower than NumPy, and there for tests.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#define MOST_BUFFERS 12
+#include "../../buffers.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #if !defined(__GNUC__)
 #error "expected GCC or Clang: without them, the package uses NumPy"
@@ -129,6 +125,7 @@ typedef struct {
 
 #define BLOCK_BYTES (384 << 10) /* of hidden states: some of a core's second cache */
 #define BLOCK_ROWS 12
+#define MOST_SIZE (1 << 20) /* of a state, and of the attention */
 
 static int run(const Variant *variant, const Job *job) {
     const int64_t padded = (job->size + LANES - 1) / LANES * LANES, stride = 2 * padded;
@@ -190,18 +187,18 @@ static const Variant *variant_named(const char *name) {
 /* Python */
 
 enum { ROWS, LENGTHS, FORWARD, BACKWARD, FIRST, LAST, RECURRENT, WEIGHT, BIAS, SCORE, VECTORS,
-       ATTENTION, BUFFERS };
+       ATTENTION };
 
 static int check(int good, const char *problem) {
     if (!good) PyErr_SetString(PyExc_ValueError, problem);
     return good;
 }
 
+/* Sizes are small here, and all else is what arrays hold: no product is too large. */
 static int check_job(const Job *job, const Py_buffer *views, int heads) {
     const int64_t vectors = (job->inner + LANES - 1) / LANES;
     const int64_t gates = (4 * job->size + LANES - 1) / LANES * LANES; /* in whole vectors */
     const int64_t four = sizeof(float), eight = sizeof(int64_t);
-    if (!check(job->size > 0 && job->inner > 0, "expected sizes above 0")) return 0;
     if (!check(job->sequences * job->steps * eight == views[ROWS].len
                && job->sequences * job->steps * four == views[ATTENTION].len
                && job->sequences * 2 * job->size * four == views[VECTORS].len
@@ -234,33 +231,32 @@ static int check_job(const Job *job, const Py_buffer *views, int heads) {
 static PyObject *pooled(PyObject *module, PyObject *arguments) {
     const char *name;
     long long size, inner;
-    PyObject *objects[BUFFERS], *result = NULL;
-    Py_buffer views[BUFFERS] = {0};
-    int taken = 0;
+    PyObject *objects[MOST_BUFFERS];
+    Buffers buffers = {.count = 0};
     (void)module;
     if (!PyArg_ParseTuple(arguments, "sLLOOOOOOOOOOOO", &name, &size, &inner, &objects[0],
                           &objects[1], &objects[2], &objects[3], &objects[4], &objects[5],
                           &objects[6], &objects[7], &objects[8], &objects[9], &objects[10],
                           &objects[11])) return NULL;
     const Variant *variant = variant_named(name);
-    if (!variant) return NULL;
-    for (; taken < BUFFERS; taken++) {
-        if (objects[taken] == Py_None && (taken == FIRST || taken == LAST)) continue;
-        const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (taken >= VECTORS ? PyBUF_WRITABLE : 0);
-        if (PyObject_GetBuffer(objects[taken], &views[taken], flags)) goto done;
-        const Py_ssize_t wide = taken <= LENGTHS ? 8 : 4;
-        if (!check(views[taken].itemsize == wide, "expected 64-bit rows and 32-bit floats")) {
-            taken++;
-            goto done;
-        }
+    if (!variant || !check(within(1, size, MOST_SIZE) && within(1, inner, MOST_SIZE),
+                           "expected sizes above 0, and not too large")) return NULL;
+    const int heads = objects[FIRST] != Py_None && objects[LAST] != Py_None;
+    for (int at = 0; at < MOST_BUFFERS; at++) {
+        /* Where there are no heads, the tables stand in their places, and are not looked at. */
+        PyObject *array = objects[!heads && (at == FIRST || at == LAST) ? FORWARD : at];
+        if (!take_any(&buffers, array, at <= LENGTHS ? INT64 : REAL32, at >= VECTORS))
+            return finished(&buffers, 0);
     }
-    const int heads = views[FIRST].buf && views[LAST].buf;
+    const Py_buffer *views = buffers.views;
     Job job = {
         .tables = {views[FORWARD].buf, views[BACKWARD].buf},
         .heads = {heads ? views[FIRST].buf : NULL, heads ? views[LAST].buf : NULL},
+        .table_rows = length(&buffers, FORWARD) / (4 * size),
+        .head_rows = length(&buffers, FIRST) / (4 * size),
         .rows = views[ROWS].buf,
         .lengths = views[LENGTHS].buf,
-        .sequences = views[LENGTHS].len / 8,
+        .sequences = length(&buffers, LENGTHS),
         .size = size,
         .inner = inner,
         .weight = views[WEIGHT].buf,
@@ -269,14 +265,10 @@ static PyObject *pooled(PyObject *module, PyObject *arguments) {
         .vectors = views[VECTORS].buf,
         .attention = views[ATTENTION].buf,
     };
-    if (job.sequences > 0 && size > 0) {
-        job.steps = views[ROWS].len / 8 / job.sequences;
-        job.table_rows = views[FORWARD].len / 4 / (4 * size);
-        job.head_rows = heads ? views[FIRST].len / 4 / (4 * size) : 0;
-    }
-    if (!check_job(&job, views, heads)) goto done;
+    if (job.sequences > 0) job.steps = length(&buffers, ROWS) / job.sequences;
+    if (!check_job(&job, views, heads)) return finished(&buffers, 0);
     job.recurrent[0] = views[RECURRENT].buf;
-    job.recurrent[1] = job.recurrent[0] + views[RECURRENT].len / 4 / 2;
+    job.recurrent[1] = job.recurrent[0] + length(&buffers, RECURRENT) / 2;
     int failed = 0;
     if (job.sequences > 0) {
         Py_BEGIN_ALLOW_THREADS
@@ -284,33 +276,21 @@ static PyObject *pooled(PyObject *module, PyObject *arguments) {
         Py_END_ALLOW_THREADS
     }
     if (failed) PyErr_NoMemory();
-    else {
-        result = Py_None;
-        Py_INCREF(result);
-    }
-done:
-    while (taken-- > 0)
-        if (views[taken].obj) PyBuffer_Release(&views[taken]);
-    return result;
+    return finished(&buffers, !failed);
 }
 
 /* tanh(variant, values): in place, of a multiple of eight 32-bit floats */
 static PyObject *tanh_of(PyObject *module, PyObject *arguments) {
     const char *name;
-    PyObject *values, *result = NULL;
-    Py_buffer view;
+    PyObject *values;
+    Buffers buffers = {.count = 0};
     (void)module;
     if (!PyArg_ParseTuple(arguments, "sO", &name, &values)) return NULL;
     const Variant *variant = variant_named(name);
-    if (!variant || PyObject_GetBuffer(values, &view, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE))
-        return NULL;
-    if (check(view.len % sizeof(Vector) == 0, "expected a multiple of eight values")) {
-        variant->tanh(view.buf, view.len / sizeof(Vector));
-        result = Py_None;
-        Py_INCREF(result);
-    }
-    PyBuffer_Release(&view);
-    return result;
+    float *there = variant ? take_writable(&buffers, values, REAL32) : NULL;
+    if (there && check(length(&buffers, 0) % LANES == 0, "expected a multiple of eight values"))
+        variant->tanh(there, length(&buffers, 0) / LANES);
+    return finished(&buffers, there != NULL);
 }
 
 static PyMethodDef methods[] = {

@@ -7,9 +7,6 @@
 #define MOST_BUFFERS 80 /* channels of bigrams, and what else there is */
 #include "../../buffers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #if defined(__GNUC__)
 #define PREFETCH(at) __builtin_prefetch(at)
 #else
@@ -37,7 +34,7 @@ static int count_all(const Text *text) {
         const int64_t row = text->rows[at];
         if (row < 0 || row >= text->types) return -1;
         const int64_t begin = row ? text->ends[row - 1] : 0, end = text->ends[row];
-        if (begin < 0 || end > text->grams) return -1;
+        if (!within(begin, end, text->grams)) return -1;
         for (int64_t gram = begin; gram < end; gram++) {
             if ((uint64_t)text->flat[gram] >= places) return -1;
             counts[text->flat[gram]]++;
@@ -48,8 +45,10 @@ static int count_all(const Text *text) {
         if (at) {
             const int64_t *first = text->whole + before * text->columns;
             for (int channel = 0; channel < text->bigrams; channel++) {
-                const int64_t code = first[1 + channel] * text->sizes[channel] + whole[1 + channel];
-                if (code < 0 || code >= text->lengths[channel]) return -1;
+                /* What is below 0, or too large, becomes a number beyond the table: */
+                const uint64_t code = (uint64_t)first[1 + channel] * (uint64_t)text->sizes[channel]
+                                      + (uint64_t)whole[1 + channel];
+                if (code >= (uint64_t)text->lengths[channel]) return -1;
                 const uint64_t place = (uint64_t)text->tables[channel][code];
                 if (place >= places) return -1;
                 counts[place]++;
@@ -62,7 +61,7 @@ static int count_all(const Text *text) {
 
 /* count(rows, ends, flat, whole, bigrams, counts, places, times) -> how many places occur
  *
- * `counts` (places,) is zeros before and after; place 0 counts nothing. */
+ * `counts` (places,), one or more, is zeros before and after; place 0 counts nothing. */
 static PyObject *count(PyObject *module, PyObject *arguments) {
     PyObject *rows, *ends, *flat, *whole, *bigrams, *counts, *places, *times, *result = NULL;
     Buffers buffers = {.count = 0};
@@ -72,27 +71,27 @@ static PyObject *count(PyObject *module, PyObject *arguments) {
                           &bigrams, &counts, &places, &times)) return NULL;
     int64_t *at_places;
     uint32_t *at_times;
-    if (!(text.rows = take(&buffers, rows, 8, 0)) || !(text.ends = take(&buffers, ends, 8, 0))
-        || !(text.flat = take(&buffers, flat, 8, 0)) || !(text.whole = take(&buffers, whole, 8, 0))
-        || !(text.counts = take(&buffers, counts, 4, 1))
-        || !(at_places = take(&buffers, places, 8, 1)) || !(at_times = take(&buffers, times, 4, 1)))
-        goto done;
+    if (!(text.rows = take(&buffers, rows, INT64)) || !(text.ends = take(&buffers, ends, INT64))
+        || !(text.flat = take(&buffers, flat, INT64)) || !(text.whole = take(&buffers, whole, INT64))
+        || !(text.counts = take_writable(&buffers, counts, INT32))
+        || !(at_places = take_writable(&buffers, places, INT64))
+        || !(at_times = take_writable(&buffers, times, INT32))) goto done;
     text.tokens = length(&buffers, 0);
     text.types = length(&buffers, 1);
     text.grams = length(&buffers, 2);
     text.places = length(&buffers, 4);
     text.bigrams = (int)PyTuple_Size(bigrams);
     text.columns = 1 + text.bigrams;
-    if (text.bigrams > MOST_BIGRAMS || length(&buffers, 3) != text.types * text.columns
-        || length(&buffers, 5) != text.places || length(&buffers, 6) != text.places) {
-        PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
-        goto done;
-    }
+    if (text.bigrams > MOST_BIGRAMS || text.places < 1
+        || length(&buffers, 3) != product_of(text.types, text.columns)
+        || length(&buffers, 5) != text.places || length(&buffers, 6) != text.places)
+        return finished(&buffers, 0);
     for (int channel = 0; channel < text.bigrams; channel++) {
-        PyObject *table;
+        PyObject *table, *two = PyTuple_GetItem(bigrams, channel);
         long long size;
-        if (!PyArg_ParseTuple(PyTuple_GetItem(bigrams, channel), "LO", &size, &table)
-            || !(text.tables[channel] = take(&buffers, table, 8, 0))) goto done;
+        if (!PyTuple_Check(two)) return finished(&buffers, 0);
+        if (!PyArg_ParseTuple(two, "LO", &size, &table)
+            || !(text.tables[channel] = take(&buffers, table, INT64))) goto done;
         text.sizes[channel] = size;
         text.lengths[channel] = length(&buffers, buffers.count - 1);
     }
@@ -191,17 +190,17 @@ __attribute__((target("avx2,fma"))) static void multiply_avx2(const Product *pro
 
 /* project(projection, firsts, columns, values, levs): see `Product`; adds to levs */
 static PyObject *project(PyObject *module, PyObject *arguments) {
-    PyObject *projection, *firsts, *columns, *values, *levs, *result = NULL;
+    PyObject *projection, *firsts, *columns, *values, *levs;
     Buffers buffers = {.count = 0};
     Product product = {0};
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOOOO", &projection, &firsts, &columns, &values, &levs))
         return NULL;
-    if (!(product.projection = take(&buffers, projection, 1, 0))
-        || !(product.firsts = take(&buffers, firsts, 8, 0))
-        || !(product.chosen = take(&buffers, columns, 8, 0))
-        || !(product.values = take(&buffers, values, 4, 0))
-        || !(product.levs = take(&buffers, levs, 4, 1))) goto done;
+    if (!(product.projection = take(&buffers, projection, INT8))
+        || !(product.firsts = take(&buffers, firsts, INT64))
+        || !(product.chosen = take(&buffers, columns, INT64))
+        || !(product.values = take(&buffers, values, REAL32))
+        || !(product.levs = take_writable(&buffers, levs, REAL32))) return finished(&buffers, 0);
     const int64_t count = length(&buffers, 2);
     product.texts = length(&buffers, 1) - 1;
     if (product.texts > 0) {
@@ -218,23 +217,13 @@ static PyObject *project(PyObject *module, PyObject *arguments) {
         for (int64_t at = product.firsts[text]; good && at < product.firsts[text + 1]; at++)
             good = product.chosen[at] < product.columns
                    && product.chosen[at] > (at == product.firsts[text] ? -1 : product.chosen[at - 1]);
-    if (!good) {
-        PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
-        goto done;
-    }
-    if (!(product.next = malloc(sizeof(int64_t) * (size_t)product.texts))) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    if (!good || !(product.next = room_for(product.texts, sizeof(int64_t))))
+        return finished(&buffers, 0);
     Py_BEGIN_ALLOW_THREADS
     multiply(&product);
     Py_END_ALLOW_THREADS
     free(product.next);
-    result = Py_None;
-    Py_INCREF(result);
-done:
-    release(&buffers);
-    return result;
+    return finished(&buffers, 1);
 }
 
 static PyMethodDef methods[] = {
