@@ -326,7 +326,9 @@ def test_the_names_of_the_training_authors_are_not_in_the_model(model: Path) -> 
 
 def test_too_few_texts_are_refused(model: Path) -> None:
     for few in (TEXTS[:8], TEXTS[::8], []):  # of one author, one of each, none
-        with pytest.raises(OptionError, match=r"[01] of them with two or more; calibrating needs 10"):
+        with pytest.raises(
+            OptionError, match=r"[01] of them with two or more; calibrating needs 10"
+        ):
             calibrate_model(model, {"texts": few})
     assert not (model / "calibration.json").exists()
 

@@ -121,6 +121,7 @@ typedef struct {
     int rows; /* that are best taken at once */
     void (*run)(const Job *, Block *, int64_t first);
     void (*tanh)(float *, int64_t vectors);
+    void (*multiply)(const float *, int64_t, int64_t, const float *, int64_t, float *);
 } Variant;
 
 #define BLOCK_BYTES (384 << 10) /* of hidden states: some of a core's second cache */
@@ -171,10 +172,10 @@ static void find_variants(void) {
     const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
         && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-        variants[variant_count++] = (Variant){"avx512", 6, run_avx512, tanh_of_avx512};
-    if (avx2) variants[variant_count++] = (Variant){"avx2", 3, run_avx2, tanh_of_avx2};
+        variants[variant_count++] = (Variant){"avx512", 6, run_avx512, tanh_of_avx512, multiply_rows_avx512};
+    if (avx2) variants[variant_count++] = (Variant){"avx2", 3, run_avx2, tanh_of_avx2, multiply_rows_avx2};
 #endif
-    variants[variant_count++] = (Variant){"plain", 2, run_plain, tanh_of_plain};
+    variants[variant_count++] = (Variant){"plain", 2, run_plain, tanh_of_plain, multiply_rows_plain};
 }
 
 static const Variant *variant_named(const char *name) {
@@ -293,7 +294,37 @@ static PyObject *tanh_of(PyObject *module, PyObject *arguments) {
     return finished(&buffers, there != NULL);
 }
 
+/* multiply(variant, rows, size, weight, out): rows (rows, size) times a weight in panels */
+static PyObject *multiply(PyObject *module, PyObject *arguments) {
+    const char *name;
+    long long size;
+    PyObject *objects[3];
+    Buffers buffers = {.count = 0};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "sOLOO", &name, &objects[0], &size, &objects[1], &objects[2]))
+        return NULL;
+    const Variant *variant = variant_named(name);
+    if (!variant || !check(within(1, size, MOST_SIZE), "expected a size above 0, and not too large"))
+        return NULL;
+    const float *rows = take(&buffers, objects[0], REAL32);
+    const float *weight = rows ? take(&buffers, objects[1], REAL32) : NULL;
+    float *out = weight ? take_writable(&buffers, objects[2], REAL32) : NULL;
+    if (!out) return finished(&buffers, 0);
+    const int64_t count = length(&buffers, 0) / size, vectors = length(&buffers, 1) / (size * LANES);
+    const int good = length(&buffers, 0) == count * size
+                     && length(&buffers, 1) == vectors * size * LANES
+                     && length(&buffers, 2) == product_of(count, vectors * LANES)
+                     && (uintptr_t)weight % sizeof(Vector) == 0;
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS
+        variant->multiply(rows, count, size, weight, vectors, out);
+        Py_END_ALLOW_THREADS
+    }
+    return finished(&buffers, good);
+}
+
 static PyMethodDef methods[] = {
+    {"multiply", multiply, METH_VARARGS, "Rows times a matrix, each as if it were alone."},
     {"pooled", pooled, METH_VARARGS, "A BiLSTM over sequences, and the attention behind it."},
     {"tanh", tanh_of, METH_VARARGS, "The tanh that is used, in place."},
     {NULL, NULL, 0, NULL},

@@ -121,6 +121,34 @@ APART void NAME(few_scores)(int64_t n, int width, const float *hidden, int64_t s
                                                score, totals)))
 }
 
+INLINE void NAME(products)(const int n, const int width, const float *rows, int64_t size,
+                           const float *panel, float *out, int64_t stride) {
+    Vector sums[ROWS][PANEL] = {{{0}}};
+    NAME(multiply)(n, width, sums, rows, size, panel, size);
+    for (int r = 0; r < n; r++)
+        for (int j = 0; j < width; j++) NAME(store)(out + r * stride + j * LANES, sums[r][j]);
+}
+
+APART void NAME(few_products)(int64_t n, int width, const float *rows, int64_t size,
+                              const float *panel, float *out, int64_t stride) {
+    FOR_WIDTH(width, FOR_COUNT(n, NAME(products)(N, WIDTH, rows, size, panel, out, stride)))
+}
+
+/* rows (count, size) times a matrix of so many vectors of columns, in panels. Unlike in BLAS, a row
+ * comes to the same bits whatever stands beside it. */
+static void NAME(multiply_rows)(const float *rows, int64_t count, int64_t size,
+                                const float *weight, int64_t vectors, float *out) {
+    const int64_t panels = (vectors + PANEL - 1) / PANEL, stride = vectors * LANES;
+    for (int64_t panel = 0; panel < panels; panel++) {
+        const int width = (int)(vectors / panels + (panel < vectors % panels));
+        for (int64_t r = 0; r < count; r += ROWS)
+            NAME(few_products)(count - r < ROWS ? count - r : ROWS, width, rows + r * size, size,
+                               weight, out + r * stride, stride);
+        weight += size * width * LANES;
+        out += width * LANES;
+    }
+}
+
 static void NAME(run_direction)(const Job *job, Block *block, int64_t first, int direction) {
     const int64_t size = job->size, rest = size % LANES, stride = block->stride;
     const int64_t steps = job->lengths[first];

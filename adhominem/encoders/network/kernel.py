@@ -60,17 +60,9 @@ class FusedKernel:
         # (directions, size, gates of the rest): side by side.
         rest = _filled_up(gates[..., whole:].reshape(2, self._size, -1))
         by_panel = np.concatenate([panels.reshape(2, -1), rest.reshape(2, -1)], axis=1)
-        columns = _filled_up(weight).reshape(2 * self._size, -1, _LANES)
-        parts = np.array_split(columns, -(-columns.shape[1] // _PANEL), axis=1)
-        self._weights = [
-            _aligned(array)
-            for array in (
-                by_panel,
-                np.concatenate([part.ravel() for part in parts]),
-                _filled_up(bias),
-                _filled_up(score),
-            )
-        ]
+        panels = _in_panels(weight)
+        bias, score = _aligned(_filled_up(bias)), _aligned(_filled_up(score))
+        self._weights = [_aligned(by_panel), panels, bias, score]
 
     def run(
         self,
@@ -96,6 +88,37 @@ class FusedKernel:
             attention,
         )
         return vectors, attention
+
+
+class Product:
+    """Rows times a matrix (inputs, columns), each as if it were alone.
+
+    BLAS adds up the same row in another order where it stands elsewhere in a batch, and on some
+    processors to other bits; but the LEV of a text must not depend on the texts beside it.
+    """
+
+    def __init__(self, weight: Array32) -> None:
+        self._fused, self._name = compiled(_FUSED), kernel_name()
+        self._weight, (self._inputs, self._columns) = weight, weight.shape
+        if self._name != NUMPY:
+            self._panels = _in_panels(weight)
+
+    def __call__(self, rows: Array32) -> Array32:
+        """(rows, columns), of (rows, inputs)."""
+        if self._name == NUMPY:
+            return np.asarray(np.matmul(rows[:, None], self._weight)[:, 0])
+        assert self._fused is not None
+        out = np.empty((len(rows), -(-self._columns // _LANES) * _LANES), np.float32)
+        rows = np.ascontiguousarray(rows)
+        self._fused.multiply(self._name, rows, self._inputs, self._panels, out)
+        return out[:, : self._columns]
+
+
+def _in_panels(weight: Array32) -> Array32:
+    """The columns of a matrix in panels of up to four vectors, one panel after the other."""
+    columns = _filled_up(weight).reshape(len(weight), -1, _LANES)
+    parts = np.array_split(columns, -(-columns.shape[1] // _PANEL), axis=1)
+    return _aligned(np.concatenate([part.ravel() for part in parts]))
 
 
 def _filled_up(columns: Array32) -> Array32:

@@ -12,23 +12,12 @@ import numpy as np
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.compiled import NUMPY
-from adhominem.encoders.network.kernel import FusedKernel, kernel_name
+from adhominem.encoders.network.kernel import FusedKernel, Product, kernel_name
 
 Weights = Mapping[str, Array32]
 
 # Vector instructions may raise flags for lanes that hold nothing of ours.
 _QUIET = np.errstate(all="ignore")
-_FEWEST_ROWS = 128  # of a product: BLAS adds up a few rows in another order than many
-
-
-def product(rows: Array32, weight: Array32) -> Array32:
-    """rows @ weight, the same for a row whatever stands beside it."""
-    n = len(rows)
-    if n >= _FEWEST_ROWS:
-        return np.asarray(rows @ weight)
-    padded = np.zeros((_FEWEST_ROWS, rows.shape[1]), dtype=np.float32)
-    padded[:n] = rows
-    return np.asarray(padded @ weight)[:n]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +70,7 @@ class BiLSTM:
         """(steps, sequences, 2 * size): twice the hidden states; zeros behind a sequence's end."""
         lengths, (sequences, steps), size = inputs_of.lengths, inputs_of.rows.shape, self.size
         active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
-        rows = max(sequences, _FEWEST_ROWS)
+        rows = sequences
         hidden = np.empty((steps, rows, 2 * size), dtype=np.float32)
         for of_step, n in zip(hidden, active, strict=True):
             of_step[n:] = 0
@@ -101,8 +90,7 @@ class BiLSTM:
                     inputs_of.take(at, n, direction, gates[:n])
                 else:
                     inputs_of.take(at, n, direction, inputs[:n])
-                    m = max(n, _FEWEST_ROWS)
-                    np.matmul(before[:m], recurrent, out=gates[:m])
+                    np.matmul(before[:n, None], recurrent, out=gates[:n, None])  # see `Product`
                     gates[:n] += inputs[:n]
                 z, c, s = by_gate[:, :n], cell[:n], squashed[:n]
                 np.tanh(gates[:n].reshape(n, 4, size).transpose(1, 0, 2), out=z)
@@ -125,12 +113,13 @@ class Attention:
         self.weight = np.ascontiguousarray(0.5 * weights[f"{name}.hidden.weight"].T)
         self.bias = weights[f"{name}.hidden.bias"]
         self.score = weights[f"{name}.score.weight"][0]
+        self._times_weight = Product(self.weight)
 
     @_QUIET
     def mean(self, hidden: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         """(sequences, size), and the attention (sequences, steps), of twice the hidden states."""
         steps, sequences, size = hidden.shape
-        inner = product(hidden.reshape(-1, size), self.weight)
+        inner = self._times_weight(hidden.reshape(-1, size))
         inner += self.bias
         np.tanh(inner, out=inner)
         scores = np.einsum("ij,j->i", inner, self.score).reshape(steps, sequences)

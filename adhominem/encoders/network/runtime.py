@@ -18,7 +18,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.encoders.by_type import Growing, KeptByType
-from adhominem.encoders.network.recurrence import Pooling, Sequences, Weights, product
+from adhominem.encoders.network.kernel import Product
+from adhominem.encoders.network.recurrence import Pooling, Sequences, Weights
 from adhominem.encoders.protocol import spliced
 from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.vocabulary import (
@@ -49,7 +50,9 @@ class TypeInputs(KeptByType):
         self._filters = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
         self._filter_bias = weights["characters.convolution.bias"]
         # (word, inputs), (filters, inputs) and (inputs,)
-        self._word_weight, self._filter_weight = np.split(weight, [self._word_vectors.shape[1]])
+        of_words, of_filters = np.split(weight, [self._word_vectors.shape[1]])
+        self._times_word_weight, self._times_filter_weight = Product(of_words), Product(of_filters)
+        self._filtered = Product(self._filters)
         self._bias = bias
         # (inputs,) each: most types are unknown words, and most documents have no topic.
         self._of_unknown, self._of_no_topic = self._inputs(
@@ -80,14 +83,14 @@ class TypeInputs(KeptByType):
         for at in range(0, len(types), _TYPES_AT_ONCE):
             part = types[at : at + _TYPES_AT_ONCE]
             spelled = self._spellings(self._vocabulary.character_ids(part))
-            inputs = product(spelled, self._filter_weight)
+            inputs = self._times_filter_weight(spelled)
             inputs += self._of_words(self._vocabulary.token_ids(part))
             for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
                 table.add(half)
 
     def _inputs(self, vectors: Array32) -> Array32:
         """(vectors, inputs): what word vectors add, with the bias."""
-        return product(vectors, self._word_weight) + self._bias
+        return self._times_word_weight(vectors) + self._bias
 
     def _of_words(self, ids: npt.NDArray[np.int32]) -> Array32:
         """(types, inputs): what the word vectors of these ids add."""
@@ -106,7 +109,7 @@ class TypeInputs(KeptByType):
         # (types, places, size * width): what a filter sees from each place on, in a row.
         seen = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
         seen = np.ascontiguousarray(seen[:, :: vectors.shape[2]])
-        filtered = product(seen.reshape(-1, seen.shape[2]), self._filters)
+        filtered = self._filtered(seen.reshape(-1, seen.shape[2]))
         filtered = filtered.reshape(len(vectors), places, -1)  # (types, places, filters)
         count = (characters != PADDING).sum(axis=1)
         beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
@@ -157,7 +160,9 @@ class Runtime:
         self._threads = threads
         self._pool_tokens = Pooling(weights, "window_lstm", "token_attention")
         self._pool_windows = Pooling(weights, "document_lstm", "window_attention")
-        self._lev_weight, self._lev_bias = weights["lev.weight"].T, weights["lev.bias"]
+        self._times_lev_weight = Product(weights["lev.weight"].T)
+        self._lev_bias = weights["lev.bias"]
+        self._times_window_weight = Product(self._pool_windows.lstm.weight)
         lstm = self._pool_tokens.lstm
         self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias)
 
@@ -263,7 +268,7 @@ class Runtime:
     def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""
         lstm = self._pool_windows.lstm
-        inputs = product(windows, lstm.weight) + lstm.bias
+        inputs = self._times_window_weight(windows) + lstm.bias
         first, second = (np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1))
         begins = np.cumsum(lengths) - lengths  # (documents,)
         # (documents, windows): behind a document's end stands its last window once more.
@@ -271,4 +276,4 @@ class Runtime:
         documents, attention = self._pool_windows(
             Sequences(tables=(first, second), rows=rows, lengths=lengths)
         )
-        return np.tanh(product(documents, self._lev_weight) + self._lev_bias), attention
+        return np.tanh(self._times_lev_weight(documents) + self._lev_bias), attention
