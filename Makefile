@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt setup.py $(wildcard adhominem/*.h adhominem/*/*.[ch] adhominem/*/*/*.[ch])
 
-.PHONY: demo train-demo test attack lint bench docs clean
+.PHONY: demo train-demo test attack asan lint bench docs clean
 
 demo: $(VENV)/installed-demo
 	$(BIN)/python examples/demo.py
@@ -20,6 +20,19 @@ test: $(VENV)/installed
 # What `make test` tries for some seconds, for as long as it takes; the counts stand at the end.
 attack: $(VENV)/installed
 	ADHOMINEM_ATTACK=long OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile tests/attack
+
+# The parts in C, built so that they notice any access beside an array and any undefined operation,
+# and called with random arguments. Python itself is not built so: hence the preloaded libraries.
+ASAN := $(CURDIR)/build/asan
+asan: $(VENV)/installed
+	rm -rf $(ASAN)
+	CC=gcc CFLAGS='-g -fsanitize=address,undefined -fno-sanitize-recover=all' \
+	LDFLAGS='-fsanitize=address,undefined' $(BIN)/python setup.py -q build_ext \
+	--build-lib $(ASAN) --build-temp $(ASAN)/temp
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	ADHOMINEM_COMPILED=$(ASAN) ADHOMINEM_ATTACK=long OMP_NUM_THREADS=1 \
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/attack/test_compiled.py
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .

@@ -36,9 +36,9 @@ static void give_back(Shards *shards) {
 
 /* The arrays of a tuple, of these items; 0 with an error if there is anything else in it. */
 static int take_shards(Shards *shards, PyObject *arrays, int type) {
-    const Py_ssize_t count = PyTuple_Size(arrays); /* -1 with an error if it is no tuple */
+    const Py_ssize_t count = PyTuple_Size(arrays);
     *shards = (Shards){NULL, 0};
-    if (count < 0 || !(shards->views = room_for(count, sizeof(Py_buffer)))) return 0;
+    if (!(shards->views = room_for(count, sizeof(Py_buffer)))) return 0;
     for (; shards->count < count; shards->count++)
         if (!see(&shards->views[shards->count], PyTuple_GetItem(arrays, shards->count), type, 0))
             return 0;
@@ -220,7 +220,8 @@ static PyObject *table_products(PyObject *arguments, int bytes) {
     PyObject *tables, *numbers, *query, *products;
     Buffers buffers = {.count = 0};
     Shards shards;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &tables, &numbers, &query, &products)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "O!OOO", &PyTuple_Type, &tables, &numbers, &query, &products))
+        return NULL;
     const int64_t *chosen;
     const void *there, **rows = NULL;
     void *result;
@@ -288,8 +289,9 @@ static PyObject *sparse_products(PyObject *module, PyObject *arguments) {
     Buffers buffers = {.count = 0};
     Shards steps = {NULL, 0}, values = {NULL, 0}, ends = {NULL, 0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &row_steps, &row_values, &row_ends, &numbers, &query,
-                          &products)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!OOO", &PyTuple_Type, &row_steps, &PyTuple_Type,
+                          &row_values, &PyTuple_Type, &row_ends, &numbers, &query, &products))
+        return NULL;
     const int64_t *chosen;
     const int8_t *there;
     float *result;
