@@ -1,4 +1,4 @@
-"""Indexes whose files say something else, with checksums that fit: as by somebody who means harm."""
+"""Indexes whose files say something else, with checksums that fit: as if made to do harm."""
 
 from __future__ import annotations
 

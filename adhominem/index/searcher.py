@@ -24,6 +24,7 @@ from adhominem.index.chance import Chance, read_chance
 from adhominem.index.chosen import largest, row_products
 from adhominem.index.depth import MISSED, expected_misses
 from adhominem.index.engine import Engine, make_engine
+from adhominem.index.files import MANIFEST, read_manifest
 from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
@@ -72,8 +73,10 @@ class Searcher:
         An `engine` that is given holds the codes of all texts that count, as much of them as it
         looks through.
         """
+        self._given = folder if engine is None else None
         if is_address(folder):
             folder, engine = open_collection(str(folder))
+        self._stamp = _stamp(folder)
         self.store = Store(folder)
         self.verifier = verifier
         self.chance: Chance | None = read_chance(self.store)
@@ -85,10 +88,7 @@ class Searcher:
         if self.view is not None:
             self._open_codes(engine)
         elif self.population is not None:
-            raise IndexFolderError(
-                f"the index in {folder} is not finished; run `adhominem index` again with the same "
-                "options"
-            )
+            raise _unfinished(folder)
 
     def _open_codes(self, engine: Engine | None) -> None:
         store, manifest = self.store, self.store.manifest
@@ -96,10 +96,7 @@ class Searcher:
         shards: list[dict[str, npt.NDArray[Any]]] = []
         for shard in manifest.shards:
             if shard.codes is None:
-                raise IndexFolderError(
-                    f"the index in {store.folder} is not finished; run `adhominem index` again "
-                    "with the same options"
-                )
+                raise _unfinished(store.folder)
             shards.append(read_codes(store, shard, self.view))
         self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
         self._kin = tuple(arrays["kin"] for arrays in shards)  # (texts, kin) each
@@ -109,6 +106,18 @@ class Searcher:
             for begin, codes in zip(store.begins, self._codes, strict=False):
                 self.engine.add(begin + np.arange(len(codes)), codes[:, : self.engine.scanned])
             self.engine.remove(np.flatnonzero(~store.alive))
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the index on the disk is another one now, which could be opened instead."""
+        return self._given is not None and _stamp(self.store.folder) != self._stamp
+
+    def opened_again(self) -> Searcher:
+        """The index as it is now; an IndexFolderError while that is not finished."""
+        assert self._given is not None
+        if not read_manifest(self.store.folder).complete:
+            raise _unfinished(self.store.folder)
+        return Searcher(self._given, self.verifier)
 
     def search(
         self, levs: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
@@ -239,6 +248,21 @@ class Searcher:
         products = self.store.products(numbers, query)  # (numbers, members)
         kin = row_products(self._kin, numbers, self.view.kin_query(point))  # (numbers,)
         return self.view.near(point, products, kin, self._points[numbers])
+
+
+def _stamp(folder: str | Path) -> tuple[int, int]:
+    """Another one whenever the manifest was replaced; the same if there is none for a moment."""
+    try:
+        told = (Path(folder) / MANIFEST).stat()
+        return told.st_ino, told.st_mtime_ns
+    except OSError:
+        return 0, 0
+
+
+def _unfinished(folder: str | Path) -> IndexFolderError:
+    return IndexFolderError(
+        f"the index in {folder} is not finished; run `adhominem index` again with the same options"
+    )
 
 
 def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:
