@@ -329,7 +329,8 @@ class View:
         middle = float(bias.mean())
         steps[0] = max(float(np.abs(bias - middle).max()), _LEAST) / 127
         ends = np.cumsum([_folded_size(mean) for mean in self.means])
-        directions = tuple(np.split(kept, ends))
+        # As they are written: so codes are the same if they are made by a view that was read.
+        directions = tuple(np.split(kept.astype(np.float16).astype(np.float32), ends))
         return replace(self, directions=directions, steps=steps.astype(np.float32), middle=middle)
 
     def _table(self, levs: Levs) -> Array32:
