@@ -148,7 +148,9 @@ def measure_chance(
     table = np.full((len(tried), min(HITS, len(live))), _NO_HIT)
     ranks = np.zeros(len(tried), np.int64)
     for at, number in enumerate(tried.tolist()):
-        scored = searcher.search(store.levs([number]), table.shape[1], [frozenset([number])])[0]
+        shard, row = store.place(number)
+        copies = frozenset(store.copies(shard.digests[row].tobytes()))  # and itself
+        scored = searcher.search(store.levs([number]), table.shape[1], [copies])[0]
         same = accounts[scored.numbers] == accounts[number]
         factors = scored.factors.log_bayes_factor[~same]
         table[at, : len(factors)] = factors

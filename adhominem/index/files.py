@@ -185,15 +185,12 @@ def checked(
     if name not in arrays:
         raise ValueError(f"it has no {name}")
     array = arrays[name]
-    fits = array.ndim == len(shape) and all(
-        wanted in (None, there) for wanted, there in zip(shape, array.shape, strict=True)
+    kind, there = array.dtype.str[1:], array.shape
+    fits = len(there) == len(shape) and all(
+        n in (None, m) for n, m in zip(shape, there, strict=True)
     )
-    if not fits or array.dtype.str[1:] not in kinds.split():
-        expected = "x".join("any" if wanted is None else f"{wanted}" for wanted in shape)
-        told = "x".join(map(str, array.shape))
-        raise ValueError(
-            f"its {name} are {array.dtype.str[1:]} of {told}; expected {kinds} of {expected}"
-        )
+    if not fits or kind not in kinds.split():
+        raise ValueError(f"its {name} are {kind} {there}; expected {kinds} {shape}")
     return array
 
 

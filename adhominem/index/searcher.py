@@ -24,7 +24,7 @@ from adhominem.index.chance import Chance, read_chance
 from adhominem.index.chosen import largest, row_products
 from adhominem.index.depth import MISSED, expected_misses
 from adhominem.index.engine import Engine, make_engine
-from adhominem.index.files import MANIFEST, read_manifest
+from adhominem.index.files import read_manifest
 from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
@@ -76,7 +76,6 @@ class Searcher:
         self._given = folder if engine is None else None
         if is_address(folder):
             folder, engine = open_collection(str(folder))
-        self._stamp = _stamp(folder)
         self.store = Store(folder)
         self.verifier = verifier
         self.chance: Chance | None = read_chance(self.store)
@@ -107,15 +106,11 @@ class Searcher:
                 self.engine.add(begin + np.arange(len(codes)), codes[:, : self.engine.scanned])
             self.engine.remove(np.flatnonzero(~store.alive))
 
-    @property
-    def is_old(self) -> bool:
-        """Whether the index on the disk is another one now, which could be opened instead."""
-        return self._given is not None and _stamp(self.store.folder) != self._stamp
-
-    def opened_again(self) -> Searcher:
-        """The index as it is now; an IndexFolderError while that is not finished."""
-        assert self._given is not None
-        if not read_manifest(self.store.folder).complete:
+    def renewed(self) -> Searcher:
+        """The index as it is on the disk now; an IndexFolderError while that cannot be opened."""
+        if self._given is None or (now := read_manifest(self.store.folder)) == self.store.manifest:
+            return self
+        if not now.complete:
             raise _unfinished(self.store.folder)
         return Searcher(self._given, self.verifier)
 
@@ -248,15 +243,6 @@ class Searcher:
         products = self.store.products(numbers, query)  # (numbers, members)
         kin = row_products(self._kin, numbers, self.view.kin_query(point))  # (numbers,)
         return self.view.near(point, products, kin, self._points[numbers])
-
-
-def _stamp(folder: str | Path) -> tuple[int, int]:
-    """Another one whenever the manifest was replaced; the same if there is none for a moment."""
-    try:
-        told = (Path(folder) / MANIFEST).stat()
-        return told.st_ino, told.st_mtime_ns
-    except OSError:
-        return 0, 0
 
 
 def _unfinished(folder: str | Path) -> IndexFolderError:

@@ -41,7 +41,7 @@ from adhominem.web.limits import Limits
 Result = TypeVar("Result")
 SERVERS = "the server’s own"  # what its population is called in an answer
 _FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
-_BETWEEN_LOOKS = 10.0  # seconds, at a new index that could not be opened
+_BETWEEN_LOOKS = 10.0  # seconds, at whether the index has changed
 _TIMES_READ = 20  # that an explanation goes through its texts, about
 
 
@@ -134,12 +134,12 @@ class Service:
         Only the thread that searches may call this.
         """
         assert self.searcher is not None
-        if monotonic() >= self._look_again and self.searcher.is_old:
+        if monotonic() >= self._look_again:
             try:
-                self.searcher = self.searcher.opened_again()
+                self.searcher = self.searcher.renewed()
             except AdHominemError as error:
-                self._look_again = monotonic() + _BETWEEN_LOOKS
                 logger.warning("the index of before is searched: %s", error)
+            self._look_again = monotonic() + _BETWEEN_LOOKS
         return self.searcher
 
     @property
