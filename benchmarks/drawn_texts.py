@@ -12,25 +12,25 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 import adhominem
 from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
-from adhominem.index.build import DIGEST_BYTES, SHARD
+from adhominem.index.build import SHARD
 from adhominem.index.files import (
     IndexFile,
     Shard,
     Strings,
+    index_file,
     read_manifest,
     write_arrays,
     write_manifest,
 )
 from adhominem.index.finish import read_view, with_codes, with_view
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import Store, Texts, sums_of
+from adhominem.index.store import DIGEST_BYTES, Store, Texts, sums_of
 from adhominem.processes import worker_pool
 
 TEXTS = 10  # of an author that is drawn, at most
@@ -108,7 +108,7 @@ def _written(folder: Path, name: str) -> IndexFile | None:
     if not (folder / name).exists():
         return None
     data = (folder / name).read_bytes()
-    return IndexFile(name=name, bytes=len(data), sha256=sha256(data).hexdigest())
+    return index_file(name, data)
 
 
 def drawn_shard(real: Path, output: Path, number: int) -> Shard:
@@ -134,6 +134,7 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
         Strings.of(authors),
         Strings.of([""] * SHARD),
         rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
+        np.ones(SHARD, np.uint8),
         packed,
         *(np.sum(several, axis=0) for several in zip(*parts, strict=True)),
     )

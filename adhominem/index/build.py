@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from adhominem.arrays import IntArray, Levs, joined
+from adhominem.arrays import FloatArray, Levs, joined
 from adhominem.errors import IndexFolderError, InputError, OptionError
 from adhominem.index.files import (
     MANIFEST,
@@ -22,13 +24,12 @@ from adhominem.index.files import (
     write_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import Store, Texts, sums_of
+from adhominem.index.store import DIGEST_BYTES, Bytes, Store, Texts, sums_of
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 
 SHARD = 8_192  # texts: what a killed run may have to encode again
-DIGEST_BYTES = 16
-_OURS = ("texts-", "codes-", "view-", "chance-")  # how the names of files begin
+_OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetensors(\..*)?")
 
 
 def digest_of(text: str) -> bytes:
@@ -89,6 +90,14 @@ def opened(
     return manifest
 
 
+def clear(folder: Path, manifest: Manifest) -> None:
+    """Remove files that do not count: of killed runs, or from before. They may hold texts."""
+    counting = {file.name for file in manifest.files()}
+    for entry in folder.iterdir():
+        if entry.name not in counting and _OURS.fullmatch(entry.name):
+            entry.unlink()
+
+
 class Writer:
     """Adds texts to an index. What `texts` counts is on the disk, whatever happens next."""
 
@@ -100,12 +109,9 @@ class Writer:
             alive = store.alive[begin : begin + len(texts.ids)].tolist()
             rows = zip(texts.ids.all(), map(bytes, texts.digests), alive, strict=True)
             self._there.update((id, digest) for id, digest, counts in rows if counts)
+        self._seen = set(self._there.values())
         self._waiting: list[tuple[Document, bytes, Levs]] = []
         self.already_there = self.added = 0
-        counting = {file.name for file in manifest.files()}
-        for leftover in folder.glob("*-[0-9]*.safetensors"):  # of a run that was killed
-            if leftover.name not in counting and leftover.name.startswith(_OURS):
-                leftover.unlink()
 
     def new(self, documents: Iterable[Document]) -> Iterator[Document | InputError]:
         """Those of some documents that are not in the index, under the ids that they have in it."""
@@ -149,14 +155,11 @@ class Writer:
             return
         documents, digests, rows = zip(*self._waiting, strict=True)
         self._waiting = []
-        packed = PackedLevs.of(joined(list(rows)))
         texts = Texts(
             Strings.of([document.id for document in documents]),
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
-            np.frombuffer(b"".join(digests), np.uint8).reshape(-1, DIGEST_BYTES),
-            packed,
-            *sums_of(packed.levs(np.arange(len(packed)))),
+            *_summed(b"".join(digests), PackedLevs.of(joined(list(rows))), self._seen),
             _packed(documents) if self.manifest.keeps_texts else None,
         )
         self.manifest = with_shard(self.folder, self.manifest, texts)
@@ -164,10 +167,22 @@ class Writer:
         self.added += len(documents)
 
 
+def _summed(
+    digests: bytes, levs: PackedLevs, seen: set[bytes]
+) -> tuple[Bytes, Bytes, PackedLevs, FloatArray, FloatArray]:
+    """What `Texts` holds from digests to sums; texts that were `seen` before are not counted."""
+    rows = np.frombuffer(digests, np.uint8).reshape(-1, DIGEST_BYTES)
+    counted = np.zeros(len(rows), np.uint8)
+    for at, digest in enumerate(map(bytes, rows)):
+        counted[at] = digest not in seen
+        seen.add(digest)
+    return rows, counted, levs, *sums_of(levs.levs(np.flatnonzero(counted)))
+
+
 def _packed(documents: Sequence[Document]) -> Strings:
     import zstandard
 
-    press = zstandard.ZstdCompressor(level=6)
+    press = zstandard.ZstdCompressor(level=6, write_checksum=True)
     return Strings.of([press.compress(document.text.encode()) for document in documents])
 
 
@@ -176,67 +191,76 @@ def with_shard(folder: Path, manifest: Manifest, texts: Texts) -> Manifest:
     name = f"texts-{manifest.next_number:06}.safetensors"
     file = write_arrays(folder, name, texts.arrays())
     shard = Shard(texts=len(texts.ids), levs=file)
-    return replace(manifest, shards=(*manifest.shards, shard), next_number=manifest.next_number + 1)
+    return manifest.changed(shards=(*manifest.shards, shard), next_number=manifest.next_number + 1)
 
 
-def removed(folder: Path, manifest: Manifest, ids: Iterable[str], key: bytes | None) -> Manifest:
-    """The manifest without some texts: by their ids, or all texts of an author by the author."""
+def removed(
+    folder: Path, manifest: Manifest, ids: Iterable[str], key: bytes | None
+) -> tuple[Manifest, int]:
+    """The manifest without some texts, and how many these are: by their ids, or by their author.
+
+    Texts count that an earlier run has removed, if they are still on the disk: it may have been
+    killed before it was finished, and is gone on with.
+    """
     store = Store(folder, manifest)
-    gone: set[int] = set(manifest.removed)
-    by_author: dict[str, list[int]] = {}
-    for number in store.live.tolist():
-        by_author.setdefault(store.author(number), []).append(number)
+    by_name: dict[str, set[int]] = {name: set() for name in manifest.removing}
+    for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
+        rows = zip(texts.ids.all(), texts.authors.all(), strict=True)
+        for number, names in enumerate(rows, start=begin):
+            for name in names:
+                by_name.setdefault(name, set()).add(number)
+    gone, begun = set[int](), set[str]()
     for given in ids:
-        names = [given] if key is None else [given, hashed(given, key)]
-        numbers = [store.ids[name] for name in names if name in store.ids]
-        numbers += [number for name in names if name for number in by_author.get(name, [])]
-        if not numbers:
+        asked = {given} if key is None else {given, hashed(given, key)}
+        found = {name for name in asked if name and name in by_name}
+        if not found:
             raise InputError(
-                f"no text of the index has the id or the author '{given}'; nothing was removed"
+                f"no text of the index has the id or the author '{given}'; nothing was removed. If "
+                "an earlier run has removed it, it is gone; otherwise, correct the name"
             )
-        gone |= set(numbers)
-    return replace(manifest, removed=tuple(sorted(gone)))
+        gone = gone.union(*(by_name[name] for name in found))
+        begun |= found
+    count, manifest = len(gone), replace(manifest, removing=tuple(sorted(begun)))
+    if gone <= {*manifest.removed}:
+        return manifest, count
+    return manifest.changed(removed=tuple(sorted(gone.union(manifest.removed)))), count
 
 
 def compacted(folder: Path, manifest: Manifest) -> Manifest:
     """The manifest of new shards without the texts that were removed; the old ones stay so far."""
     store = Store(folder, manifest)
-    result = replace(manifest, shards=(), removed=(), population=None, view=None, chance=None)
-    kept: list[tuple[Texts, IntArray]] = []
+    result = manifest.changed(shards=(), removed=(), view=None)
+    kept, seen = list[int](), set[bytes]()  # numbers of texts, digests of those before
 
     def write() -> None:
         nonlocal result
         if kept:
-            result = with_shard(folder, result, _together(kept))
+            result = with_shard(folder, result, _together(store, kept, seen))
             kept.clear()
 
-    for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
-        rows = np.flatnonzero(store.alive[begin : begin + len(texts.ids)])
-        if sum(len(one) for _, one in kept) + len(rows) > SHARD:
+    for begin, end in pairwise(store.begins.tolist()):
+        rows = begin + np.flatnonzero(store.alive[begin:end])
+        if len(kept) + len(rows) > SHARD:
             write()
-        if len(rows):
-            kept.append((texts, rows))
+        kept += rows.tolist()
     write()
     return result
 
 
-def _together(kept: Sequence[tuple[Texts, IntArray]]) -> Texts:
-    """Some rows of some shards as one."""
-    levs = joined([texts.levs.levs(rows) for texts, rows in kept])
-    packed = PackedLevs.of(levs)
+def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
+    """Some texts as one shard."""
+    places = [store.place(number) for number in numbers]
 
     def strings(name: str) -> Strings:
-        chosen: list[bytes] = []
-        for texts, rows in kept:
-            chosen += [getattr(texts, name).bytes_at(at) for at in rows.tolist()]
-        return Strings.of(chosen)
+        return Strings.of([getattr(texts, name).bytes_at(row) for texts, row in places])
 
+    digests = b"".join(texts.digests[row].tobytes() for texts, row in places)
+    levs = store.packed(numbers)
+    assert levs is not None
     return Texts(
         strings("ids"),
         strings("authors"),
         strings("topics"),
-        np.concatenate([texts.digests[rows] for texts, rows in kept]),
-        packed,
-        *sums_of(packed.levs(np.arange(len(packed)))),
-        strings("packed") if kept[0][0].packed is not None else None,
+        *_summed(digests, levs, seen),
+        strings("packed") if store.manifest.keeps_texts else None,
     )

@@ -14,19 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.index.searcher import Searcher
+from adhominem.index.files import checked, damaged, read_arrays
+from adhominem.index.store import Store
+
+if TYPE_CHECKING:
+    from adhominem.index.searcher import Searcher
 
 PAIRS = 3_000
 TRIALS = 50
 HITS = 50  # of a trial
 _TAIL = 0.05  # share of the pairs that the tail is judged by
 _FEWEST = 20  # pairs: fewer say nothing
+_NO_HIT = -1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +52,7 @@ class Chance:
     known_authors: bool
     pairs: FloatArray  # (pairs,)
     unbounded: FloatArray  # (pairs,)
-    trials: FloatArray  # (trials, hits): of hits by others; -inf where there were no more
+    trials: FloatArray  # (trials, hits): of hits by others; _NO_HIT where there were no more
     ranks: IntArray  # (trials,): of the first hit by the author; 0 if none came up
     others: IntArray  # (trials,): how many other texts of the author there are
 
@@ -87,10 +92,28 @@ class Chance:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Chance:
-        """What `arrays` gave."""
-        texts, known = int(arrays["texts"][0]), bool(arrays["known_authors"][0])
-        names = ("pairs", "unbounded", "trials", "ranks", "others")
-        return cls(texts, known, **{name: arrays[name] for name in names})
+        """What `arrays` gave; a ValueError if anything is missing or does not fit."""
+        texts, known = (
+            int(checked(arrays, name, "i8", 1)[0]) for name in ("texts", "known_authors")
+        )
+        trials = checked(arrays, "trials", "f8", None, None)
+        if texts < 1 or not trials.shape[1]:
+            raise ValueError("it was measured on no texts")
+        pairs = checked(arrays, "pairs", "f8", None)
+        unbounded = checked(arrays, "unbounded", "f8", len(pairs))
+        of_trials = (checked(arrays, name, "i8", len(trials)) for name in ("ranks", "others"))
+        return cls(texts, bool(known), pairs, unbounded, trials, *of_trials)
+
+
+def read_chance(store: Store) -> Chance | None:
+    """What was measured on an index, if anything was."""
+    file = store.manifest.chance
+    if file is None:
+        return None
+    try:
+        return Chance.from_arrays(read_arrays(store.folder, file))
+    except ValueError as error:
+        raise damaged(store.folder / file.name, error) from None
 
 
 def measure_chance(
@@ -103,7 +126,7 @@ def measure_chance(
 ) -> Chance | None:
     """The Bayes factors that texts of an index by different people have; None of too few texts."""
     store, rng = searcher.store, np.random.default_rng(seed)
-    live, accounts = store.live, store.accounts
+    live, accounts = store.shuffled, store.accounts
     if len(live) < 2 or len(np.unique(accounts[live])) < 2:
         return None
     first, second = (live[rng.integers(0, len(live), pairs)] for _ in range(2))
@@ -122,10 +145,12 @@ def measure_chance(
     unbounded = np.concatenate([part.unbounded for part in parts])
     counts = dict(zip(*np.unique(accounts[live], return_counts=True), strict=True))
     tried = live[rng.permutation(len(live))[:trials]] if store.has_authors else live[:0]
-    table = np.full((len(tried), min(HITS, len(live))), -np.inf)
+    table = np.full((len(tried), min(HITS, len(live))), _NO_HIT)
     ranks = np.zeros(len(tried), np.int64)
     for at, number in enumerate(tried.tolist()):
-        scored = searcher.search(store.levs([number]), table.shape[1], [frozenset([number])])[0]
+        shard, row = store.place(number)
+        copies = frozenset(store.copies(shard.digests[row].tobytes()))  # and itself
+        scored = searcher.search(store.levs([number]), table.shape[1], [copies])[0]
         same = accounts[scored.numbers] == accounts[number]
         factors = scored.factors.log_bayes_factor[~same]
         table[at, : len(factors)] = factors

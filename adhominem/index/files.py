@@ -6,16 +6,21 @@
 
 A file counts once the manifest names it, and the manifest is replaced in one move, after the file
 is on the disk. So whatever happens, a shard is there as a whole or not at all.
+
+Nothing damaged is used. The manifest has a checksum of itself and of the header of each file, and a
+header has one of each array, which is compared when the file is opened. Only what is large, and
+read a row at a time, is not read then: it has a checksum of each row (`PackedLevs`, zstd).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +30,15 @@ from adhominem.errors import IndexFolderError
 from adhominem.records import Within, from_json, parsed_json, strict_json, to_json
 from adhominem.text.writing import replace_file
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "index.json"
+_BY_ROW = (".values", ".steps", "texts.data")  # how the names of arrays end that rows are read of
+_LARGEST = 1e9  # no number of an index comes near
 _KINDS: dict[str, Any] = {
     "I8": np.int8,
     "U8": np.uint8,
     "U16": np.uint16,
+    "U32": np.uint32,
     "F16": np.float16,
     "I64": np.int64,
     "F32": np.float32,
@@ -45,6 +53,7 @@ class IndexFile:
     name: str
     bytes: Annotated[int, Within(0)]
     sha256: str
+    header: int  # its CRC-32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +78,8 @@ class Manifest:
     next_number: Annotated[int, Within(1)] = 1  # of a file that is written next
     shards: tuple[Shard, ...] = ()
     removed: tuple[int, ...] = ()  # numbers of texts that no longer count
-    population: IndexFile | None = None  # its centre and cohort, once all is written
+    removing: tuple[str, ...] = ()  # whose removal has begun: ids and authors, until it is finished
+    complete: bool = False  # whether all that searches need was made of the texts that count
     view: IndexFile | None = None  # what codes are made by
     chance: IndexFile | None = None  # what Bayes factors texts by different people have
 
@@ -81,7 +91,11 @@ class Manifest:
     def files(self) -> list[IndexFile]:
         """All that count beside the manifest."""
         files = [file for shard in self.shards for file in (shard.levs, shard.codes)]
-        return [file for file in (*files, self.population, self.view, self.chance) if file]
+        return [file for file in (*files, self.view, self.chance) if file]
+
+    def changed(self, **changes: Any) -> Manifest:
+        """The manifest of other texts: what was measured on these no longer holds."""
+        return replace(self, chance=None, complete=False, **changes)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -94,6 +108,8 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path} has format {data.get('format')!r}; expected {FORMAT}: build the index "
                 "again with this version"
             )
+        if isinstance(data, dict) and data.pop("crc32", None) != crc32(strict_json(data).encode()):
+            raise ValueError("its checksum is not the one that was written down")
         return from_json(Manifest, data, "index")
     except FileNotFoundError:
         raise IndexFolderError(
@@ -105,18 +121,29 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest: from now on, this is the index."""
-    replace_file(folder / MANIFEST, strict_json(to_json(manifest), indent=1).encode())
+    data = to_json(manifest)
+    data["crc32"] = crc32(strict_json(data).encode())
+    replace_file(folder / MANIFEST, strict_json(data, indent=1).encode())
 
 
 def write_arrays(folder: Path, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> IndexFile:
     """Write a file of arrays, and wait until it is on the disk."""
-    data = save({key: np.ascontiguousarray(array) for key, array in arrays.items()})
+    plain = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+    checks = {key: crc32(array.data) for key, array in plain.items() if not key.endswith(_BY_ROW)}
+    data = save(plain, {"crc32": strict_json(checks)})
     replace_file(folder / name, data)
-    return IndexFile(name=name, bytes=len(data), sha256=sha256(data).hexdigest())
+    return index_file(name, data)
+
+
+def index_file(name: str, data: bytes) -> IndexFile:
+    """What the manifest says of a file with these bytes."""
+    header = data[: 8 + int.from_bytes(data[:8], "little")]
+    digest = sha256(data).hexdigest()
+    return IndexFile(name=name, bytes=len(data), sha256=digest, header=crc32(header))
 
 
 def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a file, which stay on the disk until they are looked at."""
+    """The arrays of a file, as they were written; rows of LEVs and texts are not read yet."""
     path = folder / file.name
     try:
         if Path(file.name).name != file.name:
@@ -125,20 +152,56 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
             raise ValueError(f"it has {path.stat().st_size:,} bytes, not {file.bytes:,}")
         raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: each look at it costs less
         length = int(raw[:8].view("<u8")[0])
+        if crc32(raw[: 8 + length].data) != file.header:
+            raise ValueError("its header is not as it was written")
         header = json.loads(raw[8 : 8 + length].tobytes())
+        checks = json.loads(header.pop("__metadata__")["crc32"])
         arrays = {}
         for name, told in header.items():
-            if name == "__metadata__":
-                continue
             begin, end = (8 + length + at for at in told["data_offsets"])
             kind = np.dtype(_KINDS[told["dtype"]])
             # A copy where the place in the file is none for such numbers: small arrays all.
             part = raw[begin:end]
             array = part.view(kind) if begin % kind.itemsize == 0 else _copied(part, kind)
-            arrays[name] = array.reshape(told["shape"])
+            arrays[name] = array = array.reshape(told["shape"])
+            if name.endswith(_BY_ROW):
+                continue
+            if crc32(part.data) != checks[name]:
+                raise ValueError(f"its {name} are not as they were written")
+            if kind.kind == "f" and array.size and not float(np.abs(array).max()) < _LARGEST:
+                raise ValueError(f"its {name} hold a number that is none, or too large")
         return arrays
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise damaged(path, error) from None
+
+
+def checked(
+    arrays: Mapping[str, npt.NDArray[Any]], name: str, kinds: str, *shape: int | None
+) -> npt.NDArray[Any]:
+    """An array of a file; a ValueError unless it is of one of these kinds, and of this shape.
+
+    None in a shape stands for any length.
+    """
+    if name not in arrays:
+        raise ValueError(f"it has no {name}")
+    array = arrays[name]
+    kind, there = array.dtype.str[1:], array.shape
+    fits = len(there) == len(shape) and all(
+        n in (None, m) for n, m in zip(shape, there, strict=True)
+    )
+    if not fits or kind not in kinds.split():
+        raise ValueError(f"its {name} are {kind} {there}; expected {kinds} {shape}")
+    return array
+
+
+def checked_ends(
+    arrays: Mapping[str, npt.NDArray[Any]], name: str, count: int, length: int
+) -> npt.NDArray[np.int64]:
+    """(count,): where each of some rows ends in an array of this length; or a ValueError."""
+    ends = checked(arrays, name, "i8", count)
+    if (np.diff(ends, prepend=0, append=length) < 0).any() or (count and ends[-1] != length):
+        raise ValueError(f"its {name} do not rise to {length}")
+    return ends
 
 
 def _copied(part: npt.NDArray[np.uint8], kind: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -205,6 +268,7 @@ class Strings:
         return {f"{name}.ends": self.ends, f"{name}.data": self.data}
 
     @classmethod
-    def from_arrays(cls, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Strings:
-        """What `arrays` gave."""
-        return cls(arrays[f"{name}.ends"], arrays[f"{name}.data"])
+    def from_arrays(cls, name: str, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> Strings:
+        """What `arrays` gave; a ValueError unless there are so many."""
+        data = checked(arrays, f"{name}.data", "u1", None)
+        return cls(checked_ends(arrays, f"{name}.ends", count, len(data)), data)

@@ -15,14 +15,15 @@ from adhominem.arrays import Levs
 from adhominem.index.files import (
     Manifest,
     Shard,
+    checked,
     damaged,
     read_arrays,
     write_arrays,
     write_manifest,
 )
 from adhominem.index.store import COHORT, Store
-from adhominem.index.view import POINTS, SAMPLE, View
-from adhominem.scoring.population import Population
+from adhominem.index.view import SAMPLE, View
+from adhominem.scoring.population import FEWEST, Population
 from adhominem.verify.verifier import Verifier
 
 _GROWN = 2.0  # times as many texts as when the view was made: then it is made again
@@ -42,8 +43,7 @@ def finished(
     if population is None:  # too few texts for one: each is compared by itself
         return manifest
     view = read_view(store, verifier, population)
-    made_for = 0 if manifest.view is None else int(_texts_of(store))
-    if view is None or len(store) > _GROWN * made_for:
+    if view is None or population.texts > _GROWN * view.population.texts:
         manifest, view = with_view(store, verifier, population)
     assert manifest.view is not None
     for at, shard in enumerate(manifest.shards):
@@ -64,7 +64,7 @@ def with_view(store: Store, verifier: Verifier, population: Population) -> tuple
     manifest = store.manifest
     told = {
         **view.arrays(),
-        "texts": np.array([len(store)]),
+        "texts": np.array([population.texts]),
         "lev_mean": population.lev_mean,
         "lev_mean_square": population.lev_mean_square,
         "cohort": store.spread(COHORT),
@@ -99,20 +99,21 @@ def with_codes(store: Store, at: int, shard: Shard, view: View, of_view: str) ->
     return replace(shard, codes=write_arrays(store.folder, name, arrays))
 
 
-def read_codes(store: Store, shard: Shard) -> dict[str, npt.NDArray[Any]]:
-    """The codes of a shard that has some, and its points; an IndexFolderError names damage."""
+def read_codes(store: Store, shard: Shard, view: View | None = None) -> dict[str, npt.NDArray[Any]]:
+    """The codes of a shard that has some; by a view also the points, and all of its shape.
+
+    An IndexFolderError names damage.
+    """
     assert shard.codes is not None
     arrays = read_arrays(store.folder, shard.codes)
-    for name in ("codes", *POINTS):
-        if name not in arrays or arrays[name].shape[:1] != (shard.texts,):
-            reason = f"it does not hold the {name} of {shard.texts:,} texts"
-            raise damaged(store.folder / shard.codes.name, reason)
-    return arrays
-
-
-def _texts_of(store: Store) -> int:
-    assert store.manifest.view is not None
-    return int(read_arrays(store.folder, store.manifest.view)["texts"][0])
+    shapes = {"codes": (shard.texts, None)} if view is None else view.shapes(shard.texts)
+    kinds = {"codes": "i1", "kin": "f2"}
+    try:
+        return {
+            name: checked(arrays, name, kinds.get(name, "f4"), *shapes[name]) for name in shapes
+        }
+    except ValueError as error:
+        raise damaged(store.folder / shard.codes.name, error) from None
 
 
 def read_view(store: Store, verifier: Verifier, population: Population) -> View | None:
@@ -124,15 +125,23 @@ def read_view(store: Store, verifier: Verifier, population: Population) -> View 
     if file is None:
         return None
     arrays = read_arrays(store.folder, file)
+    size = verifier.scorer.lev_size
     try:
+        texts, cohort = checked(arrays, "texts", "i8", 1), checked(arrays, "cohort", "i8", None)
+        if (
+            texts[0] < FEWEST
+            or not len(cohort)
+            or not 0 <= cohort.min() <= cohort.max() < store.numbers
+        ):
+            raise ValueError("its texts are not those of the index")
         then = replace(
             population,
-            texts=int(arrays["texts"][0]),
-            lev_mean=np.array(arrays["lev_mean"]),
-            lev_mean_square=np.array(arrays["lev_mean_square"]),
-            cohort=store.levs(arrays["cohort"]),
+            texts=int(texts[0]),
+            lev_mean=np.array(checked(arrays, "lev_mean", "f8", size)),
+            lev_mean_square=np.array(checked(arrays, "lev_mean_square", "f8", size)),
+            cohort=store.levs(cohort),
             memory={},
         )
         return View.from_arrays(verifier.scorer, then, arrays)
-    except (KeyError, IndexError) as error:
+    except ValueError as error:
         raise damaged(store.folder / file.name, error) from None

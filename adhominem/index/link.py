@@ -138,18 +138,18 @@ def link_accounts(
         raise OptionError(f"the rate is {rate}; expected more than 0, up to 1")
     store, scale = searcher.store, scale or VerbalScale()
     rng = np.random.default_rng(seed)
-    owners = {int(owner): [] for owner in np.unique(store.accounts[store.live])}  # type: ignore[var-annotated]
-    for number in store.live.tolist():
-        owners[int(store.accounts[number])].append(number)
+    owners: dict[int, list[int]] = {}
+    for number in store.shuffled.tolist():
+        owners.setdefault(int(store.accounts[number]), []).append(number)
     if len(owners) < 2:
         raise NotFoundError("there is one account; expected several to link", store.folder)
-    texts = store.live
+    texts = store.shuffled
     if limit is not None and limit < len(texts):
-        texts = np.sort(rng.choice(texts, limit, replace=False))
+        texts = rng.choice(texts, limit, replace=False)
     brought_up = _nearest_pairs(searcher, texts, owners, on_texts)
     pairs = np.array(sorted(brought_up), np.int64).reshape(-1, 2)
     factors = _compared(searcher, pairs, owners)
-    accounts = np.array(sorted(owners), np.int64)
+    accounts = np.array(list(owners), np.int64)
     drawn = accounts[rng.integers(0, len(accounts), (_DRAWN, 2))]
     drawn = drawn[drawn[:, 0] != drawn[:, 1]]
     by_chance = _compared(searcher, drawn, owners)[1]

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
+from adhominem.index.files import checked, checked_ends
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _LARGEST = 127  # of a number in a byte
@@ -30,6 +32,15 @@ class PackedDense:
 
     values: npt.NDArray[np.int8]  # (documents, size)
     scales: Array32  # (documents,)
+
+    @property
+    def size(self) -> int:
+        """Of a row."""
+        return int(self.values.shape[1])
+
+    def check(self, row: int, before: int) -> int:
+        """The CRC-32 of a row, after that of what comes before it."""
+        return crc32(self.values[row].data, before)
 
     @classmethod
     def of(cls, rows: AnyFloats) -> PackedDense:
@@ -64,6 +75,11 @@ class PackedSparse:
     values: npt.NDArray[np.int8]  # (entries,): zero where a step is not the last one
     scales: Array32  # (documents,)
     size: int
+
+    def check(self, row: int, before: int) -> int:
+        """The CRC-32 of a row, after that of what comes before it."""
+        entries = slice(self.ends[row - 1] if row else 0, self.ends[row])
+        return crc32(self.values[entries].data, crc32(self.steps[entries].data, before))
 
     @classmethod
     def of(cls, rows: SparseRows) -> PackedSparse:
@@ -109,9 +125,10 @@ class PackedSparse:
         kept = np.flatnonzero(values)
         owners = owners[kept]
         places = walked[kept] - before[owners] - 1
-        if len(places) and places.max() >= self.size:
+        if len(places) and (places.max() >= self.size or not steps.all()):
             raise OptionError(
-                f"a number in place {places.max()} of {self.size}; expected a place before that"
+                f"a number in place {places.max()} of {self.size}, or two in one place; expected a "
+                "place before that, and one number in each"
             )
         return SparseRows.of_counts(
             np.bincount(owners, minlength=len(numbers)),
@@ -173,6 +190,7 @@ class PackedLevs:
 
     parts: tuple[Packed, ...]
     log_tokens: Array32  # (documents,)
+    checks: npt.NDArray[np.uint32] | None = None  # (documents,): as they were written
 
     @classmethod
     def of(cls, levs: Levs) -> PackedLevs:
@@ -199,8 +217,11 @@ class PackedLevs:
 
     @classmethod
     def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:
-        """Some documents of several, packed as they are."""
+        """Some documents of several, packed as they are; a ValueError if one is damaged."""
         parts: list[Packed] = []
+        for levs, row in places:
+            if levs.checks is not None and levs.check(row) != levs.checks[row]:
+                raise ValueError(f"the LEV of its text {row + 1} is not as it was written")
         for at, first in enumerate(places[0][0].parts):
             rows = [(levs.parts[at], row) for levs, row in places]
             scales = np.array([part.scales[row] for part, row in rows], np.float32)
@@ -211,33 +232,40 @@ class PackedLevs:
         tokens = [levs.log_tokens[row] for levs, row in places]
         return cls(tuple(parts), np.array(tokens, np.float32))
 
+    def check(self, row: int) -> int:
+        """The CRC-32 of the LEV of a document, but for what is checked when an index is opened."""
+        total = 0
+        for part in self.parts:
+            total = part.check(row, total)
+        return total
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
-        named = {"log_tokens": self.log_tokens}
+        checks = np.array([self.check(row) for row in range(len(self))], np.uint32)
+        named: dict[str, npt.NDArray[Any]] = {"log_tokens": self.log_tokens, "checks": checks}
         for at, part in enumerate(self.parts):
             named |= {f"part{at}.{name}": array for name, array in part.arrays().items()}
         return named
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> PackedLevs:
-        """What `arrays` gave; a KeyError or ValueError if anything is missing or does not fit."""
+    def from_arrays(cls, arrays: Arrays, count: int) -> PackedLevs:
+        """What `arrays` gave; a ValueError if anything is missing or does not fit."""
         parts: list[Packed] = []
-        count = len(arrays["log_tokens"])
         while f"part{len(parts)}.values" in arrays:
             begin = f"part{len(parts)}."
-            part = {name: arrays[begin + name] for name in ("values", "scales")}
+            scales = checked(arrays, f"{begin}scales", "f4", count)
             if f"{begin}steps" in arrays:
-                ends, steps = arrays[f"{begin}ends"], arrays[f"{begin}steps"]
-                fits = len(ends) == count and len(steps) == len(part["values"])
-                fits = fits and (not count or ends[-1] == len(steps))
-                size = int(arrays[f"{begin}size"][0])
-                parts.append(PackedSparse(ends=ends, steps=steps, size=size, **part))
+                values = checked(arrays, f"{begin}values", "i1", None)
+                steps = checked(arrays, f"{begin}steps", "u1 u2", len(values))
+                ends = checked_ends(arrays, f"{begin}ends", count, len(values))
+                size = int(checked(arrays, f"{begin}size", "i8", 1)[0])
+                parts.append(PackedSparse(ends, steps, values, scales, size))
             else:
-                fits = len(part["values"]) == count
-                parts.append(PackedDense(**part))
-            if not fits or len(part["scales"]) != count:
-                raise ValueError("its parts are of different lengths")
-        return cls(tuple(parts), arrays["log_tokens"])
+                parts.append(
+                    PackedDense(checked(arrays, f"{begin}values", "i1", count, None), scales)
+                )
+        checks = checked(arrays, "checks", "u4", count)
+        return cls(tuple(parts), checked(arrays, "log_tokens", "f4", count), checks)
 
 
 def _gathered_sparse(

@@ -13,9 +13,7 @@ import adhominem
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
-from adhominem.index.files import damaged, read_arrays
 from adhominem.index.searcher import Scored, Searcher
-from adhominem.index.store import Store
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit
@@ -82,17 +80,6 @@ class SearchResult:
         return {**with_schema(self), "note": NOT_A_VERDICT}
 
 
-def read_chance(store: Store) -> Chance | None:
-    """What was measured on an index, if anything was."""
-    file = store.manifest.chance
-    if file is None:
-        return None
-    try:
-        return Chance.from_arrays(read_arrays(store.folder, file))
-    except (KeyError, IndexError) as error:
-        raise damaged(store.folder / file.name, error) from None
-
-
 def search_texts(
     searcher: Searcher,
     exhibits: Sequence[Exhibit],
@@ -117,7 +104,7 @@ def search_texts(
         raise OptionError(f"k is {k}; expected 1 or more")
     prior = 1 / max(texts, 2) if prior_same_author is None else prior_same_author
     probability_same_author(0.0, prior)  # refuses what is no prior, before the work
-    chance = read_chance(store)
+    chance = searcher.chance
     copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
     levs = verifier.encode([one.document for one in exhibits])
     scored = searcher.search(levs, k, [frozenset(numbers) for numbers in copies])
@@ -238,7 +225,7 @@ def _false_hits(
 
 def _measured(chance: Chance | None) -> str:
     if chance is None:
-        return "nothing: the index has too few texts by different people"
+        return "nothing: the index has too few texts by different people, or is not finished"
     whose = (
         "texts of the index by different authors"
         if chance.known_authors

@@ -20,10 +20,11 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs, joined
 from adhominem.errors import IndexFolderError
+from adhominem.index.chance import Chance, read_chance
 from adhominem.index.chosen import largest, row_products
 from adhominem.index.depth import MISSED, expected_misses
 from adhominem.index.engine import Engine, make_engine
-from adhominem.index.files import damaged
+from adhominem.index.files import read_manifest
 from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
@@ -72,10 +73,12 @@ class Searcher:
         An `engine` that is given holds the codes of all texts that count, as much of them as it
         looks through.
         """
+        self._given = folder if engine is None else None
         if is_address(folder):
             folder, engine = open_collection(str(folder))
         self.store = Store(folder)
         self.verifier = verifier
+        self.chance: Chance | None = read_chance(self.store)
         self.store.check_model(verifier)
         self.population: Population | None = self.store.make_population(verifier)
         self.view: View | None = None
@@ -84,10 +87,7 @@ class Searcher:
         if self.view is not None:
             self._open_codes(engine)
         elif self.population is not None:
-            raise IndexFolderError(
-                f"the index in {folder} is not finished; run `adhominem index` again with the same "
-                "options"
-            )
+            raise _unfinished(folder)
 
     def _open_codes(self, engine: Engine | None) -> None:
         store, manifest = self.store, self.store.manifest
@@ -95,19 +95,8 @@ class Searcher:
         shards: list[dict[str, npt.NDArray[Any]]] = []
         for shard in manifest.shards:
             if shard.codes is None:
-                raise IndexFolderError(
-                    f"the index in {store.folder} is not finished; run `adhominem index` again "
-                    "with the same options"
-                )
-            arrays = read_codes(store, shard)
-            shapes = self.view.shapes(shard.texts)
-            wrong = [name for name in shapes if arrays[name].shape != shapes[name]]
-            kinds = {"codes": np.int8, "kin": np.float16}
-            wrong += [name for name, kind in kinds.items() if arrays[name].dtype != kind]
-            if wrong:
-                reason = f"its {wrong[0]} are not those of this view"
-                raise damaged(store.folder / shard.codes.name, reason)
-            shards.append(arrays)
+                raise _unfinished(store.folder)
+            shards.append(read_codes(store, shard, self.view))
         self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
         self._kin = tuple(arrays["kin"] for arrays in shards)  # (texts, kin) each
         self._points = PointTable.of([{**arrays, "kin": arrays["kin"][:, :0]} for arrays in shards])
@@ -116,6 +105,14 @@ class Searcher:
             for begin, codes in zip(store.begins, self._codes, strict=False):
                 self.engine.add(begin + np.arange(len(codes)), codes[:, : self.engine.scanned])
             self.engine.remove(np.flatnonzero(~store.alive))
+
+    def renewed(self) -> Searcher:
+        """The index as it is on the disk now; an IndexFolderError while that cannot be opened."""
+        if self._given is None or (now := read_manifest(self.store.folder)) == self.store.manifest:
+            return self
+        if not now.complete:
+            raise _unfinished(self.store.folder)
+        return Searcher(self._given, self.verifier)
 
     def search(
         self, levs: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
@@ -135,7 +132,8 @@ class Searcher:
     def _margin(self, k: int) -> int:
         """How many more than k texts the model scores."""
         # Until an index has doubled, its view is that of the texts it had before.
-        fresh = self.view is not None and self.view.population.texts > _FRESH * len(self.store)
+        texts = 0 if self.population is None else self.population.texts
+        fresh = self.view is not None and self.view.population.texts > _FRESH * texts
         if self.view is None or not (fresh and self.view.is_exact):
             return max(_WIDE_MARGIN, round(_WIDE_MARGIN_SHARE * k))
         small = _IN_SMALL // max(1, len(self.store))
@@ -212,7 +210,8 @@ class Searcher:
         answers = self.engine.candidates(codes[:, : self.engine.scanned], count)
         result = []
         for numbers, products, gone in zip(*answers, outside, strict=True):
-            kept = ~np.isin(numbers, [-1, *gone])
+            there = (numbers >= 0) & (numbers < self.store.numbers)  # an engine may be newer
+            kept = there & ~np.isin(numbers, list(gone))
             result.append((numbers[kept], products[kept]))
         return result
 
@@ -244,6 +243,12 @@ class Searcher:
         products = self.store.products(numbers, query)  # (numbers, members)
         kin = row_products(self._kin, numbers, self.view.kin_query(point))  # (numbers,)
         return self.view.near(point, products, kin, self._points[numbers])
+
+
+def _unfinished(folder: str | Path) -> IndexFolderError:
+    return IndexFolderError(
+        f"the index in {folder} is not finished; run `adhominem index` again with the same options"
+    )
 
 
 def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:

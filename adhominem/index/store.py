@@ -16,10 +16,12 @@ from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError, OptionError
 from adhominem.index.chosen import LevTable, module_in_c
 from adhominem.index.files import (
+    MANIFEST,
     Manifest,
     Shard,
     Strings,
     check_file,
+    checked,
     damaged,
     read_arrays,
     read_manifest,
@@ -31,8 +33,11 @@ from adhominem.scoring.rows import column_means
 from adhominem.text.files import path_of
 from adhominem.verify.verifier import Verifier
 
+Bytes = npt.NDArray[np.uint8]
 COHORT = 200  # texts of the population that are kept, as of any other
+DIGEST_BYTES = 16
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
+_MOST_LOG_TOKENS = 50.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +47,10 @@ class Texts:
     ids: Strings
     authors: Strings
     topics: Strings
-    digests: npt.NDArray[np.uint8]  # (texts, 16): of their words
+    digests: Bytes  # (texts, 16): of their words
+    counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
     levs: PackedLevs
-    sums: FloatArray  # (lev_size,): of all LEVs
+    sums: FloatArray  # (lev_size,): of LEVs
     square_sums: FloatArray  # (lev_size,)
     packed: Strings | None = None  # the texts themselves, if they are kept
 
@@ -57,6 +63,7 @@ class Texts:
             **self.authors.arrays("authors"),
             **self.topics.arrays("topics"),
             "digests": self.digests,
+            "counted": self.counted,
             "sums": self.sums.astype(np.float32),
             "square_sums": self.square_sums.astype(np.float32),
             **kept,
@@ -65,23 +72,24 @@ class Texts:
     @classmethod
     def read(cls, folder: Path, shard: Shard) -> Texts:
         """Those of a shard; an IndexFolderError names one that is damaged."""
-        arrays = read_arrays(folder, shard.levs)
+        arrays, count = read_arrays(folder, shard.levs), shard.texts
         try:
-            texts = cls(
-                Strings.from_arrays("ids", arrays),
-                Strings.from_arrays("authors", arrays),
-                Strings.from_arrays("topics", arrays),
-                arrays["digests"],
-                PackedLevs.from_arrays(arrays),
-                arrays["sums"],
-                arrays["square_sums"],
-                Strings.from_arrays("texts", arrays) if "texts.ends" in arrays else None,
+            levs = PackedLevs.from_arrays(arrays, count)
+            size = sum(part.size for part in levs.parts) + 1
+            if not np.abs(levs.log_tokens).max() <= _MOST_LOG_TOKENS:
+                raise ValueError("it holds a text of more words than there are")
+            return cls(
+                Strings.from_arrays("ids", arrays, count),
+                Strings.from_arrays("authors", arrays, count),
+                Strings.from_arrays("topics", arrays, count),
+                checked(arrays, "digests", "u1", count, DIGEST_BYTES),
+                checked(arrays, "counted", "u1", count),
+                levs,
+                checked(arrays, "sums", "f4", size),
+                checked(arrays, "square_sums", "f4", size),
+                Strings.from_arrays("texts", arrays, count) if "texts.ends" in arrays else None,
             )
-            counts = {len(texts.ids), len(texts.authors), len(texts.levs), len(texts.digests)}
-            if counts != {shard.texts}:
-                raise ValueError(f"it holds {counts} texts; expected {shard.texts}")
-            return texts
-        except (KeyError, ValueError, IndexError) as error:
+        except ValueError as error:
             raise damaged(folder / shard.levs.name, error) from None
 
 
@@ -94,6 +102,9 @@ class Store:
         self.shards = [Texts.read(self.folder, shard) for shard in self.manifest.shards]
         counts = [shard.texts for shard in self.manifest.shards]
         self.begins = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+        gone = self.manifest.removed
+        if len({*gone}) < len(gone) or (gone and not 0 <= min(gone) <= max(gone) < self.numbers):
+            raise damaged(self.folder / MANIFEST, "a text was removed that was not there")
 
     def __len__(self) -> int:
         return self.manifest.texts
@@ -114,6 +125,22 @@ class Store:
     def live(self) -> IntArray:
         """(texts,): the numbers of those that count."""
         return np.flatnonzero(self.alive)
+
+    @cached_property
+    def _keys(self) -> npt.NDArray[np.uint64]:
+        """(numbers,): the beginnings of the texts' digests."""
+        digests = [np.zeros((0, DIGEST_BYTES), np.uint8), *(one.digests for one in self.shards)]
+        return np.concatenate(digests).view("<u8")[:, 0]
+
+    @cached_property
+    def shuffled(self) -> IntArray:
+        """(texts,): those that count, in an order that their words decide, not that of adding."""
+        return self.live[np.argsort(self._keys[self.live], kind="stable")]
+
+    @cached_property
+    def distinct(self) -> IntArray:
+        """(distinct texts,): the same without copies: of texts with the same words, the first."""
+        return self.live[np.unique(self._keys[self.live], return_index=True)[1]]
 
     def copies(self, digest: bytes) -> list[int]:
         """The numbers of the texts that count and have the same words, by their digest."""
@@ -181,15 +208,18 @@ class Store:
         shard, at = self.place(number)
         if shard.packed is None:
             return None
-        return zstandard.ZstdDecompressor().decompress(shard.packed.bytes_at(at)).decode("utf-8")
+        with self._naming_damage([number]):
+            try:
+                packed = shard.packed.bytes_at(at)
+                return zstandard.ZstdDecompressor().decompress(packed).decode("utf-8")
+            except (zstandard.ZstdError, MemoryError) as error:
+                raise ValueError(error) from None
 
     def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
         """(numbers, lev_size): the LEVs of some texts, in their order."""
         with self._naming_damage(numbers):
-            packed = self._packed(numbers)
-            if packed is not None:
-                return packed.levs(np.arange(len(packed)))
-        return Levs(())
+            packed = self.packed(numbers)
+            return Levs(()) if packed is None else packed.levs(np.arange(len(packed)))
 
     @cached_property
     def _tables(self) -> list[LevTable]:
@@ -205,18 +235,20 @@ class Store:
                 parts = zip(self._tables, query.parts, strict=True)
                 columns = [table.products(numbers, part, module) for table, part in parts]
                 return np.stack(columns, axis=1)
-            packed = self._packed(numbers)
+            packed = self.packed(numbers)
             if packed is not None:
                 plain = query.levs([0]).parts[:-1]
                 return packed.products([np.asarray(part, np.float32)[0] for part in plain])
         return np.zeros((0, len(query.parts)), np.float32)
 
-    def _packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
+    def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
+        """The same as they are written; None of no texts."""
         wanted = np.asarray(numbers, np.int64)
         at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
         places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
         rows = [(self.shards[one].levs, row) for one, row in places]
-        return PackedLevs.gathered(rows) if rows else None
+        with self._naming_damage(wanted):
+            return PackedLevs.gathered(rows) if rows else None
 
     @contextmanager
     def _naming_damage(self, numbers: Sequence[int] | IntArray) -> Iterator[None]:
@@ -239,9 +271,8 @@ class Store:
             yield part, self.levs(part)
 
     def spread(self, most: int) -> IntArray:
-        """(texts,): at most so many of the texts that count, evenly from all over the index."""
-        chosen = np.linspace(0, len(self.live) - 1, min(most, len(self.live)))
-        return np.asarray(self.live[chosen.round().astype(np.int64)])
+        """(texts,): at most so many distinct texts, drawn by their words."""
+        return self.distinct[:most]
 
     def check(self) -> None:
         """An IndexFolderError that names the first file that is not as it was written."""
@@ -257,17 +288,28 @@ class Store:
                 f" not with this one ({verifier.name or DEFAULT_MODEL}, {verifier.sha256[:12]}…); "
                 "give that model, or build the index again"
             )
+        sizes = [member.lev_size for member in verifier.scorer.members]
+        for shard, texts in zip(self.manifest.shards, self.shards, strict=True):
+            parts = zip(texts.levs.parts, self.shards[0].levs.parts, strict=False)
+            same = all(type(one) is type(other) for one, other in parts)
+            if not same or [part.size for part in texts.levs.parts] != sizes:
+                raise damaged(self.folder / shard.levs.name, "its LEVs are not those of the model")
 
     def make_population(self, verifier: Verifier) -> Population | None:
         """The texts of the index as the relevant population; None if they are too few."""
-        count = len(self.live)
+        count = len(self.distinct)
         if count < FEWEST:
             return None
         sums = np.sum([np.asarray(shard.sums, np.float64) for shard in self.shards], axis=0)
         squares = np.sum([np.asarray(s.square_sums, np.float64) for s in self.shards], axis=0)
-        for _, levs in self.all_levs(np.flatnonzero(~self.alive)):
-            gone = sums_of(levs)
-            sums, squares = sums - gone[0], np.maximum(squares - gone[1], 0)
+        there = np.concatenate([shard.counted != 0 for shard in self.shards])
+        wanted = np.zeros(self.numbers, bool)
+        wanted[self.distinct] = True
+        for sign, chosen in ((-1, there & ~wanted), (1, wanted & ~there)):
+            for _, levs in self.all_levs(np.flatnonzero(chosen)):
+                more = sums_of(levs)
+                sums, squares = sums + sign * more[0], squares + sign * more[1]
+        squares = np.maximum(squares, 0)
         cohort = self.levs(self.spread(COHORT))
         groups: tuple[Any, ...] = ()
         if verifier.lead.styles is not None:
@@ -279,6 +321,9 @@ class Store:
 def sums_of(levs: Levs) -> tuple[FloatArray, FloatArray]:
     """Twice (lev_size,): the sums of LEVs and of their squares."""
     count = len(levs)
+    if not count:
+        nothing = np.zeros(sum(part.shape[1] for part in levs.parts))
+        return nothing, nothing
     sums, squares = (
         np.concatenate([column_means(part, power=power) for part in levs.parts]) * count
         for power in (1, 2)

@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, FloatArray, IntArray, Levs, Rows, SparseRows
+from adhominem.index.files import checked
 from adhominem.index.packing import Arrays
 from adhominem.scoring.measures import Measures, tempered
 from adhominem.scoring.members import StyleScorer
@@ -328,7 +329,8 @@ class View:
         middle = float(bias.mean())
         steps[0] = max(float(np.abs(bias - middle).max()), _LEAST) / 127
         ends = np.cumsum([_folded_size(mean) for mean in self.means])
-        directions = tuple(np.split(kept, ends))
+        # As they are written: so codes are the same if they are made by a view that was read.
+        directions = tuple(np.split(kept.astype(np.float16).astype(np.float32), ends))
         return replace(self, directions=directions, steps=steps.astype(np.float32), middle=middle)
 
     def _table(self, levs: Levs) -> Array32:
@@ -400,11 +402,17 @@ class View:
 
     @classmethod
     def from_arrays(cls, scorer: Scorer, population: Population, arrays: Arrays) -> View:
-        """What `arrays` gave."""
-        count = len(scorer.members) + 1
-        directions = [arrays[f"directions{at}"].astype(np.float32) for at in range(count)]
-        steps, middle = np.asarray(arrays["steps"]), float(arrays["middle"][0])
-        return cls(scorer, population, tuple(directions), steps, middle)
+        """What `arrays` gave; a ValueError if anything is missing or does not fit."""
+        steps = checked(arrays, "steps", "f4", None)
+        if not steps.min(initial=1) > 0:
+            raise ValueError("its steps are not all above zero")
+        view = cls(scorer, population, (), steps, float(checked(arrays, "middle", "f4", 1)[0]))
+        sizes = [*map(_folded_size, view.means), len(view.signs)]
+        directions = [
+            checked(arrays, f"directions{at}", "f2", size, len(steps) - 1).astype(np.float32)
+            for at, size in enumerate(sizes)
+        ]
+        return replace(view, directions=tuple(directions))
 
 
 def _usual(member: Any) -> tuple[float, float, Any]:

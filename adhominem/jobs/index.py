@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.index.build import Writer, compacted, opened, removed
+from adhominem.index.build import Writer, clear, compacted, opened, removed
 from adhominem.index.chance import TRIALS, measure_chance
 from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
 from adhominem.index.finish import finished
@@ -99,11 +99,11 @@ def index_files(
         )
         if check:
             Store(folder, manifest).check()
-        gone = len(manifest.removed)
+        clear(folder, manifest)
+        gone = 0
         if remove:
-            manifest = removed(folder, manifest, remove, key)
+            manifest, gone = removed(folder, manifest, remove, key)
             write_manifest(folder, manifest)
-        gone = len(manifest.removed) - gone
         writer = Writer(folder, manifest, key)
         if sources:
             texts = _documents(sources, join_authors, skipped, on_bytes)
@@ -121,20 +121,23 @@ def index_files(
         manifest = writer.manifest
         if not manifest.texts and not remove:
             raise NotFoundError("no document can be read here; expected one or more", folder)
-        before = manifest
         if compact:
             manifest = compacted(folder, manifest)
             write_manifest(folder, manifest)
-        if writer.added or gone or compact or manifest.chance is None:
+        if not manifest.complete or (trials and manifest.chance is None):
             with watch("arranging", manifest.texts) as on_texts:
                 manifest = finished(folder, manifest, verifier, on_texts)
             if trials and manifest.texts:
                 manifest = _with_chance(folder, manifest, Searcher(folder, verifier), trials, watch)
+            manifest = replace(manifest, complete=True)
             write_manifest(folder, manifest)
-        _clear(folder, before, manifest)
+        clear(folder, manifest)
         if milvus is not None:
             with watch("sending", manifest.texts) as on_texts:
                 fill_collection(milvus, Store(folder, manifest), on_texts)
+        if manifest.removing:  # until now, so that the same command goes on if it was killed
+            manifest = replace(manifest, removing=())
+            write_manifest(folder, manifest)
     return Indexed(
         index=str(folder),
         texts=manifest.texts,
@@ -159,14 +162,6 @@ def _with_chance(
     name = f"chance-{manifest.next_number:06}.safetensors"
     file = write_arrays(folder, name, chance.arrays())
     return replace(manifest, chance=file, next_number=manifest.next_number + 1)
-
-
-def _clear(folder: Path, before: Manifest, after: Manifest) -> None:
-    """Remove the files that counted before, and do no longer."""
-    kept = {file.name for file in after.files()}
-    for file in before.files():
-        if file.name not in kept:
-            (folder / file.name).unlink(missing_ok=True)
 
 
 def read_key(path: Path) -> bytes:

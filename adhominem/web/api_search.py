@@ -10,7 +10,6 @@ from fastapi.responses import Response
 from pydantic import ConfigDict, Field
 
 from adhominem.index.search import HITS, SearchResult, search_texts
-from adhominem.index.searcher import Searcher
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, cost
@@ -46,7 +45,7 @@ def work_of(documents: Sequence[Document]) -> int:
     return sum(map(cost, documents)) + _PER_TEXT * len(documents)
 
 
-def search_router(service: Service, searcher: Searcher) -> APIRouter:
+def search_router(service: Service) -> APIRouter:
     """The route that programs can ask for."""
     router = APIRouter(route_class=JsonRoute)
 
@@ -67,7 +66,7 @@ def search_router(service: Service, searcher: Searcher) -> APIRouter:
             service.check(documents, service.limits.characters, "the texts")
 
             def finish(verifier: Verifier, tell: Progress) -> SearchResult:
-                prior = sought.prior_same_author
+                prior, searcher = sought.prior_same_author, service.current_index()
                 return search_texts(
                     searcher, exhibits, k=sought.k, prior_same_author=prior, verifier=verifier
                 )

@@ -11,7 +11,13 @@ from typing import Any
 from fastapi.responses import Response
 
 import adhominem
-from adhominem.errors import AdHominemError, InputError, MissingExtraError, OptionError
+from adhominem.errors import (
+    AdHominemError,
+    IndexFolderError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+)
 from adhominem.records import strict_json
 
 logger = logging.getLogger("adhominem.web")
@@ -62,6 +68,10 @@ def as_request_error(error: BaseException) -> RequestError:
     name = error.name if isinstance(error, BrokenOffError) else type(error).__name__
     if isinstance(error, InputError | OptionError):
         return RequestError(422, name, str(error))
+    if isinstance(error, IndexFolderError):
+        logger.error("%s", error)  # it names a file, and no text
+        reason = "whoever runs the server finds the reason in its log"
+        return RequestError(503, name, f"the server’s index cannot be searched now; {reason}")
     if isinstance(error, MissingExtraError):
         return RequestError(501, name, f"the server lacks a library: {error}")
     return RequestError(

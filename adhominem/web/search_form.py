@@ -79,8 +79,7 @@ class SearchAnswerer(Answerer[SearchFields]):
 
     async def answer(self, fields: SearchFields, tell: Tell, *, at_once: bool) -> None:
         """The result as a part of the page, as JSON, and as a page of its own."""
-        service, searcher = self.service, self.service.searcher
-        assert searcher is not None
+        service = self.service
         async with service.in_time():
             if fields.files:
                 progress(tell, "Reading the files")
@@ -93,7 +92,8 @@ class SearchAnswerer(Answerer[SearchFields]):
             service.check(documents, service.limits.characters, "the texts")
 
             def finish(verifier: Verifier, _: Progress) -> SearchResult:
-                return search_texts(searcher, exhibits, k=fields.hits, verifier=verifier)
+                index = service.current_index()
+                return search_texts(index, exhibits, k=fields.hits, verifier=verifier)
 
             doing = progress(tell, "Searching")
             result = await service.work(documents, finish, doing, work=work_of(documents))

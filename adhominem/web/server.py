@@ -83,7 +83,7 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.include_router(attribution_router(service))
     app.include_router(report_router(service))
     if service.searcher is not None:
-        app.include_router(search_router(service, service.searcher))
+        app.include_router(search_router(service))
     reader = FileReader(service.limits)
     _add_form(app, "/", Comparer(service, access, reader))
     for question in (RANK, ROLL):

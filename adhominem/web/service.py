@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeVar
 
 from adhominem.arrays import Levs
+from adhominem.errors import AdHominemError
 from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
@@ -33,12 +35,13 @@ from adhominem.web.batching import (
     cost,
     no_progress,
 )
-from adhominem.web.failures import RequestError, too_large
+from adhominem.web.failures import RequestError, logger, too_large
 from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
 SERVERS = "the server’s own"  # what its population is called in an answer
 _FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
+_BETWEEN_LOOKS = 10.0  # seconds, at whether the index has changed
 _TIMES_READ = 20  # that an explanation goes through its texts, about
 
 
@@ -94,7 +97,7 @@ class Service:
 
         An index is searched in the thread of the second.
         """
-        self.searcher = searcher
+        self.searcher, self._look_again = searcher, 0.0
         self._model = model  # where it lies: a report reads there how it was calibrated
         self.limits = limits or Limits()
         self.verifier, self.population = verifier, population
@@ -124,6 +127,20 @@ class Service:
             model=model,
             searcher=searcher,
         )
+
+    def current_index(self) -> Searcher:
+        """Its index as it is now; as it was, while the new one is unfinished or damaged.
+
+        Only the thread that searches may call this.
+        """
+        assert self.searcher is not None
+        if monotonic() >= self._look_again:
+            try:
+                self.searcher = self.searcher.renewed()
+            except AdHominemError as error:
+                logger.warning("the index of before is searched: %s", error)
+            self._look_again = monotonic() + _BETWEEN_LOOKS
+        return self.searcher
 
     @property
     def alive(self) -> bool:

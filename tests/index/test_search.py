@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from conftest import rich_rows
+from rewritten_indexes import rewrite
 
 from adhominem import Document, Verifier, load
 from adhominem.cli import main
@@ -20,7 +20,6 @@ from adhominem.compiled import NUMPY, VARIABLE
 from adhominem.errors import IndexFolderError, InputError, NotFoundError
 from adhominem.index import searcher as searching
 from adhominem.index.engine import make_engine
-from adhominem.index.files import read_arrays, read_manifest, write_arrays, write_manifest
 from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.index import index_files
@@ -236,21 +235,23 @@ def test_a_file_that_lacks_an_array_is_named_as_damaged(
     copy = tmp_path / "index"
     shutil.copytree(made_index, copy)
     (path,) = copy.glob(f"{which}-*")
-    path.write_bytes(
-        path.read_bytes().replace(f'"{name}"'.encode(), f'"{"x" * len(name)}"'.encode())
-    )
-    with pytest.raises(IndexFolderError, match=f"{path.name} is damaged .*{name}"):
+    rewrite(copy, path.name, lambda arrays: {key: arrays[key] for key in arrays if key != name})
+    with pytest.raises(IndexFolderError, match=f"{path.name} is damaged .*it has no {name}"):
         search_texts(Searcher(copy, mixed), [exhibit(NEW["text"])])
 
 
 @pytest.mark.parametrize(
     ("name", "change", "reason"),
     [
-        ("lengths", lambda array: array[:-1], "the lengths of 120 texts"),
-        ("lengths", lambda array: array[:, 0].copy(), "its lengths are not those of this view"),
-        ("kin", lambda array: array[:, :-1].copy(), "its kin are not those of this view"),
-        ("codes", lambda array: array[:, :-1].copy(), "its codes are not those of this view"),
-        ("codes", lambda array: array.astype(np.float32), "its codes are not those of this view"),
+        ("lengths", lambda array: array[:-1], r"its lengths are f4 \(119, 3\)"),
+        ("lengths", lambda array: array[:, 0].copy(), r"its lengths are f4 \(120,\);"),
+        (
+            "kin",
+            lambda array: array[:, :-1].copy(),
+            r"its kin are f2 .*expected f2 \(120, ",
+        ),
+        ("codes", lambda array: array[:, :-1].copy(), r"its codes are i1 \(120, 120\); expected"),
+        ("codes", lambda array: array.astype(np.float32), "its codes are f4 "),
     ],
 )
 def test_codes_that_do_not_fit_are_named_as_damaged(
@@ -263,13 +264,9 @@ def test_codes_that_do_not_fit_are_named_as_damaged(
 ) -> None:
     copy = tmp_path / "index"
     shutil.copytree(made_index, copy)
-    manifest = read_manifest(copy)
-    (shard,) = manifest.shards
-    assert shard.codes is not None
-    arrays = read_arrays(copy, shard.codes)
-    file = write_arrays(copy, shard.codes.name, {**arrays, name: change(arrays[name])})
-    write_manifest(copy, replace(manifest, shards=(replace(shard, codes=file),)))
-    with pytest.raises(IndexFolderError, match=f"{file.name} is damaged .*{reason}"):
+    (path,) = copy.glob("codes-*")
+    rewrite(copy, path.name, lambda arrays: {**arrays, name: change(arrays[name])})
+    with pytest.raises(IndexFolderError, match=f"{path.name} is damaged .*{reason}"):
         Searcher(copy, mixed)
 
 
