@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -23,11 +24,13 @@ from adhominem.models.layout import (
     CALIBRATION,
     CONFIG,
     ENSEMBLE,
+    GENERATION,
     GENRES,
     LAYOUT,
     MACHINE,
     NETWORK,
     NGRAMS,
+    OF_MEMBERS,
     PROSE,
     SINGLE,
     STYLES,
@@ -48,7 +51,6 @@ RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
 _WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
-_OF_MEMBERS = tuple(file for file in LAYOUT if file.hashed and not file.of_whole)
 _WORDS = (
     'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
     "mend or remove it"
@@ -65,6 +67,7 @@ class ModelFolder:
     scales: Scales | None  # None: not calibrated
     genre_names: dict[str, str]  # in words, where somebody wrote them
     sha256: str  # of all that answers, warnings and reports depend on
+    changed: bool  # since it was calibrated
     prose: Prose | None = None  # None: what is no prose is not told
     machine_look: MachineLook | None = None  # None: it does not warn of texts by machines
 
@@ -104,20 +107,31 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     files = ModelFiles.at(folder)
     description = _fetch(files)
     models = read_models(files)
+    if mixed := files.strangers():
+        raise ModelError(
+            f"the files of {files.folder} are not of one model: {GENERATION.name} names another "
+            f"{', another '.join(mixed)}. Copy the whole model again, or make a new one of its "
+            "members with `adhominem ensemble`, and calibrate that."
+        )
+    check_genres(models)
     lead = 0
     if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
             lead = description["members"].index(description["lead"])
     name, scales = files.folder.resolve().name, read_scales(files)
+    whole, of_members = _hashes(files)
+    fitted_to = of_members
     if scales is not None:
         scales.check(name, len(models))
+        fitted_to = (read_calibration(files) or {}).get("fitted_to", of_members)
     return ModelFolder(
         name,
         models,
         lead,
         scales,
         read_genres(files),
-        model_hash(files),
+        whole,
+        fitted_to != of_members,
         read_prose(files),
         read_machine_look(files),
     )
@@ -134,7 +148,7 @@ def _fetch(files: ModelFiles) -> dict[str, Any]:
             elif entry.is_dir(follow_symlinks=False) and is_plain(entry.name):
                 folders.append(entry.name)
     for name in sorted(folders)[:_MOST_MEMBERS]:
-        names |= {f"{name}/{file.name}": file.largest for file in _OF_MEMBERS}
+        names |= {f"{name}/{file}": largest for file, largest in OF_MEMBERS.items()}
     files.fetch(names)
     return read_description(files)
 
@@ -142,7 +156,7 @@ def _fetch(files: ModelFiles) -> dict[str, Any]:
 def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     """The model of a folder, or all members of an ensemble."""
     files = ModelFiles.at(folder)
-    members = _members(files, read_description(files))
+    members = member_files(files)
     descriptions = [_single(member) for member in members]
     configs: list[Config | NgramConfig] = []
     for member, description in zip(members, descriptions, strict=True):
@@ -153,6 +167,21 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
         except (LookupError, OptionError) as error:
             raise damaged(member.folder, f"{CONFIG.name}: {reason(error)}") from None
     return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
+
+
+def check_genres(models: Sequence[AnyModel]) -> None:
+    """A ModelError unless all members that know genres know the same ones."""
+    known = {model.folder / STYLES.name: model.styles.genres for model in models if model.styles}
+    every = set().union(*known.values())
+    missing = {path: sorted(every.difference(genres)) for path, genres in known.items()}
+    if any(missing.values()):
+        told = "; ".join(
+            f"{path} lacks {', '.join(names)}" for path, names in missing.items() if names
+        )
+        raise ModelError(
+            f"the members of this model know different genres: {told}. Copy the whole model again, "
+            "or make a new one of them with `adhominem ensemble --corpus`."
+        )
 
 
 def read_scores(folder: str | Path) -> dict[str, Any]:
@@ -166,8 +195,12 @@ def read_scores(folder: str | Path) -> dict[str, Any]:
 
 def member_folders(folder: str | Path) -> list[Path]:
     """The folder of a model, or those of an ensemble's members."""
-    files = ModelFiles.at(folder)
-    return [member.folder for member in _members(files, read_description(files))]
+    return [member.folder for member in member_files(ModelFiles.at(folder))]
+
+
+def member_files(files: ModelFiles) -> list[ModelFiles]:
+    """The files of a model, or those of an ensemble's members."""
+    return _members(files, read_description(files))
 
 
 def read_description(files: ModelFiles) -> dict[str, Any]:
@@ -224,13 +257,24 @@ def model_hash(folder: str | Path | ModelFiles) -> str:
     It is that of what `sha256sum FILE...` prints of these files, in the order of the layout,
     first those of the folder, then those of each member.
     """
-    files = ModelFiles.at(folder)
-    digest = sha256()
+    return _hashes(ModelFiles.at(folder))[0]
+
+
+def members_hash(folder: str | Path | ModelFiles) -> str:
+    """The same of what a calibration is fitted to alone: the members, and all that makes them."""
+    return _hashes(ModelFiles.at(folder))[1]
+
+
+def _hashes(files: ModelFiles) -> tuple[str, str]:
+    whole, of_members = sha256(), sha256()
     for owner, file, name in hashed_files(files):
         place = name if owner is files else f"{owner.folder.name}/{name}"
         with reading(owner.folder, name):
-            digest.update(f"{owner.sha256(file, name)}  {place}\n".encode())
-    return digest.hexdigest()
+            line = f"{owner.sha256(file, name)}  {place}\n".encode()
+        whole.update(line)
+        if not file.of_whole:
+            of_members.update(line)
+    return whole.hexdigest(), of_members.hexdigest()
 
 
 def hashed_files(files: ModelFiles) -> list[tuple[ModelFiles, ModelFile, str]]:

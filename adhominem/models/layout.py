@@ -121,6 +121,14 @@ MACHINE = ModelFile(
     of_whole=True,
     kept=False,
 )
+GENERATION = ModelFile(
+    "generation.json",
+    "hashes of the files that commands have put into the model since it was made: these count",
+    EVERY,
+    of_whole=True,
+    kept=False,
+    largest=_MB,
+)
 AUTHORS = ModelFile(
     "training_authors.txt",
     "hashes of the names of all who wrote the training texts, for `calibrate`; once for all "
@@ -144,6 +152,7 @@ ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 
 LAYOUT = (
     *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
-    *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE),
+    *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE, GENERATION),
     *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
 )
+OF_MEMBERS = {file.name: file.largest for file in LAYOUT if file.hashed and not file.of_whole}

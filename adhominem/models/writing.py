@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 from hashlib import sha256
@@ -14,21 +16,24 @@ import numpy as np
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import ModelError
-from adhominem.models.files import Arrays, ModelFiles, reading
-from adhominem.models.folder import FORMAT, PROSE_FORMAT, member_folders
+from adhominem.models.files import Arrays, ModelFiles, aside, read_generation, reading
+from adhominem.models.folder import FORMAT, PROSE_FORMAT, member_folders, validation_name
 from adhominem.models.layout import (
     AUTHORS,
     CARD,
     CONFIG,
     ENSEMBLE,
+    GENERATION,
     MACHINE,
     NETWORK,
     NGRAM_LIST,
     NGRAMS,
+    OF_MEMBERS,
     PROSE,
     STYLES,
     TOKENIZER,
     TYPICALITY,
+    VALIDATION,
     WEIGHTS,
 )
 from adhominem.models.member import BIGRAMS, STRINGS, Weights
@@ -39,7 +44,7 @@ from adhominem.scoring.styles import Styles, Typicality
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
-from adhominem.text.writing import replace_file
+from adhominem.text.writing import locked, replace_file, sync_folder, write_through
 
 
 def write_model(
@@ -100,7 +105,15 @@ def _describe(
 
 
 def write_styles(folder: Path, styles: Styles) -> None:
-    """Put genres and two-covariance model into the model's folder."""
+    """Put genres and two-covariance model into the folder of a new model."""
+    with open(folder / STYLES.name, "xb") as file:
+        file.write(styles_file(styles))
+
+
+def styles_file(styles: Styles) -> bytes:
+    """Genres and two-covariance model as they lie in a model's folder."""
+    from safetensors.numpy import save
+
     model = styles.two_covariance
     arrays = {
         "centres": styles.centres.astype(np.float32),
@@ -111,7 +124,54 @@ def write_styles(folder: Path, styles: Styles) -> None:
     elif isinstance(model, TwoCovariance):
         for name in ("author_mean", "projection", "precision_ratio"):
             arrays[name] = getattr(model, name).astype(np.float32)
-    _write_arrays(folder / STYLES.name, arrays, {"genres": "\n".join(styles.genres)})
+    return save(arrays, {"genres": "\n".join(styles.genres)})
+
+
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put files into the folder of a model, all or none; a member's by `member/styles.safetensors`.
+
+    They are written beside those that count so far. As soon as generation.json names them by their
+    hashes, in one move, they are what `ModelFiles` reads; then they take their places. So a run
+    that ends at any moment leaves the old model or the new one, and the next one tidies up.
+    """
+    folder = folder.resolve()
+    hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
+    with locked(folder):
+        _settle(folder)
+        lasting = {
+            name: digest
+            for name, digest in read_generation(folder).items()
+            if name.rpartition("/")[2] in OF_MEMBERS
+        }
+        try:
+            for name, data in files.items():
+                write_through(folder / aside(name, hashes[name]), data)
+            for place in {(folder / name).parent for name in files}:
+                sync_folder(place)
+            record = strict_json({"files": lasting | hashes}, indent=1) + "\n"
+            replace_file(folder / GENERATION.name, record.encode("utf-8"))
+        finally:
+            _settle(folder)
+
+
+def _settle(folder: Path) -> None:
+    """Move files that count to their places; remove what killed runs and the last one left."""
+    record = read_generation(folder)
+    named = {folder / aside(name, digest): name for name, digest in record.items()}
+    pattern = f"*.{'[0-9a-f]' * 16}.new"
+    for path in (*folder.glob(pattern), *folder.glob(f"*/{pattern}")):
+        if path.is_dir() or path.parent.is_symlink():
+            continue
+        name = named.get(path, "") if path.is_file() and not path.is_symlink() else ""
+        if name and sha256(path.read_bytes()).hexdigest() == record[name]:
+            os.replace(path, folder / name)
+        else:
+            path.unlink(missing_ok=True)
+    with suppress(ModelError):  # damaged: what belongs to it cannot be told
+        kept = validation_name(ModelFiles(folder))
+        for path in folder.glob(VALIDATION.name):
+            if path.name != kept:
+                path.unlink(missing_ok=True)
 
 
 def write_typicality(folder: Path, typicality: Typicality) -> None:
@@ -126,7 +186,7 @@ def write_typicality(folder: Path, typicality: Typicality) -> None:
 def write_prose(folder: Path, prose: Prose) -> None:
     """Put what running prose is like into the model's folder, in the place of what was there."""
     text = strict_json(with_schema(prose, PROSE_FORMAT)) + "\n"
-    replace_file(folder / PROSE.name, text.encode("utf-8"))
+    replace_files(folder, {PROSE.name: text.encode("utf-8")})
 
 
 def write_machine_look(folder: Path, look: MachineLook) -> None:
@@ -137,7 +197,7 @@ def write_machine_look(folder: Path, look: MachineLook) -> None:
         "weights": look.weights.astype(np.float32),
         "constant": np.array([look.constant], np.float32),
     }
-    replace_file(folder / MACHINE.name, save(arrays))
+    replace_files(folder, {MACHINE.name: save(arrays)})
 
 
 def write_training_authors(folder: Path, names: list[str]) -> None:
@@ -175,11 +235,12 @@ def _hash(name: str) -> str:
     return sha256(name.encode("utf-8")).hexdigest()[:16]
 
 
-def _write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str] | None = None) -> None:
+def _write_arrays(path: Path, arrays: Arrays) -> None:
     from safetensors.numpy import save
 
     # Not by `save_file`: its files are for their owner alone, whatever the umask.
-    path.write_bytes(save(arrays, metadata))
+    with open(path, "xb") as file:  # a new one: what is there is for `replace_files`
+        file.write(save(arrays))
 
 
 def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> None:
