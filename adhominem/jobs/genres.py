@@ -15,8 +15,8 @@ from adhominem.models.files import ModelFiles
 from adhominem.models.folder import (
     is_shipped,
     member_folders,
-    members_hash,
     model_folder,
+    model_hash,
     read_calibration,
 )
 from adhominem.models.layout import CALIBRATION, STYLES
@@ -80,15 +80,14 @@ def learn_genres(
             means[source.name] = [column_means(part) for part in levs.parts[:-1]]
             texts[source.name] = len(chosen)
         files = {}
-        for number, (place, member) in enumerate(
-            zip(member_folders(folder), verifier.members, strict=True)
-        ):
+        folders = member_folders(folder)
+        for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
             assert member.styles is not None
             centres = {name: by_member[number] for name, by_member in means.items()}
             name = (place / STYLES.name).relative_to(folder).as_posix()
             files[name] = styles_file(member.styles.with_genres(centres))
-        if calibration := read_calibration(ModelFiles(folder)):  # fitted to what it is so far
-            fitted_to = {"fitted_to": members_hash(folder)}
-            files[CALIBRATION.name] = as_file(fitted_to | calibration)
+        if calibration := read_calibration(ModelFiles(folder)):
+            fitted_to = model_hash(folder, members=True)  # as it is so far, if it does not say
+            files[CALIBRATION.name] = as_file({"fitted_to": fitted_to} | calibration)
         replace_files(folder, files)
     return LearntGenres(texts, load(folder).genres)

@@ -173,7 +173,10 @@ def predict(
         None if relevant is None else relevant.companions,
         tuple(
             cautions_of_many(
-                calibrated, None if relevant is None else relevant.population, verifier.genre_names
+                calibrated,
+                None if relevant is None else relevant.population,
+                verifier.genre_names,
+                changed=verifier.changed,
             )
         ),
     )

@@ -27,7 +27,7 @@ from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.models.card import ensemble_card
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.folder import (
-    check_genres,
+    check_members,
     member_files,
     model_folder,
     read_models,
@@ -286,7 +286,7 @@ def make_ensemble(
     if not models:
         raise OptionError("an ensemble without members; expected at least one")
     if corpus is None:
-        check_genres(models)
+        check_members(models)
     names = _names([model.folder for model in models])
     with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
         for model, files, name in zip(models, sources, names, strict=True):

@@ -29,7 +29,7 @@ from adhominem.models.files import ModelFiles, check_shapes, reading
 from adhominem.models.folder import (
     CALIBRATION_FORMAT,
     RECALIBRATE,
-    members_hash,
+    model_hash,
     read_calibration,
     validation_name,
 )
@@ -295,7 +295,7 @@ def write_calibration(
         "least_company": least_company,
         "misfit": list(misfit),
         "twin": twin,
-        "fitted_to": members_hash(folder),
+        "fitted_to": model_hash(folder, members=True),
         "validation": digest,
     }
     files = {CALIBRATION.name: as_file(data), VALIDATION.name.replace("*", digest[:16]): pairs}

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.layout import GENERATION, OF_MEMBERS, ModelFile
+from adhominem.models.layout import GENERATION, STYLES, ModelFile
 from adhominem.records import parsed_json
 from adhominem.text.files import read_files
 
@@ -80,17 +80,15 @@ class ModelFiles:
         read: dict[str, bytes | OSError | None] = {}
         while not read or root.generation != read_generation(root.folder):  # changed meanwhile
             root.generation = read_generation(root.folder)
-            places = {
-                name: aside(name, digest)
-                for name, digest in root.generation.items()
-                if name in wanted
+            asides = {
+                aside(name, root.generation[name]): name
+                for name in wanted
+                if name in root.generation
             }
-            # First what lies aside: in between it may move to its place.
-            found = read_files(root.folder, {places[name]: wanted[name] for name in places})
+            # First these: what lies aside moves to its place before long.
+            found = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
             read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
-            for name, place in places.items():
-                if _digest(found.get(place)) == root.generation[name]:
-                    read[name] = found[place]
+            read |= {asides[place]: data for place, data in found.items()}
         root._contents |= read
         for name in wanted:
             if name.endswith(".json") and isinstance(data := root._contents[name], bytes):
@@ -133,11 +131,15 @@ class ModelFiles:
         return sha256(self.read(file, name)).hexdigest()
 
     def strangers(self) -> list[str]:
-        """The files of members that are not those that generation.json names."""
+        """The files with genres that are not those that generation.json names."""
         return [
-            name
+            str(self.folder / name)
             for name, digest in self.generation.items()
-            if name.rpartition("/")[2] in OF_MEMBERS and _digest(self._contents.get(name)) != digest
+            if name.endswith(STYLES.name)
+            and not (
+                isinstance(data := self._contents.get(name), bytes)
+                and sha256(data).hexdigest() == digest
+            )
         ]
 
     def members(self, names: object, most: int) -> list[ModelFiles]:
@@ -173,20 +175,18 @@ def read_generation(folder: Path) -> dict[str, str]:
     with reading(folder, GENERATION.name):
         if isinstance(data, OSError):
             raise data
-        record = {} if data is None else parsed_json(data)["files"]
+        record: dict[str, str] = {} if data is None else parsed_json(data)["files"]
         for name, digest in record.items():
             if not all(map(is_plain, name.split("/", 1))) or not re.fullmatch(_SHA256, digest):
-                raise ValueError("expected the SHA-256 of each file")
-        return dict(record)
+                raise ValueError(
+                    f"{name[:_LONGEST_NAME]!r} without a SHA-256, or no name of a file"
+                )
+        return record
 
 
 def aside(name: str, digest: str) -> str:
-    """Where a file lies until generation.json names it, and a moment longer."""
-    return f"{name}.{digest[:16]}.new"
-
-
-def _digest(data: object) -> str:
-    return sha256(data).hexdigest() if isinstance(data, bytes) else ""
+    """Where a file lies until generation.json names it, and for a moment after that."""
+    return f"{name.replace('/', '.')}.{digest[:16]}.new"
 
 
 @contextmanager

@@ -30,7 +30,6 @@ from adhominem.models.layout import (
     MACHINE,
     NETWORK,
     NGRAMS,
-    OF_MEMBERS,
     PROSE,
     SINGLE,
     STYLES,
@@ -51,6 +50,7 @@ RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
 _WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
+_OF_MEMBERS = tuple(file for file in LAYOUT if file.hashed and not file.of_whole)
 _WORDS = (
     'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
     "mend or remove it"
@@ -107,31 +107,23 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     files = ModelFiles.at(folder)
     description = _fetch(files)
     models = read_models(files)
-    if mixed := files.strangers():
-        raise ModelError(
-            f"the files of {files.folder} are not of one model: {GENERATION.name} names another "
-            f"{', another '.join(mixed)}. Copy the whole model again, or make a new one of its "
-            "members with `adhominem ensemble`, and calibrate that."
-        )
-    check_genres(models)
+    check_members(models, files.strangers())
     lead = 0
     if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
             lead = description["members"].index(description["lead"])
     name, scales = files.folder.resolve().name, read_scales(files)
-    whole, of_members = _hashes(files)
-    fitted_to = of_members
     if scales is not None:
         scales.check(name, len(models))
-        fitted_to = (read_calibration(files) or {}).get("fitted_to", of_members)
+    fitted_to = (read_calibration(files) or {}).get("fitted_to")
     return ModelFolder(
         name,
         models,
         lead,
         scales,
         read_genres(files),
-        whole,
-        fitted_to != of_members,
+        model_hash(files),
+        fitted_to is not None and fitted_to != model_hash(files, members=True),
         read_prose(files),
         read_machine_look(files),
     )
@@ -148,7 +140,7 @@ def _fetch(files: ModelFiles) -> dict[str, Any]:
             elif entry.is_dir(follow_symlinks=False) and is_plain(entry.name):
                 folders.append(entry.name)
     for name in sorted(folders)[:_MOST_MEMBERS]:
-        names |= {f"{name}/{file}": largest for file, largest in OF_MEMBERS.items()}
+        names |= {f"{name}/{file.name}": file.largest for file in _OF_MEMBERS}
     files.fetch(names)
     return read_description(files)
 
@@ -169,18 +161,16 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
 
 
-def check_genres(models: Sequence[AnyModel]) -> None:
-    """A ModelError unless all members that know genres know the same ones."""
-    known = {model.folder / STYLES.name: model.styles.genres for model in models if model.styles}
-    every = set().union(*known.values())
-    missing = {path: sorted(every.difference(genres)) for path, genres in known.items()}
-    if any(missing.values()):
-        told = "; ".join(
-            f"{path} lacks {', '.join(names)}" for path, names in missing.items() if names
-        )
+def check_members(models: Sequence[AnyModel], strangers: Sequence[str] = ()) -> None:
+    """A ModelError where members know different genres, or files are `strangers` in a model."""
+    genres = {model.folder: frozenset(model.styles.genres) for model in models if model.styles}
+    if len(set(genres.values())) > 1:
+        strangers = [f"{one / STYLES.name} ({len(of_it)} genres)" for one, of_it in genres.items()]
+    if strangers:
         raise ModelError(
-            f"the members of this model know different genres: {told}. Copy the whole model again, "
-            "or make a new one of them with `adhominem ensemble --corpus`."
+            f"the members of this model do not belong together: {', '.join(strangers)}. They know "
+            f"different genres, or are not what {GENERATION.name} names. Copy the whole model "
+            "again, or make one of its members with `adhominem ensemble --corpus`."
         )
 
 
@@ -196,11 +186,6 @@ def read_scores(folder: str | Path) -> dict[str, Any]:
 def member_folders(folder: str | Path) -> list[Path]:
     """The folder of a model, or those of an ensemble's members."""
     return [member.folder for member in member_files(ModelFiles.at(folder))]
-
-
-def member_files(files: ModelFiles) -> list[ModelFiles]:
-    """The files of a model, or those of an ensemble's members."""
-    return _members(files, read_description(files))
 
 
 def read_description(files: ModelFiles) -> dict[str, Any]:
@@ -225,8 +210,9 @@ def read_description(files: ModelFiles) -> dict[str, Any]:
     return description
 
 
-def _members(files: ModelFiles, description: dict[str, Any]) -> list[ModelFiles]:
+def member_files(files: ModelFiles) -> list[ModelFiles]:
     """The files of a single model, or those of each member of an ensemble."""
+    description = read_description(files)
     if description.get("architecture") != ENSEMBLE:
         return [files]
     with reading(files.folder, CONFIG.name):
@@ -251,37 +237,27 @@ def _single(files: ModelFiles) -> dict[str, Any]:
     return description
 
 
-def model_hash(folder: str | Path | ModelFiles) -> str:
+def model_hash(folder: str | Path | ModelFiles, *, members: bool = False) -> str:
     """The SHA-256 of all that a model's answers, its warnings and reports depend on.
 
     It is that of what `sha256sum FILE...` prints of these files, in the order of the layout,
-    first those of the folder, then those of each member.
+    first those of the folder, then those of each member. Or only of its `members`, which is what a
+    calibration is fitted to.
     """
-    return _hashes(ModelFiles.at(folder))[0]
-
-
-def members_hash(folder: str | Path | ModelFiles) -> str:
-    """The same of what a calibration is fitted to alone: the members, and all that makes them."""
-    return _hashes(ModelFiles.at(folder))[1]
-
-
-def _hashes(files: ModelFiles) -> tuple[str, str]:
-    whole, of_members = sha256(), sha256()
+    files = ModelFiles.at(folder)
+    digest = sha256()
     for owner, file, name in hashed_files(files):
         place = name if owner is files else f"{owner.folder.name}/{name}"
         with reading(owner.folder, name):
-            line = f"{owner.sha256(file, name)}  {place}\n".encode()
-        whole.update(line)
-        if not file.of_whole:
-            of_members.update(line)
-    return whole.hexdigest(), of_members.hexdigest()
+            if not (members and file.of_whole):
+                digest.update(f"{owner.sha256(file, name)}  {place}\n".encode())
+    return digest.hexdigest()
 
 
 def hashed_files(files: ModelFiles) -> list[tuple[ModelFiles, ModelFile, str]]:
     """What of the files there are is hashed: in which folder, which it is, and its name there."""
-    description = read_description(files)
     hashed = []
-    for owner in dict.fromkeys([files, *_members(files, description)]):
+    for owner in dict.fromkeys([files, *member_files(files)]):
         architecture = read_description(owner).get("architecture")
         for file in LAYOUT:
             if not file.hashed or architecture not in file.of:

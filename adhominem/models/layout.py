@@ -123,11 +123,10 @@ MACHINE = ModelFile(
 )
 GENERATION = ModelFile(
     "generation.json",
-    "hashes of the files that commands have put into the model since it was made: these count",
+    "hashes of files that commands have put into the model since it was made: these count",
     EVERY,
     of_whole=True,
     kept=False,
-    largest=_MB,
 )
 AUTHORS = ModelFile(
     "training_authors.txt",
@@ -155,4 +154,3 @@ LAYOUT = (
     *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE, GENERATION),
     *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
 )
-OF_MEMBERS = {file.name: file.largest for file in LAYOUT if file.hashed and not file.of_whole}

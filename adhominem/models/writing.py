@@ -28,7 +28,6 @@ from adhominem.models.layout import (
     NETWORK,
     NGRAM_LIST,
     NGRAMS,
-    OF_MEMBERS,
     PROSE,
     STYLES,
     TOKENIZER,
@@ -44,7 +43,7 @@ from adhominem.scoring.styles import Styles, Typicality
 from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
 from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
-from adhominem.text.writing import locked, replace_file, sync_folder, write_through
+from adhominem.text.writing import locked, replace_file
 
 
 def write_model(
@@ -128,50 +127,39 @@ def styles_file(styles: Styles) -> bytes:
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put files into the folder of a model, all or none; a member's by `member/styles.safetensors`.
+    """Put files into a model's folder, all or none; those of members by names like `ngrams/x`.
 
-    They are written beside those that count so far. As soon as generation.json names them by their
-    hashes, in one move, they are what `ModelFiles` reads; then they take their places. So a run
-    that ends at any moment leaves the old model or the new one, and the next one tidies up.
+    They are written aside. Once generation.json names them by their hashes, by one move, they are
+    what `ModelFiles` reads, and take their places. So a run that ends at any moment leaves the old
+    model or the new one, and the next one tidies up. No file is written onto: it may have links.
     """
-    folder = folder.resolve()
-    hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
     with locked(folder):
-        _settle(folder)
         lasting = {
-            name: digest
-            for name, digest in read_generation(folder).items()
-            if name.rpartition("/")[2] in OF_MEMBERS
+            name: digest for name, digest in _settle(folder).items() if name.endswith(STYLES.name)
         }
+        hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
         try:
             for name, data in files.items():
-                write_through(folder / aside(name, hashes[name]), data)
-            for place in {(folder / name).parent for name in files}:
-                sync_folder(place)
+                replace_file(folder / aside(name, hashes[name]), data)
             record = strict_json({"files": lasting | hashes}, indent=1) + "\n"
             replace_file(folder / GENERATION.name, record.encode("utf-8"))
         finally:
             _settle(folder)
 
 
-def _settle(folder: Path) -> None:
-    """Move files that count to their places; remove what killed runs and the last one left."""
+def _settle(folder: Path) -> dict[str, str]:
+    """Move what counts to its place, and remove the rest; what generation.json says."""
     record = read_generation(folder)
-    named = {folder / aside(name, digest): name for name, digest in record.items()}
-    pattern = f"*.{'[0-9a-f]' * 16}.new"
-    for path in (*folder.glob(pattern), *folder.glob(f"*/{pattern}")):
-        if path.is_dir() or path.parent.is_symlink():
-            continue
-        name = named.get(path, "") if path.is_file() and not path.is_symlink() else ""
-        if name and sha256(path.read_bytes()).hexdigest() == record[name]:
-            os.replace(path, folder / name)
-        else:
-            path.unlink(missing_ok=True)
+    for name, digest in record.items():
+        with suppress(FileNotFoundError):  # it is in its place
+            os.replace(folder / aside(name, digest), folder / name)
+    litter = list(folder.glob(f"*.{'[0-9a-f]' * 16}.new*"))
     with suppress(ModelError):  # damaged: what belongs to it cannot be told
         kept = validation_name(ModelFiles(folder))
-        for path in folder.glob(VALIDATION.name):
-            if path.name != kept:
-                path.unlink(missing_ok=True)
+        litter += [path for path in folder.glob(VALIDATION.name) if path.name != kept]
+    for path in litter:
+        path.unlink(missing_ok=True)
+    return record
 
 
 def write_typicality(folder: Path, typicality: Typicality) -> None:

@@ -131,13 +131,8 @@ def replace_file(path: Path, data: bytes) -> None:
     """
     with replaced_file(path) as partial:
         write_through(partial, data)
-    sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
     with suppress(OSError):  # not every file system knows of it
-        folder = os.open(path, os.O_RDONLY)
+        folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

@@ -69,17 +69,18 @@ class Verifier:
         validation: Validation | None = None,
         prose: Prose | None = None,
         machine_look: MachineLook | None = None,
+        changed: bool = False,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
         Genres, typicality and tokens are taken from it. `validation` are the cases of known authors
         that the model was tried on. By `prose`, other texts are told, and by `machine_look` those
-        that a machine may have written.
+        that a machine may have written. `changed`: the members have, since they were calibrated.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256, self.prose = name, sha256, prose
-        self.machine_look = machine_look
+        self.machine_look, self.changed = machine_look, changed
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.lead = self.members[lead]
@@ -245,6 +246,7 @@ class Verifier:
             atypicality=np.split(atypicality, [len(comparison.first)]),
             typicality=lead.typicality,
             calibrated=scored.calibrated,
+            changed=self.changed,
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
@@ -471,6 +473,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         validation=read_validation(files),
         prose=read.prose,
         machine_look=read.machine_look,
+        changed=read.changed,
     )
 
 
