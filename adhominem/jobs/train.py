@@ -33,7 +33,7 @@ from adhominem.models.folder import (
     read_models,
     read_scores,
 )
-from adhominem.models.layout import AUTHORS, LAYOUT, STYLES
+from adhominem.models.layout import AUTHORS, LAYOUT
 from adhominem.models.member import AnyModel
 from adhominem.models.writing import training_authors, write_ensemble, write_styles
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
@@ -292,9 +292,8 @@ def make_ensemble(
         for model, files, name in zip(models, sources, names, strict=True):
             (folder / name).mkdir()
             for file in (file for file in LAYOUT if file.kept and files.has(file)):
-                if corpus is None or file is not STYLES:
-                    with reading(model.folder, file.name):
-                        (folder / name / file.name).write_bytes(files.read(file))
+                with reading(model.folder, file.name):
+                    (folder / name / file.name).write_bytes(files.read(file))
             if corpus is not None:
                 write_styles(folder / name, fit_styles(model, corpus, on_documents))
         listed = [training_authors(model.folder) for model in models]

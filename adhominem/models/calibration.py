@@ -283,7 +283,7 @@ def write_calibration(
 
     `twin` is the SHA-256 of the model that the cases were scored by, if not by this one.
     """
-    pairs = _validation_file(validation)
+    pairs = validation_file(validation)
     digest = sha256(pairs).hexdigest()
     data = {
         "format": CALIBRATION_FORMAT,
@@ -355,7 +355,8 @@ def _number(value: Any) -> float | None:
     return number if isfinite(number) else None
 
 
-def _validation_file(validation: Validation) -> bytes:
+def validation_file(validation: Validation) -> bytes:
+    """The pairs as they lie in a model's folder."""
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES | _CASE}

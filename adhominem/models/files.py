@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.layout import GENERATION, STYLES, ModelFile
+from adhominem.models.layout import GENERATION, ModelFile
 from adhominem.records import parsed_json
 from adhominem.text.files import read_files
 
@@ -79,12 +79,8 @@ class ModelFiles:
             return
         read: dict[str, bytes | OSError | None] = {}
         while not read or root.generation != read_generation(root.folder):  # changed meanwhile
-            root.generation = read_generation(root.folder)
-            asides = {
-                aside(name, root.generation[name]): name
-                for name in wanted
-                if name in root.generation
-            }
+            named = root.generation = read_generation(root.folder)
+            asides = {aside(name, named[name]): name for name in wanted if name in named}
             # First these: what lies aside moves to its place before long.
             found = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
             read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
@@ -130,18 +126,6 @@ class ModelFiles:
         """The hash of a file."""
         return sha256(self.read(file, name)).hexdigest()
 
-    def strangers(self) -> list[str]:
-        """The files with genres that are not those that generation.json names."""
-        return [
-            str(self.folder / name)
-            for name, digest in self.generation.items()
-            if name.endswith(STYLES.name)
-            and not (
-                isinstance(data := self._contents.get(name), bytes)
-                and sha256(data).hexdigest() == digest
-            )
-        ]
-
     def members(self, names: object, most: int) -> list[ModelFiles]:
         """The files of the members of an ensemble, whose folders must lie in this one."""
         if not isinstance(names, list) or not 0 < len(names) <= most:
@@ -175,12 +159,10 @@ def read_generation(folder: Path) -> dict[str, str]:
     with reading(folder, GENERATION.name):
         if isinstance(data, OSError):
             raise data
-        record: dict[str, str] = {} if data is None else parsed_json(data)["files"]
+        record: dict[str, str] = parsed_json(data)["files"] if data else {}
         for name, digest in record.items():
             if not all(map(is_plain, name.split("/", 1))) or not re.fullmatch(_SHA256, digest):
-                raise ValueError(
-                    f"{name[:_LONGEST_NAME]!r} without a SHA-256, or no name of a file"
-                )
+                raise ValueError(f"not a file and its SHA-256: {name[:_LONGEST_NAME]!r}")
         return record
 
 

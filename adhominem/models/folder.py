@@ -107,7 +107,10 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     files = ModelFiles.at(folder)
     description = _fetch(files)
     models = read_models(files)
-    check_members(models, files.strangers())
+    with reading(files.folder, GENERATION.name):
+        named = {name: sha for name, sha in files.generation.items() if name.endswith(STYLES.name)}
+        others = [name for name, sha in named.items() if files.sha256(STYLES, name) != sha]
+    check_members(models, [str(files.folder / name) for name in others])
     lead = 0
     if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
@@ -161,16 +164,16 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
 
 
-def check_members(models: Sequence[AnyModel], strangers: Sequence[str] = ()) -> None:
-    """A ModelError where members know different genres, or files are `strangers` in a model."""
+def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> None:
+    """A ModelError where members know different genres, or have `others` than they should."""
     genres = {model.folder: frozenset(model.styles.genres) for model in models if model.styles}
     if len(set(genres.values())) > 1:
-        strangers = [f"{one / STYLES.name} ({len(of_it)} genres)" for one, of_it in genres.items()]
-    if strangers:
+        others = [f"{one / STYLES.name} ({len(known)} genres)" for one, known in genres.items()]
+    if others:
         raise ModelError(
-            f"the members of this model do not belong together: {', '.join(strangers)}. They know "
-            f"different genres, or are not what {GENERATION.name} names. Copy the whole model "
-            "again, or make one of its members with `adhominem ensemble --corpus`."
+            f"the members do not belong together: {', '.join(others)}. Expected members that know "
+            f"the same genres, with the files that {GENERATION.name} names. Copy the whole model "
+            "again, or make a new one of the members with `adhominem ensemble --corpus`."
         )
 
 
@@ -246,15 +249,16 @@ def model_hash(folder: str | Path | ModelFiles, *, members: bool = False) -> str
     """
     files = ModelFiles.at(folder)
     digest = sha256()
-    for owner, file, name in hashed_files(files):
+    for owner, file, name in hashed_files(files, members):
         place = name if owner is files else f"{owner.folder.name}/{name}"
         with reading(owner.folder, name):
-            if not (members and file.of_whole):
-                digest.update(f"{owner.sha256(file, name)}  {place}\n".encode())
+            digest.update(f"{owner.sha256(file, name)}  {place}\n".encode())
     return digest.hexdigest()
 
 
-def hashed_files(files: ModelFiles) -> list[tuple[ModelFiles, ModelFile, str]]:
+def hashed_files(
+    files: ModelFiles, members: bool = False
+) -> list[tuple[ModelFiles, ModelFile, str]]:
     """What of the files there are is hashed: in which folder, which it is, and its name there."""
     hashed = []
     for owner in dict.fromkeys([files, *member_files(files)]):
@@ -262,7 +266,7 @@ def hashed_files(files: ModelFiles) -> list[tuple[ModelFiles, ModelFile, str]]:
         for file in LAYOUT:
             if not file.hashed or architecture not in file.of:
                 continue
-            if owner is not files and file.of_whole:
+            if file.of_whole and (members or owner is not files):
                 continue
             if file is VALIDATION:
                 if name := validation_name(files):

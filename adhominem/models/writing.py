@@ -105,8 +105,7 @@ def _describe(
 
 def write_styles(folder: Path, styles: Styles) -> None:
     """Put genres and two-covariance model into the folder of a new model."""
-    with open(folder / STYLES.name, "xb") as file:
-        file.write(styles_file(styles))
+    (folder / STYLES.name).write_bytes(styles_file(styles))
 
 
 def styles_file(styles: Styles) -> bytes:
@@ -134,9 +133,8 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
     model or the new one, and the next one tidies up. No file is written onto: it may have links.
     """
     with locked(folder):
-        lasting = {
-            name: digest for name, digest in _settle(folder).items() if name.endswith(STYLES.name)
-        }
+        named = _settle(folder)  # of which those of members stay
+        lasting = {name: named[name] for name in named if name.endswith(STYLES.name)}
         hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
         try:
             for name, data in files.items():
@@ -227,8 +225,7 @@ def _write_arrays(path: Path, arrays: Arrays) -> None:
     from safetensors.numpy import save
 
     # Not by `save_file`: its files are for their owner alone, whatever the umask.
-    with open(path, "xb") as file:  # a new one: what is there is for `replace_files`
-        file.write(save(arrays))
+    path.write_bytes(save(arrays))
 
 
 def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> None:
