@@ -73,9 +73,9 @@ class Verifier:
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Genres, typicality and tokens are taken from it. `validation` are the cases of known authors
-        that the model was tried on. By `prose`, other texts are told, and by `machine_look` those
-        that a machine may have written. `changed`: the members have, since they were calibrated.
+        Genres, typicality and tokens are taken from it. `validation` are cases of known authors that
+        the model was tried on. By `prose`, other texts are told, by `machine_look` those that a
+        machine may have written. `changed`: the members have, since they were calibrated.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
@@ -212,7 +212,6 @@ class Verifier:
         scale = scale or VerbalScale()
         sentence = scale.sentence(factor / _LOG_10)
         bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
-        common_words, known_types = lead.vocabulary.words, lead.vocabulary.known
         both = joined(levs)  # (texts, lev_size)
         texts = self.scorer.lead_columns(both)
         atypicality, likeness = np.zeros(len(texts)), None
@@ -241,8 +240,8 @@ class Verifier:
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
-            common_words=common_words,
-            known_types=known_types,
+            common_words=lead.vocabulary.words,
+            known_types=lead.vocabulary.known,
             atypicality=np.split(atypicality, [len(comparison.first)]),
             typicality=lead.typicality,
             calibrated=scored.calibrated,
