@@ -73,9 +73,9 @@ class Verifier:
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Genres, typicality and tokens are taken from it. `validation` are cases of known authors that
-        the model was tried on. By `prose`, other texts are told, by `machine_look` those that a
-        machine may have written. `changed`: the members have, since they were calibrated.
+        Genres, typicality and tokens are taken from it. `validation` are cases of known authors
+        that the model was tried on. By `prose`, other texts are told, by `machine_look` those
+        that a machine may have written. `changed`: the members have, since they were calibrated.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
