@@ -40,7 +40,9 @@ _SHORT_WORDS = 200  # of a window: below, single windows say little
 _OF_WHOLE_TEXT = frozenset(  # cautions that hold for the text as a whole, not for its windows
     ("at_bound", "length_of_population", "longer_than_calibrated", "shared_text")
 )
-_ONCE = frozenset(("no_population", "uncalibrated"))  # that say the same with every candidate
+_ONCE = frozenset(  # that say the same with every candidate
+    ("no_population", "uncalibrated", "changed_since_calibration")
+)
 
 
 @dataclass(frozen=True)

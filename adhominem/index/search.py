@@ -186,6 +186,7 @@ def _cautions(
         atypicality=[atypicality],
         typicality=lead.typicality,
         calibrated=scored.factors.calibrated,
+        changed=verifier.changed,
         at_bound=False,
         knows_topics=lead.knows_topics,
         guessed_genre=lead.styles is not None and searcher.population is None,

@@ -25,7 +25,6 @@ from adhominem.jobs.workers import Encode, encoder
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.folder import is_shipped, member_folders, model_folder
-from adhominem.models.layout import CARD
 from adhominem.models.writing import trained_on
 from adhominem.scoring.companions import member_weights
 from adhominem.scoring.decision import probability_same_author
@@ -40,7 +39,7 @@ from adhominem.scoring.fitting import (
 )
 from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scales, Scores, cells
 from adhominem.text.files import Document
-from adhominem.text.writing import locked, write_whole
+from adhominem.text.writing import locked
 from adhominem.verify.verifier import Verifier, load
 
 LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside whole ones
@@ -161,6 +160,7 @@ def _calibrate(
     reports = CalibrationReports(
         *(None if scale is None else scale.report(names) for scale in data)  # type: ignore[arg-type]
     )
+    validation = Validation.joined([one.validation() for one in data[:2] if one])
     write_calibration(
         folder,
         reports.alone,
@@ -170,11 +170,9 @@ def _calibrate(
         least,
         _misfit(strange),
         adhominem.__version__,
-        validation := Validation.joined([one.validation() for one in data[:2] if one]),
+        validation,
+        card=card and calibrated_card(card, reports.modes, validation),
     )
-    if card is not None:
-        with write_whole(folder / CARD.name) as file:
-            file.write(calibrated_card(card, reports.modes, validation))
     return reports
 
 

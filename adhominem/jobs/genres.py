@@ -10,8 +10,17 @@ from adhominem.arrays import FloatArray
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.population import draw, in_order
-from adhominem.models.folder import is_shipped, member_folders, model_folder
-from adhominem.models.writing import write_styles
+from adhominem.models.calibration import as_file
+from adhominem.models.files import ModelFiles
+from adhominem.models.folder import (
+    is_shipped,
+    member_folders,
+    model_folder,
+    model_hash,
+    read_calibration,
+)
+from adhominem.models.layout import CALIBRATION, STYLES
+from adhominem.models.writing import replace_files, styles_file
 from adhominem.scoring.rows import column_means
 from adhominem.text.readers import find_sources, read_documents
 from adhominem.text.writing import locked
@@ -70,9 +79,15 @@ def learn_genres(
                 levs = verifier.encode(chosen, on_documents=on_documents)
             means[source.name] = [column_means(part) for part in levs.parts[:-1]]
             texts[source.name] = len(chosen)
+        files = {}
         folders = member_folders(folder)
         for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
             assert member.styles is not None
             centres = {name: by_member[number] for name, by_member in means.items()}
-            write_styles(place, member.styles.with_genres(centres))
+            name = (place / STYLES.name).relative_to(folder).as_posix()
+            files[name] = styles_file(member.styles.with_genres(centres))
+        if calibration := read_calibration(ModelFiles(folder)):
+            fitted_to = model_hash(folder, members=True)  # as it is so far, if it does not say
+            files[CALIBRATION.name] = as_file({"fitted_to": fitted_to} | calibration)
+        replace_files(folder, files)
     return LearntGenres(texts, load(folder).genres)

@@ -187,7 +187,10 @@ def predict(
         None if relevant is None else relevant.companions,
         (
             *cautions_of_many(
-                calibrated, None if relevant is None else relevant.population, verifier.genre_names
+                calibrated,
+                None if relevant is None else relevant.population,
+                verifier.genre_names,
+                changed=verifier.changed,
             ),
             *passages_taken_out(taken_out),
             *foreign_texts(foreign),

@@ -26,7 +26,13 @@ from adhominem.evaluation.pan import table_row
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.models.card import ensemble_card
 from adhominem.models.files import ModelFiles, reading
-from adhominem.models.folder import model_folder, read_models, read_scores
+from adhominem.models.folder import (
+    check_members,
+    member_files,
+    model_folder,
+    read_models,
+    read_scores,
+)
 from adhominem.models.layout import AUTHORS, LAYOUT
 from adhominem.models.member import AnyModel
 from adhominem.models.writing import training_authors, write_ensemble, write_styles
@@ -274,17 +280,20 @@ def make_ensemble(
     if isinstance(corpus, str | Path):
         corpus = PackedCorpus.open(corpus)
     output = check_output(Path(output))
-    models = [model for member in members for model in read_models(model_folder(member))]
+    parts = [ModelFiles(model_folder(member)) for member in members]
+    sources = [files for part in parts for files in member_files(part)]
+    models = [model for part in parts for model in read_models(part)]
     if not models:
         raise OptionError("an ensemble without members; expected at least one")
+    if corpus is None:
+        check_members(models)
     names = _names([model.folder for model in models])
     with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
-        for model, name in zip(models, names, strict=True):
+        for model, files, name in zip(models, sources, names, strict=True):
             (folder / name).mkdir()
-            files = ModelFiles.at(model.folder)
             for file in (file for file in LAYOUT if file.kept and files.has(file)):
                 with reading(model.folder, file.name):
-                    files.copy(file, folder / name)
+                    (folder / name / file.name).write_bytes(files.read(file))
             if corpus is not None:
                 write_styles(folder / name, fit_styles(model, corpus, on_documents))
         listed = [training_authors(model.folder) for model in models]

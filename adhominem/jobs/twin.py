@@ -26,10 +26,9 @@ from adhominem.models.calibration import (
 from adhominem.models.card import calibrated_card, read_card
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import is_shipped, model_folder, read_folder
-from adhominem.models.layout import CARD
 from adhominem.models.member import AnyModel
 from adhominem.text.files import real_path
-from adhominem.text.writing import locked, write_whole
+from adhominem.text.writing import locked
 
 
 def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReports:
@@ -69,10 +68,8 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
             adhominem.__version__,
             validation,
             twin=other.sha256,
+            card=card and calibrated_card(card, taken.modes, validation, twin=True),
         )
-        if card is not None:
-            with write_whole(folder / CARD.name) as file:
-                file.write(calibrated_card(card, taken.modes, validation, twin=True))
     return taken
 
 

@@ -23,7 +23,7 @@ from adhominem.render.study_page import study_page
 from adhominem.scoring.population import Population
 from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, path_of
 from adhominem.text.writing import write_whole
-from adhominem.verify.cautions import UNCALIBRATED
+from adhominem.verify.cautions import CHANGED, UNCALIBRATED
 from adhominem.verify.verifier import Verifier, load
 
 INPUT = "input"  # instead of a population's path: the material itself
@@ -203,6 +203,8 @@ def _remarks(
     """What makes the figures of these texts better or worse than those of others would be."""
     if verifier.calibration is None:
         yield UNCALIBRATED
+    elif verifier.changed:
+        yield CHANGED.message
     authors = {document.author for document in material.documents}
     if trained := trained_on(model_folder(model), authors):
         yield (

@@ -335,7 +335,8 @@ def remarks_on_population(
 ) -> Iterator[str]:
     """Cautions about the population, and about pairs that do not lie among its texts."""
     names, misleading = verifier.genre_names, verifier.misleading()
-    for caution in cautions_of_many(scored.calibrated, population, names, misleading):
+    changed = verifier.changed
+    for caution in cautions_of_many(scored.calibrated, population, names, misleading, changed):
         yield caution.message
     if scored.strange.any():
         yield (

@@ -24,19 +24,19 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, BoolArray
-from adhominem.errors import ModelError
 from adhominem.evaluation.likelihood_ratio import misleading_shares
 from adhominem.models.files import ModelFiles, check_shapes, reading
 from adhominem.models.folder import (
     CALIBRATION_FORMAT,
     RECALIBRATE,
+    model_hash,
     read_calibration,
     validation_name,
 )
 from adhominem.models.layout import CALIBRATION, CARD, VALIDATION
+from adhominem.models.writing import replace_files
 from adhominem.records import from_json
 from adhominem.scoring.scale import POPULATION, TEXTS, Calibration, Fusion
-from adhominem.text.writing import replace_file
 
 _OTHER_GENRE = "\n"  # stands for any that there are no cases of: no name has line ends
 _TYPES = {
@@ -277,11 +277,14 @@ def write_calibration(
     validation: Validation,
     *,
     twin: str = "",
+    card: str | None = None,
 ) -> None:
-    """Put it into the model's folder with its pairs, both or neither; the old ones go.
+    """Put it into the model's folder with its pairs and `card`, all or none; the old ones go.
 
     `twin` is the SHA-256 of the model that the cases were scored by, if not by this one.
     """
+    pairs = validation_file(validation)
+    digest = sha256(pairs).hexdigest()
     data = {
         "format": CALIBRATION_FORMAT,
         "adhominem": version,
@@ -292,32 +295,18 @@ def write_calibration(
         "least_company": least_company,
         "misfit": list(misfit),
         "twin": twin,
+        "fitted_to": model_hash(folder, members=True),
+        "validation": digest,
     }
-    _remove_litter(folder)
-    try:
-        _commit(folder, data, write_validation(folder, validation))
-    finally:
-        _remove_litter(folder)
+    files = {CALIBRATION.name: as_file(data), VALIDATION.name.replace("*", digest[:16]): pairs}
+    if card is not None:
+        files[CARD.name] = card.encode("utf-8")
+    replace_files(folder, files)
 
 
-def _commit(folder: Path, data: dict[str, Any], validation: str) -> None:
-    """From one moment to the next, the calibration is this one, with pairs of this hash."""
-    text = json.dumps({**data, "validation": validation}, indent=1) + "\n"
-    replace_file(folder / CALIBRATION.name, text.encode("utf-8"))
-
-
-def _remove_litter(folder: Path) -> None:
-    """Pairs of no calibration that counts, and what a run that was killed had begun to write."""
-    try:
-        kept = validation_name(ModelFiles(folder))
-    except ModelError:  # damaged: what belongs to it cannot be told
-        return
-    litter = [path for path in folder.glob(VALIDATION.name) if path.name != kept]
-    for name in (VALIDATION.name, CALIBRATION.name, CARD.name):
-        litter += folder.glob(f".{name}.*.partial")
-    litter += folder.glob(f".{VALIDATION.name}.lock")  # the folder's own lock is held
-    for path in litter:
-        path.unlink(missing_ok=True)
+def as_file(calibration: dict[str, Any]) -> bytes:
+    """A calibration as it lies in a model's folder."""
+    return (json.dumps(calibration, indent=1) + "\n").encode("utf-8")
 
 
 def read_reports(
@@ -366,15 +355,12 @@ def _number(value: Any) -> float | None:
     return number if isfinite(number) else None
 
 
-def write_validation(folder: Path, validation: Validation) -> str:
-    """Put the pairs into the model's folder, for a calibration.json with the hash returned."""
+def validation_file(validation: Validation) -> bytes:
+    """The pairs as they lie in a model's folder."""
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES | _CASE}
-    data = save(arrays, {"genres": "\n".join(validation.genres)})
-    digest = sha256(data).hexdigest()
-    replace_file(folder / VALIDATION.name.replace("*", digest[:16]), data)
-    return digest
+    return save(arrays, {"genres": "\n".join(validation.genres)})
 
 
 def read_validation(folder: Path | ModelFiles) -> Validation | None:

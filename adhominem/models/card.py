@@ -17,9 +17,9 @@ from adhominem.evaluation.measures import measure
 from adhominem.models.calibration import CalibrationReport, Validation
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import CARD
+from adhominem.models.writing import replace_files
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.vocabulary import Vocabulary
-from adhominem.text.writing import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -173,10 +173,9 @@ def card_with_unseen(folder: Path, tables: str) -> None:
 
 def _put(folder: Path, section: str) -> None:
     """Put a section into a model's card, before its limits, or in place of the one there was."""
-    path = folder / CARD.name
-    head, limits, tail = path.read_text("utf-8").partition("## Limits")
+    head, limits, tail = (read_card(folder) or "").partition("## Limits")
     title = section.partition("\n")[0] + "\n"
     before, _, old = head.partition(title)
     after = old[old.find("\n## ") + 1 :] if "\n## " in old else ""
-    with write_whole(path) as file:
-        file.write(f"{before}{section.rstrip()}\n\n{after}{limits}{tail}")
+    card = f"{before}{section.rstrip()}\n\n{after}{limits}{tail}"
+    replace_files(folder, {CARD.name: card.encode("utf-8")})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.models.layout import ModelFile
+from adhominem.models.layout import GENERATION, ModelFile
 from adhominem.records import parsed_json
-from adhominem.text.files import open_regular, path_of, read_files
+from adhominem.text.files import path_of, read_files
 
 # What damaged contents raise while they are read.
 _DAMAGE = (
@@ -32,6 +32,7 @@ _LONGEST = 300  # characters of what an error says: it may quote the file
 _LONGEST_NAME = 100
 _LARGEST_HEADER = 2**22  # bytes, of safetensors
 _MOST_DIMENSIONS = 8
+_SHA256 = "[0-9a-f]{64}"
 _TYPES = {
     "BOOL": np.dtype(np.bool_),
     "I8": np.dtype("<i1"),
@@ -57,6 +58,7 @@ class ModelFiles:
         self._root = self if whole is None else whole
         self._prefix = "" if whole is None else f"{folder.name}/"
         if whole is None:
+            self.generation: dict[str, str] = {}  # what generation.json says, once files are read
             self._contents: dict[str, bytes | OSError | None] = {}
             self._parsed: dict[str, Any] = {}  # JSON files, or what is wrong with them
 
@@ -75,8 +77,15 @@ class ModelFiles:
         }
         if not wanted:
             return
-        root._contents |= dict.fromkeys(wanted)
-        root._contents |= read_files(root.folder, wanted)
+        read: dict[str, bytes | OSError | None] = {}
+        while not read or root.generation != read_generation(root.folder):  # changed meanwhile
+            named = root.generation = read_generation(root.folder)
+            asides = {aside(name, named[name]): name for name in wanted if name in named}
+            # First these: what lies aside moves to its place before long.
+            found = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
+            read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
+            read |= {asides[place]: data for place, data in found.items()}
+        root._contents |= read
         for name in wanted:
             if name.endswith(".json") and isinstance(data := root._contents[name], bytes):
                 try:
@@ -117,12 +126,6 @@ class ModelFiles:
         """The hash of a file."""
         return sha256(self.read(file, name)).hexdigest()
 
-    def copy(self, file: ModelFile, folder: Path) -> None:
-        """Put a file into another folder, if it is one and no larger than it may be."""
-        opened, _ = open_regular(self.folder / file.name, file.largest)
-        with opened, open(folder / file.name, "xb") as copied:
-            shutil.copyfileobj(opened, copied)
-
     def members(self, names: object, most: int) -> list[ModelFiles]:
         """The files of the members of an ensemble, whose folders must lie in this one."""
         if not isinstance(names, list) or not 0 < len(names) <= most:
@@ -148,6 +151,24 @@ def is_plain(name: str) -> bool:
         and not name.startswith(".")
         and not set(name) & set("/\\:")
     )
+
+
+def read_generation(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file that was put into a model since it was made, by its name."""
+    data = read_files(folder, {GENERATION.name: GENERATION.largest}).get(GENERATION.name)
+    with reading(folder, GENERATION.name):
+        if isinstance(data, OSError):
+            raise data
+        record: dict[str, str] = parsed_json(data)["files"] if data else {}
+        for name, digest in record.items():
+            if not all(map(is_plain, name.split("/", 1))) or not re.fullmatch(_SHA256, digest):
+                raise ValueError(f"not a file and its SHA-256: {name[:_LONGEST_NAME]!r}")
+        return record
+
+
+def aside(name: str, digest: str) -> str:
+    """Where a file lies until generation.json names it, and for a moment after that."""
+    return f"{name.replace('/', '.')}.{digest[:16]}.new"
 
 
 @contextmanager

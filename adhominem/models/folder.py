@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -23,6 +24,7 @@ from adhominem.models.layout import (
     CALIBRATION,
     CONFIG,
     ENSEMBLE,
+    GENERATION,
     GENRES,
     LAYOUT,
     MACHINE,
@@ -66,6 +68,7 @@ class ModelFolder:
     scales: Scales | None  # None: not calibrated
     genre_names: dict[str, str]  # in words, where somebody wrote them
     sha256: str  # of all that answers, warnings and reports depend on
+    changed: bool  # since it was calibrated
     prose: Prose | None = None  # None: what is no prose is not told
     machine_look: MachineLook | None = None  # None: it does not warn of texts by machines
 
@@ -105,6 +108,10 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     files = ModelFiles.at(folder)
     description = _fetch(files)
     models = read_models(files)
+    with reading(files.folder, GENERATION.name):
+        named = {name: sha for name, sha in files.generation.items() if name.endswith(STYLES.name)}
+        others = [name for name, sha in named.items() if files.sha256(STYLES, name) != sha]
+    check_members(models, [str(files.folder / name) for name in others])
     lead = 0
     if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
@@ -112,6 +119,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     name, scales = real_path(files.folder).name, read_scales(files)
     if scales is not None:
         scales.check(name, len(models))
+    fitted_to = (read_calibration(files) or {}).get("fitted_to")
     return ModelFolder(
         name,
         models,
@@ -119,6 +127,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
         scales,
         read_genres(files),
         model_hash(files),
+        fitted_to is not None and fitted_to != model_hash(files, members=True),
         read_prose(files),
         read_machine_look(files),
     )
@@ -143,7 +152,7 @@ def _fetch(files: ModelFiles) -> dict[str, Any]:
 def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     """The model of a folder, or all members of an ensemble."""
     files = ModelFiles.at(folder)
-    members = _members(files, read_description(files))
+    members = member_files(files)
     descriptions = [_single(member) for member in members]
     configs: list[Config | NgramConfig] = []
     for member, description in zip(members, descriptions, strict=True):
@@ -154,6 +163,19 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
         except (LookupError, OptionError) as error:
             raise damaged(member.folder, f"{CONFIG.name}: {reason(error)}") from None
     return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
+
+
+def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> None:
+    """A ModelError where members know different genres, or have `others` than they should."""
+    genres = {model.folder: frozenset(model.styles.genres) for model in models if model.styles}
+    if len(set(genres.values())) > 1:
+        others = [f"{one / STYLES.name} ({len(known)} genres)" for one, known in genres.items()]
+    if others:
+        raise ModelError(
+            f"the members do not belong together: {', '.join(others)}. Expected members that know "
+            f"the same genres, with the files that {GENERATION.name} names. Copy the whole model "
+            "again, or make a new one of the members with `adhominem ensemble --corpus`."
+        )
 
 
 def read_scores(folder: str | Path) -> dict[str, Any]:
@@ -167,8 +189,7 @@ def read_scores(folder: str | Path) -> dict[str, Any]:
 
 def member_folders(folder: str | Path) -> list[Path]:
     """The folder of a model, or those of an ensemble's members."""
-    files = ModelFiles.at(folder)
-    return [member.folder for member in _members(files, read_description(files))]
+    return [member.folder for member in member_files(ModelFiles.at(folder))]
 
 
 def read_description(files: ModelFiles) -> dict[str, Any]:
@@ -193,8 +214,9 @@ def read_description(files: ModelFiles) -> dict[str, Any]:
     return description
 
 
-def _members(files: ModelFiles, description: dict[str, Any]) -> list[ModelFiles]:
+def member_files(files: ModelFiles) -> list[ModelFiles]:
     """The files of a single model, or those of each member of an ensemble."""
+    description = read_description(files)
     if description.get("architecture") != ENSEMBLE:
         return [files]
     with reading(files.folder, CONFIG.name):
@@ -219,31 +241,33 @@ def _single(files: ModelFiles) -> dict[str, Any]:
     return description
 
 
-def model_hash(folder: str | Path | ModelFiles) -> str:
+def model_hash(folder: str | Path | ModelFiles, *, members: bool = False) -> str:
     """The SHA-256 of all that a model's answers, its warnings and reports depend on.
 
     It is that of what `sha256sum FILE...` prints of these files, in the order of the layout,
-    first those of the folder, then those of each member.
+    first those of the folder, then those of each member. Or only of its `members`, which is what a
+    calibration is fitted to.
     """
     files = ModelFiles.at(folder)
     digest = sha256()
-    for owner, file, name in hashed_files(files):
+    for owner, file, name in hashed_files(files, members):
         place = name if owner is files else f"{owner.folder.name}/{name}"
         with reading(owner.folder, name):
             digest.update(f"{owner.sha256(file, name)}  {place}\n".encode())
     return digest.hexdigest()
 
 
-def hashed_files(files: ModelFiles) -> list[tuple[ModelFiles, ModelFile, str]]:
+def hashed_files(
+    files: ModelFiles, members: bool = False
+) -> list[tuple[ModelFiles, ModelFile, str]]:
     """What of the files there are is hashed: in which folder, which it is, and its name there."""
-    description = read_description(files)
     hashed = []
-    for owner in dict.fromkeys([files, *_members(files, description)]):
+    for owner in dict.fromkeys([files, *member_files(files)]):
         architecture = read_description(owner).get("architecture")
         for file in LAYOUT:
             if not file.hashed or architecture not in file.of:
                 continue
-            if owner is not files and file.of_whole:
+            if file.of_whole and (members or owner is not files):
                 continue
             if file is VALIDATION:
                 if name := validation_name(files):

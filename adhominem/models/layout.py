@@ -121,6 +121,13 @@ MACHINE = ModelFile(
     of_whole=True,
     kept=False,
 )
+GENERATION = ModelFile(
+    "generation.json",
+    "hashes of files that commands have put into the model since it was made: these count",
+    EVERY,
+    of_whole=True,
+    kept=False,
+)
 AUTHORS = ModelFile(
     "training_authors.txt",
     "hashes of the names of all who wrote the training texts, for `calibrate`; once for all "
@@ -144,6 +151,6 @@ ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 
 LAYOUT = (
     *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
-    *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE),
+    *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE, GENERATION),
     *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
 )

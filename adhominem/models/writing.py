@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 from hashlib import sha256
@@ -14,13 +16,14 @@ import numpy as np
 from adhominem.config import Config, NgramConfig
 from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import ModelError
-from adhominem.models.files import Arrays, ModelFiles, reading
-from adhominem.models.folder import FORMAT, PROSE_FORMAT, member_folders
+from adhominem.models.files import Arrays, ModelFiles, aside, read_generation, reading
+from adhominem.models.folder import FORMAT, PROSE_FORMAT, member_folders, validation_name
 from adhominem.models.layout import (
     AUTHORS,
     CARD,
     CONFIG,
     ENSEMBLE,
+    GENERATION,
     MACHINE,
     NETWORK,
     NGRAM_LIST,
@@ -29,6 +32,7 @@ from adhominem.models.layout import (
     STYLES,
     TOKENIZER,
     TYPICALITY,
+    VALIDATION,
     WEIGHTS,
 )
 from adhominem.models.member import BIGRAMS, STRINGS, Weights
@@ -40,7 +44,7 @@ from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovarian
 from adhominem.text.files import real_path
 from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
-from adhominem.text.writing import replace_file
+from adhominem.text.writing import locked, replace_file
 
 
 def write_model(
@@ -101,7 +105,14 @@ def _describe(
 
 
 def write_styles(folder: Path, styles: Styles) -> None:
-    """Put genres and two-covariance model into the model's folder."""
+    """Put genres and two-covariance model into the folder of a new model."""
+    (folder / STYLES.name).write_bytes(styles_file(styles))
+
+
+def styles_file(styles: Styles) -> bytes:
+    """Genres and two-covariance model as they lie in a model's folder."""
+    from safetensors.numpy import save
+
     model = styles.two_covariance
     arrays = {
         "centres": styles.centres.astype(np.float32),
@@ -112,7 +123,42 @@ def write_styles(folder: Path, styles: Styles) -> None:
     elif isinstance(model, TwoCovariance):
         for name in ("author_mean", "projection", "precision_ratio"):
             arrays[name] = getattr(model, name).astype(np.float32)
-    _write_arrays(folder / STYLES.name, arrays, {"genres": "\n".join(styles.genres)})
+    return save(arrays, {"genres": "\n".join(styles.genres)})
+
+
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put files into a model's folder, all or none; those of members by names like `ngrams/x`.
+
+    They are written aside. Once generation.json names them by their hashes, by one move, they are
+    what `ModelFiles` reads, and take their places. So a run that ends at any moment leaves the old
+    model or the new one, and the next one tidies up. No file is written onto: it may have links.
+    """
+    with locked(folder):
+        named = _settle(folder)  # of which those of members stay
+        lasting = {name: named[name] for name in named if name.endswith(STYLES.name)}
+        hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
+        try:
+            for name, data in files.items():
+                replace_file(folder / aside(name, hashes[name]), data)
+            record = strict_json({"files": lasting | hashes}, indent=1) + "\n"
+            replace_file(folder / GENERATION.name, record.encode("utf-8"))
+        finally:
+            _settle(folder)
+
+
+def _settle(folder: Path) -> dict[str, str]:
+    """Move what counts to its place, and remove the rest; what generation.json says."""
+    record = read_generation(folder)
+    for name, digest in record.items():
+        with suppress(FileNotFoundError):  # it is in its place
+            os.replace(folder / aside(name, digest), folder / name)
+    litter = list(folder.glob(f"*.{'[0-9a-f]' * 16}.new*"))
+    with suppress(ModelError):  # damaged: what belongs to it cannot be told
+        kept = validation_name(ModelFiles(folder))
+        litter += [path for path in folder.glob(VALIDATION.name) if path.name != kept]
+    for path in litter:
+        path.unlink(missing_ok=True)
+    return record
 
 
 def write_typicality(folder: Path, typicality: Typicality) -> None:
@@ -127,7 +173,7 @@ def write_typicality(folder: Path, typicality: Typicality) -> None:
 def write_prose(folder: Path, prose: Prose) -> None:
     """Put what running prose is like into the model's folder, in the place of what was there."""
     text = strict_json(with_schema(prose, PROSE_FORMAT)) + "\n"
-    replace_file(folder / PROSE.name, text.encode("utf-8"))
+    replace_files(folder, {PROSE.name: text.encode("utf-8")})
 
 
 def write_machine_look(folder: Path, look: MachineLook) -> None:
@@ -138,7 +184,7 @@ def write_machine_look(folder: Path, look: MachineLook) -> None:
         "weights": look.weights.astype(np.float32),
         "constant": np.array([look.constant], np.float32),
     }
-    replace_file(folder / MACHINE.name, save(arrays))
+    replace_files(folder, {MACHINE.name: save(arrays)})
 
 
 def write_training_authors(folder: Path, names: list[str]) -> None:
@@ -176,11 +222,11 @@ def _hash(name: str) -> str:
     return sha256(name.encode("utf-8")).hexdigest()[:16]
 
 
-def _write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str] | None = None) -> None:
+def _write_arrays(path: Path, arrays: Arrays) -> None:
     from safetensors.numpy import save
 
     # Not by `save_file`: its files are for their owner alone, whatever the umask.
-    path.write_bytes(save(arrays, metadata))
+    path.write_bytes(save(arrays))
 
 
 def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> None:

@@ -59,6 +59,12 @@ _NOT_CALIBRATED = caution(
     "calibrate it with `adhominem calibrate`, or use a shipped model",
 )
 UNCALIBRATED = _NOT_CALIBRATED.message
+CHANGED = caution(
+    "changed_since_calibration",
+    "the model was changed, for instance taught further genres, after it had been calibrated",
+    "its Bayes factors and their bounds are those of another model, and may be far off",
+    "calibrate it again with `adhominem calibrate`",
+)
 
 
 def cautions_of(
@@ -71,6 +77,7 @@ def cautions_of(
     typicality: Typicality | None,
     calibrated: bool,
     at_bound: bool,
+    changed: bool = False,
     knows_topics: bool = True,
     guessed_genre: bool = False,
     misleading: Sequence[MisleadingRates] = (),
@@ -85,7 +92,8 @@ def cautions_of(
 ) -> Iterator[Caution]:
     """All that speaks against trusting a comparison of these sides.
 
-    A `strange_population` is of another genre than the texts. `misleading` says how often the model
+    `changed` says whether the model has, since it was `calibrated`. A `strange_population` is of
+    another genre than the texts. `misleading` says how often the model
     misleads without a population, in the genre that it guessed and in others, and `longest` up to
     how many tokens a text it was calibrated for. `copies` are those of texts on the same side,
     which are not in `sides`. With the `departures` of the texts from prose, these alone say what is
@@ -124,8 +132,7 @@ def cautions_of(
                 )
     for exhibits, look in zip(sides, machine_written, strict=False):
         yield from _by_machines(exhibits, look)
-    if not calibrated:
-        yield _NOT_CALIBRATED
+    yield from _of_calibration(calibrated, changed)
     yield from _long(tokens, longest)
     if guessed_genre:
         yield _no_population(misleading, genre_names or {})
@@ -150,19 +157,26 @@ def cautions_of_many(
     population: Population | None,
     genre_names: Mapping[str, str],
     misleading: Sequence[MisleadingRates] | None = None,
+    changed: bool = False,
 ) -> Iterator[Caution]:
     """What to beware of when many pairs are compared, whatever is in them.
 
     `misleading` is how often the model misleads without a population, if that is to be said.
     """
-    if not calibrated:
-        yield _NOT_CALIBRATED
+    yield from _of_calibration(calibrated, changed)
     if population is None:
         if misleading is not None:
             yield _no_population(misleading, genre_names)
         return
     yield from _small(population)
     yield from _mixed(population, genre_names)
+
+
+def _of_calibration(calibrated: bool, changed: bool) -> Iterator[Caution]:
+    if not calibrated:
+        yield _NOT_CALIBRATED
+    elif changed:
+        yield CHANGED
 
 
 def _no_population(

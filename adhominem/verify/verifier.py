@@ -70,17 +70,18 @@ class Verifier:
         validation: Validation | None = None,
         prose: Prose | None = None,
         machine_look: MachineLook | None = None,
+        changed: bool = False,
     ) -> None:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
-        Genres, typicality and tokens are taken from it. `validation` are the cases of known authors
-        that the model was tried on. By `prose`, other texts are told, and by `machine_look` those
-        that a machine may have written.
+        Genres, typicality and tokens are taken from it. `validation` are cases of known authors
+        that the model was tried on. By `prose`, other texts are told, by `machine_look` those
+        that a machine may have written. `changed`: the members have, since they were calibrated.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256, self.prose = name, sha256, prose
-        self.machine_look = machine_look
+        self.machine_look, self.changed = machine_look, changed
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.members = list(members)
         self.lead = self.members[lead]
@@ -215,7 +216,6 @@ class Verifier:
         scale = scale or VerbalScale()
         sentence = scale.sentence(factor / _LOG_10)
         bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
-        common_words, known_types = lead.vocabulary.words, lead.vocabulary.known
         both = joined(levs)  # (texts, lev_size)
         texts = self.scorer.lead_columns(both)
         atypicality, likeness = np.zeros(len(texts)), None
@@ -244,11 +244,12 @@ class Verifier:
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
-            common_words=common_words,
-            known_types=known_types,
+            common_words=lead.vocabulary.words,
+            known_types=lead.vocabulary.known,
             atypicality=np.split(atypicality, [len(comparison.first)]),
             typicality=lead.typicality,
             calibrated=scored.calibrated,
+            changed=self.changed,
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
             guessed_genre=lead.styles is not None and population is None,
@@ -501,6 +502,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         validation=read_validation(files),
         prose=read.prose,
         machine_look=read.machine_look,
+        changed=read.changed,
     )
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
+
+import pytest
 
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 10**6, 10**9, 2**31, 2**63, 10**19, 10**400, -(10**30)),
@@ -171,3 +175,59 @@ def kept(path: Path) -> Iterator[bytes]:
         else:
             path.unlink(missing_ok=True)
         path.write_bytes(data)
+
+
+STEPS = ("replace", "fsync", "unlink", "open")  # of `os`, that a write is made of
+
+
+def stopped_at(call: int, act: Callable[[], object], stop: Callable[[], object]) -> bool:
+    """Whether something happened, instead of this call of the ones that a write is made of."""
+    left = [call]
+
+    def patched(name: str) -> Callable[..., object]:
+        real = getattr(os, name)
+
+        def step(*given: Any, **named: Any) -> object:
+            if name != "open" or given[1] & os.O_CREAT:  # to read changes nothing
+                left[0] -= 1
+                if left[0] == 0:
+                    stop()
+            return real(*given, **named)
+
+        return step
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in STEPS:
+            patch.setattr(os, name, patched(name))
+        act()
+    return left[0] <= 0
+
+
+def in_a_child(act: Callable[[], object]) -> int:
+    """The exit status of a process that does it: 3 after an OSError, 9 if it died on the way."""
+    child = os.fork()
+    if child == 0:
+        try:
+            act()
+        except OSError:
+            os._exit(3)
+        except BaseException:
+            os._exit(4)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed_at(call: int, act: Callable[[], object]) -> bool:
+    """Whether a process died as by a kill at this step: nothing is tidied up."""
+    return in_a_child(lambda: stopped_at(call, act, lambda: os._exit(9))) == 9
+
+
+def with_room_for(size: int, act: Callable[[], object]) -> int:
+    """The exit status of a process whose files cannot become larger than this."""
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        act()
+
+    return in_a_child(limited)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import signal
-from collections.abc import Callable
 from contextlib import suppress
 from errno import ENOSPC
 from pathlib import Path
@@ -13,6 +9,7 @@ from shutil import copytree
 from typing import Any
 
 import pytest
+from attack.damage import killed_at, stopped_at, with_room_for
 from conftest import SmallRun, made_up_rows, write_rows
 
 from adhominem import find_sources, load, read_pairs, write_pair_set
@@ -24,7 +21,6 @@ from adhominem.models.folder import read_scales
 from adhominem.report.report import make_report
 
 TEXTS = [row["text"] for row in made_up_rows(2, 2, "i")]
-STEPS = ("replace", "fsync", "unlink", "open")  # of `os`, that a write is made of
 
 
 class Folders:
@@ -39,23 +35,21 @@ class Folders:
             sets.append({name: list(read_pairs(folder / name))})
         calibrate_model(self.old, sets[0])
         self.new = Path(copytree(self.old, folder / "new"))
-        self._written: tuple[Any, ...] = ()
+        self._written: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
         real = module.write_calibration
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "write_calibration", self._remember)
             calibrate_model(self.new, sets[1])
-        self.card = (self.new / "README.md").read_text("utf-8")
         self._write = real
         self.calibrate(self.new)
 
-    def _remember(self, folder: Path, *given: Any) -> None:
-        self._written = given
+    def _remember(self, folder: Path, *given: Any, **named: Any) -> None:
+        self._written = given, named
 
     def calibrate(self, folder: Path) -> None:
-        """What `calibrate_model` writes, in its order."""
-        self._write(folder, *self._written)
-        with module.write_whole(folder / "README.md") as file:
-            file.write(self.card)
+        """What `calibrate_model` writes."""
+        given, named = self._written
+        self._write(folder, *given, **named)
 
 
 @pytest.fixture(scope="module")
@@ -85,28 +79,6 @@ def test_both_come_together(folders: Folders) -> None:
     assert len(files(folders.old)) == len(files(folders.new))
 
 
-def stopped_at(call: int, act: Callable[[], object], stop: Callable[[], object]) -> bool:
-    """Whether something happened, instead of this call of the ones that a write is made of."""
-    left = [call]
-
-    def patched(name: str) -> Callable[..., object]:
-        real = getattr(os, name)
-
-        def step(*given: Any, **named: Any) -> object:
-            left[0] -= 1
-            if left[0] == 0:
-                stop()
-            return real(*given, **named)
-
-        return step
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in STEPS:
-            patch.setattr(os, name, patched(name))
-        act()
-    return left[0] <= 0
-
-
 def full_disk() -> None:
     raise OSError(ENOSPC, "No space left on device")
 
@@ -117,13 +89,7 @@ def interrupted(folders: Folders, folder: Path, call: int, how: str) -> bool:
         with suppress(OSError):
             return stopped_at(call, lambda: folders.calibrate(folder), full_disk)
         return True
-    child = os.fork()
-    if child == 0:  # it dies as by a kill: nothing is tidied up
-        try:
-            stopped_at(call, lambda: folders.calibrate(folder), lambda: os._exit(9))
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    return killed_at(call, lambda: folders.calibrate(folder))
 
 
 @pytest.mark.parametrize("how", ["full disk", "killed"])
@@ -132,7 +98,7 @@ def test_at_every_step_the_folder_holds_the_old_or_the_new_one_whole(
 ) -> None:
     before, after = told(folders.old), told(folders.new)
     seen = []
-    for call in range(1, 100):
+    for call in range(1, 1_000):
         folder = Path(copytree(folders.old, tmp_path / f"{call}"))
         if not interrupted(folders, folder, call, how):
             break
@@ -153,17 +119,7 @@ def test_a_disk_that_fills_while_a_file_is_written_leaves_the_old_one(
     size: int, folders: Folders, tmp_path: Path
 ) -> None:
     folder = Path(copytree(folders.old, tmp_path / "model"))
-    child = os.fork()
-    if child == 0:
-        try:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-            folders.calibrate(folder)
-        except OSError:
-            os._exit(3)
-        finally:
-            os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    assert with_room_for(size, lambda: folders.calibrate(folder)) == 3
     assert told(folder) == told(folders.old)
     assert files(folder) == files(folders.old)
 

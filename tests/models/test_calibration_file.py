@@ -48,6 +48,11 @@ def report_of(number: int) -> CalibrationReport:
     )
 
 
+@pytest.fixture(autouse=True)
+def _network(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"format": 2, "architecture": "network"}', "utf-8")
+
+
 def scale_of(number: int) -> Scale:
     return Scale(report_of(number).fusion, report_of(number).calibration)
 
@@ -97,10 +102,14 @@ def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_calibration_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    names = ("validation-0123456789abcdef.safetensors", "calibration.json")
-    for name in names:
+    pairs = "validation-0123456789abcdef.safetensors"
+    for name in ("generation.json", f"{pairs}.0123456789abcdef.new"):
         (tmp_path / f".{name}.lock").touch()
         (tmp_path / f".{name}.123.partial").touch()
-    (tmp_path / names[0]).touch()
+    (tmp_path / pairs).touch()
+    (tmp_path / f"{pairs}.0123456789abcdef.new").touch()
     write_calibration(tmp_path, report_of(1), None, None, (), 0.0, (), "1.0", PAIRS)
-    assert len(list(tmp_path.iterdir())) == 2  # the calibration, and its own pairs
+    (kept,) = tmp_path.glob("validation-*")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("config.json", "calibration.json", "generation.json", kept.name)
+    }

@@ -19,7 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from adhominem.errors import ModelError
-from adhominem.models.calibration import Validation, read_validation, write_validation
+from adhominem.models.calibration import Validation, read_validation, validation_file
 from adhominem.models.folder import CALIBRATION_FORMAT
 
 GENRES = ("blogs", "letters", "tröt")
@@ -60,12 +60,7 @@ def name_pairs(folder: Path, data: bytes) -> Path:
 
 def write(folder: Path, validation: Validation) -> Path:
     """The file of the pairs, which a calibration.json names."""
-    digest = write_validation(folder, validation)
-    path = folder / f"validation-{digest[:16]}.safetensors"
-    (folder / "calibration.json").write_text(
-        json.dumps({"format": CALIBRATION_FORMAT, "validation": digest})
-    )
-    return path
+    return name_pairs(folder, validation_file(validation))
 
 
 def same(one: Validation, other: Validation) -> bool:
