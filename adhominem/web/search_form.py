@@ -96,7 +96,8 @@ class SearchAnswerer(Answerer[SearchFields]):
                 return search_texts(index, exhibits, k=fields.hits, verifier=verifier)
 
             doing = progress(tell, "Searching")
-            result = await service.work(documents, finish, doing, work=work_of(documents))
+            work = work_of(service, len(documents), fields.hits)
+            result = await service.work(documents, finish, doing, work=work)
         shown = await asyncio.to_thread(
             markup,
             "web_result.html",
