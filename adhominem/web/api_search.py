@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field
@@ -16,9 +17,8 @@ from adhominem.web.schema import Side, Strict, as_exhibits, responses
 from adhominem.web.service import Service
 
 MOST_HITS = 100
-# What the search for one text takes, in characters that are encoded in the same processor time (some
-# million a second): 50 ms in any index, half a millisecond for a hit, and 50 ms for a million texts
-# to look through. Too much, and others always go first; too little, and it goes before all others.
+# What the search for one text takes, in characters that are encoded in the same processor time, some
+# million a second: 50 ms in any index, 0.5 ms for each hit, 50 ms to look through a million texts.
 _PER_SEARCH, _PER_HIT, _INDEXED_PER_CHARACTER = 50_000, 500, 20
 
 

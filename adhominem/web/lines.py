@@ -9,35 +9,71 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+from fastapi.responses import StreamingResponse
+from starlette.types import Send
+
 from adhominem.web.batching import Progress
-from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
+from adhominem.web.failures import (
+    RequestError,
+    as_request_error,
+    error_json,
+    json_bytes,
+    logger,
+    place_of,
+)
 
+LINES = "application/x-ndjson"  # what the page's script accepts
 Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or came out
+Event = dict[str, Any] | RequestError | None  # None is the end
 
 
-async def event_lines(work: Callable[[Tell], Awaitable[None]]) -> AsyncIterator[bytes]:
-    """What the work tells, or an error: a line of JSON for each event."""
-    events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+class EventLines(StreamingResponse):
+    """What the work tells, or an error: a line of JSON for each event.
 
-    async def run() -> None:
+    Nothing is sent before some of the work is done: a refusal until then is the answer's status.
+    """
+
+    def __init__(self, work: Callable[[Tell], Awaitable[None]]) -> None:
+        super().__init__((), media_type=LINES)
+        self._work = work
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the status when it is known, and then the lines."""
+        working = asyncio.create_task(self._run())
         try:
-            await work(events.put_nowait)
+            told = [await self._events.get()]
+            while isinstance(told[-1], dict) and told[-1].get("progress") == 0:
+                told.append(await self._events.get())
+            if isinstance(refused := told[-1], RequestError):
+                told, self.status_code = [refused], refused.status
+                self.headers.update({**refused.headers, "Content-Type": "application/json"})
+            self.body_iterator = self._lines(told)
+            await super().stream_response(send)
+        finally:  # the client may have gone
+            working.cancel()
+
+    async def _run(self) -> None:
+        try:
+            await self._work(self._events.put_nowait)
         except asyncio.CancelledError:
             raise
         except BaseException as error:
             refused = as_request_error(error)
             if refused.status == 500:
                 logger.error("%s", place_of(error))
-            events.put_nowait(error_json(refused))
+            self._events.put_nowait(refused)
         finally:
-            events.put_nowait(None)
+            self._events.put_nowait(None)
 
-    working = asyncio.create_task(run())
-    try:
-        while (event := await events.get()) is not None:
-            yield await asyncio.to_thread(json_bytes, event) + b"\n"
-    finally:  # the client may have gone
-        working.cancel()
+    async def _lines(self, told: list[Event]) -> AsyncIterator[bytes]:
+        while True:
+            for event in told:
+                if event is None:
+                    return
+                line = error_json(event) if isinstance(event, RequestError) else event
+                yield await asyncio.to_thread(json_bytes, line) + b"\n"
+            told = [await self._events.get()]
 
 
 def progress(tell: Tell, doing: str) -> Progress:
