@@ -36,7 +36,6 @@ from adhominem.web.lines import LINES
 from adhominem.web.pages import PAGES, error_page
 
 _PAGE = "text/html"  # what a browser accepts
-_PORTS = {"http": 80, "https": 443}
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 _FOR_PROGRAMS = "Bearer"
@@ -107,9 +106,7 @@ class Access:
             foreign = sent_by not in ("same-origin", "none") and not is_link
         else:  # of plain HTTP, browsers tell only the origin
             scheme, _, place = (origin or "").partition("://")
-            port = _PORTS.get(
-                scheme, 0
-            )  # which browsers leave out; behind a proxy, ours is unknown
+            port = {"http": 80, "https": 443}.get(scheme, 0)  # where it is left out
             asked = _host_and_port(host, port)
             foreign = origin is not None and (not port or _host_and_port(place, port) != asked)
         if foreign:

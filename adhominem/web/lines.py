@@ -24,7 +24,6 @@ from adhominem.web.failures import (
 
 LINES = "application/x-ndjson"  # what the page's script accepts
 Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or came out
-Event = dict[str, Any] | RequestError | None  # None is the end
 
 
 class EventLines(StreamingResponse):
@@ -34,21 +33,20 @@ class EventLines(StreamingResponse):
     """
 
     def __init__(self, work: Callable[[Tell], Awaitable[None]]) -> None:
-        super().__init__((), media_type=LINES)
-        self._work = work
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        super().__init__(self._lines(), media_type=LINES)
+        self._work, self._refused = work, RequestError(500, "", "")
+        self._events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()  # {} is the end
 
     async def stream_response(self, send: Send) -> None:
         """Send the status when it is known, and then the lines."""
         working = asyncio.create_task(self._run())
         try:
-            told = [await self._events.get()]
-            while isinstance(told[-1], dict) and told[-1].get("progress") == 0:
-                told.append(await self._events.get())
-            if isinstance(refused := told[-1], RequestError):
-                told, self.status_code = [refused], refused.status
-                self.headers.update({**refused.headers, "Content-Type": "application/json"})
-            self.body_iterator = self._lines(told)
+            self._told = [await self._events.get()]
+            while self._told[-1].get("progress") == 0:
+                self._told.append(await self._events.get())
+            if "error" in self._told[-1]:
+                self._told, self.status_code = self._told[-1:], self._refused.status
+                self.headers.update({**self._refused.headers, "Content-Type": "application/json"})
             await super().stream_response(send)
         finally:  # the client may have gone
             working.cancel()
@@ -59,21 +57,16 @@ class EventLines(StreamingResponse):
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            refused = as_request_error(error)
-            if refused.status == 500:
+            self._refused = as_request_error(error)
+            if self._refused.status == 500:
                 logger.error("%s", place_of(error))
-            self._events.put_nowait(refused)
+            self._events.put_nowait(error_json(self._refused))
         finally:
-            self._events.put_nowait(None)
+            self._events.put_nowait({})
 
-    async def _lines(self, told: list[Event]) -> AsyncIterator[bytes]:
-        while True:
-            for event in told:
-                if event is None:
-                    return
-                line = error_json(event) if isinstance(event, RequestError) else event
-                yield await asyncio.to_thread(json_bytes, line) + b"\n"
-            told = [await self._events.get()]
+    async def _lines(self) -> AsyncIterator[bytes]:
+        while event := self._told.pop(0) if self._told else await self._events.get():
+            yield await asyncio.to_thread(json_bytes, event) + b"\n"
 
 
 def progress(tell: Tell, doing: str) -> Progress:
