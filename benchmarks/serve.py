@@ -1,6 +1,7 @@
 """How fast `adhominem serve` answers many clients, beside itself without batching, and its memory.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/serve.py [--seconds 15] [--requests 10000]
+    OPENBLAS_NUM_THREADS=1 python benchmarks/serve.py --words
     OPENBLAS_NUM_THREADS=1 python benchmarks/serve.py --attack [--seconds 15]
 
 Each request to /api/verify compares two excerpts of 500 words from State of the Union addresses by
@@ -8,6 +9,9 @@ Each request to /api/verify compares two excerpts of 500 words from State of the
 same server that encodes the texts of one request at a time (`jobs_at_once=1`); the two take turns
 in each round, since the machine may be busier at one time than at another. The clients run on the
 same cores. A process of `adhominem verify` for each request stands beside them, for one client.
+
+With --words: the memory of a server that reads words it has never seen before, request after
+request, until it has seen several times as many as it remembers.
 
 With --attack: what honest clients see of a server beside each attacker of `attackers.py`, from the
 same address and on the same cores, with ratios to what they see without one. Two of them compare
@@ -190,6 +194,34 @@ def memory(server: Server, texts: list[str], requests: int) -> None:
     )
 
 
+def words_memory(most: int = 1_000_000, step: int = 100_000, of_request: int = 25_000) -> None:
+    """Print the server's memory as it reads ever new words, with both of its threads."""
+    server, rng = Server(32), random.Random(0)
+    print(f"Memory at the start: {server.megabytes():.0f} MB", flush=True)
+    try:
+        for seen in range(of_request, most + 1, of_request):
+            words = [
+                "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(of_request)
+            ]
+            half = of_request // 2
+            texts = [" ".join(words[:half]), " ".join(words[half:])]
+            for path, body in (
+                ("/api/verify", {"first": texts[0], "second": texts[1]}),
+                ("/api/cluster", {"texts": texts}),
+            ):
+                connection = server.connect(300)
+                kind = {"Content-Type": "application/json"}
+                connection.request("POST", path, json.dumps(body), kind)
+                response = connection.getresponse()
+                assert response.read()
+                assert response.status == 200
+                connection.close()
+            if seen % step == 0:
+                print(f"after {seen:,} different words: {server.megabytes():.0f} MB", flush=True)
+    finally:
+        server.stop()
+
+
 @dataclass
 class Seen:
     """What honest clients of one sort saw."""
@@ -298,10 +330,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15, help="for each row of the table")
     parser.add_argument("--requests", type=int, default=10_000, help="between two looks at memory")
     parser.add_argument("--attack", action="store_true", help="beside attackers")
+    parser.add_argument("--words", action="store_true", help="memory, as it reads new words")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
         serve(arguments.serve)
+        return
+    if arguments.words:
+        words_memory()
         return
     texts = excerpts()
     if arguments.attack:

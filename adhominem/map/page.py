@@ -7,12 +7,13 @@ can become one.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from adhominem.harmless import spelt_out
 from adhominem.map.corpus_map import CorpusMap, Projection
 from adhominem.map.groups import Drawn, draw_documents
 from adhominem.render.templates import asset, embedded_json, render_page
@@ -44,6 +45,12 @@ def write_map_page(drawn: CorpusMap, path: str | Path) -> None:
 
 def map_page(drawn: CorpusMap) -> str:
     """The page of a map as HTML."""
+    # What a template shows is made harmless there, but not what a script shows.
+    harmless = (
+        replace(document, name=spelt_out(document.name), author=spelt_out(document.author))
+        for document in drawn.documents
+    )
+    drawn = replace(drawn, documents=tuple(harmless))
     parts = "".join(asset(f"map/{name}") for name in _SCRIPT)
     shown = draw_documents(drawn)
     names = {document.author for document in drawn.documents} - {""}

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, Response
 
 from adhominem.errors import AdHominemError
 from adhominem.scoring.population import Population
@@ -21,8 +21,8 @@ from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import Part, parse_form
-from adhominem.web.guard import LINES, Access
-from adhominem.web.lines import Tell, event_lines, progress
+from adhominem.web.guard import Access
+from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Upload
 
@@ -81,10 +81,7 @@ class Answerer(ABC, Generic[Fields]):
         try:
             self.check(fields)
             if as_lines:
-                return StreamingResponse(
-                    event_lines(lambda tell: self.answer(fields, tell, at_once=False)),
-                    media_type=LINES,
-                )
+                return EventLines(lambda tell: self.answer(fields, tell, at_once=False))
             answer: dict[str, Any] = {}
             await self.answer(fields, answer.update, at_once=True)
             return await asyncio.to_thread(self.show, fields, answer=answer)

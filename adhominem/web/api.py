@@ -19,7 +19,7 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verification import Verification
 from adhominem.web.failures import RequestError, json_bytes, json_response
 from adhominem.web.json_requests import JsonRoute, awaited, unhurried
-from adhominem.web.schema import MANY_TEXTS, Side, Strict, Text, as_exhibits, responses
+from adhominem.web.schema import MANY_TEXTS, Others, Side, Strict, Text, as_exhibits, responses
 from adhominem.web.service import Case, Service
 
 Result = TypeVar("Result")
@@ -32,7 +32,7 @@ class TwoSides(Strict):
 
     first: Side
     second: Side
-    population: Annotated[list[Text] | None, WithJsonSchema(MANY_TEXTS)] = Field(
+    population: Others = Field(
         None,
         description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
         "out: the server's, if it has one. An empty list: none.",

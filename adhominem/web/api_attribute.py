@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from adhominem.attribute.cluster import Clustering
 from adhominem.attribute.contrast import Contrast
@@ -19,9 +19,8 @@ from adhominem.web import attribution
 from adhominem.web.attribution import ClusterCase, PartsCase, WhoCase
 from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes
-from adhominem.web.guard import LINES
 from adhominem.web.json_requests import JsonRoute, awaited
-from adhominem.web.lines import Tell, event_lines, progress
+from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.questions import Mixed, Parts, Sides, Who, as_documents
 from adhominem.web.schema import TextIn, responses
 from adhominem.web.service import SERVERS, Service
@@ -51,7 +50,7 @@ def attribution_router(service: Service) -> APIRouter:
                 tell({"result": await work(progress(tell, request.url.path.rpartition("/")[2]))})
 
         if LINES in request.headers.get("accept", ""):
-            return StreamingResponse(event_lines(tell_all), media_type=LINES)
+            return EventLines(tell_all)
         told = await awaited(service, request, work(no_progress))
         data = await asyncio.to_thread(json_bytes, told)
         return Response(data, media_type="application/json")

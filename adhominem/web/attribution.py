@@ -32,6 +32,7 @@ from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 
 _TIMES_READ = 5  # that the reasons for one candidate over another go through a text, about
+_TIMES_COUNTED = 6  # the same, that habits are counted and compared: slower than encoding
 _PER_COMPARISON = 30  # characters of work, about: of two texts among many
 _PER_WINDOW = 240  # the same, of a window with a candidate
 
@@ -190,7 +191,8 @@ async def contrast(
             )
 
     # Nothing is encoded: habits are counted.
-    return await service.work([], finish, on_progress, work=sum(map(cost, documents)))
+    work = _TIMES_COUNTED * sum(map(cost, documents))
+    return await service.work([], finish, on_progress, work=work)
 
 
 def _documents(texts: Sequence[Exhibit]) -> list[Document]:

@@ -32,9 +32,9 @@ from adhominem.web.failures import (
     too_large,
 )
 from adhominem.web.limits import Limits, Places, client_of
+from adhominem.web.lines import LINES
 from adhominem.web.pages import PAGES, error_page
 
-LINES = "application/x-ndjson"  # what the page's script accepts
 _PAGE = "text/html"  # what a browser accepts
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
@@ -91,8 +91,8 @@ class Access:
 
     def check_host(self, headers: Headers, method: str) -> None:
         """Refuse a name that is not ours, and what other sites send here; links may lead here."""
-        name = _host_name(headers.get("host", ""))
-        if self.hosts and name not in self.hosts:
+        host = headers.get("host", "")
+        if self.hosts and _host_and_port(host)[0] not in self.hosts:
             raise RequestError(
                 403,
                 "WrongHost",
@@ -105,7 +105,10 @@ class Access:
             is_link = fetched == ("GET", "navigate", "document")
             foreign = sent_by not in ("same-origin", "none") and not is_link
         else:  # of plain HTTP, browsers tell only the origin
-            foreign = origin is not None and _host_name(origin.partition("://")[2]) != name
+            scheme, _, place = (origin or "").partition("://")
+            port = {"http": 80, "https": 443}.get(scheme, 0)  # where it is left out
+            asked = _host_and_port(host, port)
+            foreign = origin is not None and (not port or _host_and_port(place, port) != asked)
         if foreign:
             raise RequestError(403, "OtherSite", "pages of other sites may not ask this server")
 
@@ -152,14 +155,15 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _host_name(host: str) -> str:
-    """A host without its port; "" if it is not a name and port alone, as browsers send it."""
+def _host_and_port(host: str, port: int = 0) -> tuple[str, int]:
+    """A host, and its port if it says one; "" if it is not these alone, as browsers send them."""
     if not _HOST.fullmatch(host):
-        return ""
+        return "", 0
     try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
+        parts = urlsplit(f"//{host}")
+        return (parts.hostname or "").lower(), parts.port or port
     except ValueError:
-        return ""
+        return "", 0
 
 
 class Guard:

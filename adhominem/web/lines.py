@@ -9,35 +9,64 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from adhominem.web.batching import Progress
-from adhominem.web.failures import as_request_error, error_json, json_bytes, logger, place_of
+from fastapi.responses import StreamingResponse
+from starlette.types import Send
 
+from adhominem.web.batching import Progress
+from adhominem.web.failures import (
+    RequestError,
+    as_request_error,
+    error_json,
+    json_bytes,
+    logger,
+    place_of,
+)
+
+LINES = "application/x-ndjson"  # what the page's script accepts
 Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or came out
 
 
-async def event_lines(work: Callable[[Tell], Awaitable[None]]) -> AsyncIterator[bytes]:
-    """What the work tells, or an error: a line of JSON for each event."""
-    events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+class EventLines(StreamingResponse):
+    """What the work tells, or an error: a line of JSON for each event.
 
-    async def run() -> None:
+    Nothing is sent before some of the work is done: a refusal until then is the answer's status.
+    """
+
+    def __init__(self, work: Callable[[Tell], Awaitable[None]]) -> None:
+        super().__init__(self._lines(), media_type=LINES)
+        self._work, self._refused = work, RequestError(500, "", "")
+        self._events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()  # {} is the end
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the status when it is known, and then the lines."""
+        working = asyncio.create_task(self._run())
         try:
-            await work(events.put_nowait)
+            self._told = [await self._events.get()]
+            while self._told[-1].get("progress") == 0:
+                self._told.append(await self._events.get())
+            if "error" in self._told[-1]:
+                self._told, self.status_code = self._told[-1:], self._refused.status
+                self.headers.update({**self._refused.headers, "Content-Type": "application/json"})
+            await super().stream_response(send)
+        finally:  # the client may have gone
+            working.cancel()
+
+    async def _run(self) -> None:
+        try:
+            await self._work(self._events.put_nowait)
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            refused = as_request_error(error)
-            if refused.status == 500:
+            self._refused = as_request_error(error)
+            if self._refused.status == 500:
                 logger.error("%s", place_of(error))
-            events.put_nowait(error_json(refused))
+            self._events.put_nowait(error_json(self._refused))
         finally:
-            events.put_nowait(None)
+            self._events.put_nowait({})
 
-    working = asyncio.create_task(run())
-    try:
-        while (event := await events.get()) is not None:
+    async def _lines(self) -> AsyncIterator[bytes]:
+        while event := self._told.pop(0) if self._told else await self._events.get():
             yield await asyncio.to_thread(json_bytes, event) + b"\n"
-    finally:  # the client may have gone
-        working.cancel()
 
 
 def progress(tell: Tell, doing: str) -> Progress:

@@ -13,14 +13,13 @@ from adhominem.jobs.cluster import PRIOR
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.web.attribution import ContrastCase, PartsCase, WhoCase
-from adhominem.web.schema import MANY_TEXTS, Side, Strict, Text, TextIn, as_exhibits
+from adhominem.web.schema import TEXT_ALONE, Others, Side, Strict, Text, TextIn, as_exhibits
 
 _DISPUTED = "I have not yet had an answer to my last, and so I write again; the roads are poor."
 _ANNE: list[Any] = ["Dear friend, your letter has come at last.", "I write by the window, as ever."]
 _BEN: list[Any] = ["No answer from you yet. I'm writing again.", "Got here late. Will call you."]
 _CANDIDATES: dict[str, Any] = {"Anne": _ANNE, "Ben": _BEN}
 
-Others = Annotated[list[Text] | None, WithJsonSchema(MANY_TEXTS)]
 Candidates = dict[str, Side]
 
 
@@ -135,12 +134,7 @@ class AuthoredText(TextIn):
 _AUTHORED: dict[str, Any] = {
     "type": "array",
     "minItems": 2,
-    "items": {
-        "anyOf": [
-            {"type": "string", "title": "The text alone"},
-            AuthoredText.model_json_schema(),
-        ]
-    },
+    "items": {"anyOf": [TEXT_ALONE, AuthoredText.model_json_schema()]},
 }
 Authored = Annotated[
     AuthoredText,

@@ -24,6 +24,10 @@ _FAILURES = {
 }
 
 
+# `Document` refuses others, with a message that says which text it was.
+_WORDS: dict[str, Any] = {"type": "string", "minLength": 1, "pattern": r"\S"}
+
+
 class Strict(BaseModel):
     """A part of a request in which nothing is put up with that is not known."""
 
@@ -35,16 +39,14 @@ class TextIn(Strict):
 
     model_config = ConfigDict(title="A text with its name and topic")
 
-    text: str
+    text: Annotated[str, WithJsonSchema(_WORDS)]
     name: str = Field("", description="Shown in the answer.")
     topic: str = Field("", description="What it is about; used if the model knows topics.")
 
 
 # A text may come alone, and a side as one text: validated as a TextIn and as a list of them.
-_ONE_TEXT: list[dict[str, Any]] = [
-    {"type": "string", "title": "The text alone"},
-    TextIn.model_json_schema(),
-]
+TEXT_ALONE: dict[str, Any] = {**_WORDS, "title": "The text alone"}
+_ONE_TEXT: list[dict[str, Any]] = [TEXT_ALONE, TextIn.model_json_schema()]
 MANY_TEXTS: dict[str, Any] = {"type": "array", "items": {"anyOf": _ONE_TEXT}}
 Text = Annotated[
     TextIn,
@@ -56,6 +58,11 @@ Side = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
     WithJsonSchema({"anyOf": [*_ONE_TEXT, {**MANY_TEXTS, "minItems": 1}]}),
 ]
+
+
+Others = Annotated[
+    list[Text] | None, WithJsonSchema({"anyOf": [MANY_TEXTS, {"type": "null"}]})
+]  # None is as if it were left out
 
 
 class Problem(BaseModel):

@@ -10,13 +10,11 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 
-from adhominem.index.search import HITS, SearchResult, search_texts
+from adhominem.index.search import HITS
 from adhominem.render.search_page import search_fragment, search_page, search_title
 from adhominem.render.templates import markup
-from adhominem.verify.verifier import Verifier
 from adhominem.web.answering import Answerer, texts_of
-from adhominem.web.api_search import MOST_HITS, work_of
-from adhominem.web.batching import Progress
+from adhominem.web.api_search import MOST_HITS, search_index
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part, Sent
 from adhominem.web.lines import Tell, progress
@@ -79,24 +77,15 @@ class SearchAnswerer(Answerer[SearchFields]):
 
     async def answer(self, fields: SearchFields, tell: Tell, *, at_once: bool) -> None:
         """The result as a part of the page, as JSON, and as a page of its own."""
-        service = self.service
-        async with service.in_time():
+        async with self.service.in_time():
             if fields.files:
                 progress(tell, "Reading the files")
             files, notes = await self.reader.read(fields.files)
             exhibits = texts_of(fields.pasted, files, "the text")
             if not exhibits:
                 raise RequestError(422, "NoText", "there is no text to search for; give one")
-            documents = [exhibit.document for exhibit in exhibits]
-            service.check_number(documents, service.limits.texts, "the texts")
-            service.check(documents, service.limits.characters, "the texts")
-
-            def finish(verifier: Verifier, _: Progress) -> SearchResult:
-                index = service.current_index()
-                return search_texts(index, exhibits, k=fields.hits, verifier=verifier)
-
             doing = progress(tell, "Searching")
-            result = await service.work(documents, finish, doing, work=work_of(documents))
+            result = await search_index(self.service, exhibits, fields.hits, on_progress=doing)
         shown = await asyncio.to_thread(
             markup,
             "web_result.html",

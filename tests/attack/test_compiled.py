@@ -198,6 +198,19 @@ def tanh(parts: dict[str, Any], rng: random.Random, make: np.random.Generator) -
     return module.tanh, [rng.choice(module.VARIANTS), values]
 
 
+def multiply(parts: dict[str, Any], rng: random.Random, make: np.random.Generator) -> Call:
+    module = parts["_fused"]
+    size, vectors, count = rng.randint(1, 40), rng.randint(0, 11), rng.randint(0, 15)
+    given = [
+        rng.choice(module.VARIANTS),
+        make.normal(size=(count, size)).astype(np.float32),
+        size,
+        aligned(make.normal(size=(size, 8 * vectors)).astype(np.float32)),
+        np.zeros((count, 8 * vectors), np.float32),
+    ]
+    return module.multiply, given
+
+
 WORDS = [
     "it",
     "was",
@@ -222,7 +235,7 @@ def chunks(parts: dict[str, Any], rng: random.Random, make: np.random.Generator)
     return made.look_up, [" ".join(rng.choices(WORDS, k=rng.randint(0, 40)))]
 
 
-CALLS = [scan, tables, sparse, rows, count, project, pooled, tanh, chunks]
+CALLS = [scan, tables, sparse, rows, count, project, pooled, tanh, multiply, chunks]
 
 
 # --- and what is made of them ---------------------------------------------------------------------
@@ -356,3 +369,5 @@ def test_sizes_of_a_network_beyond_all_memory_are_refused(parts: dict[str, Any],
     for sizes in ((size, 1), (1, size)):
         with pytest.raises(ValueError, match="sizes above 0"):
             parts["_fused"].pooled("plain", *sizes, whole, whole, *[none] * 10)
+    with pytest.raises(ValueError, match="a size above 0"):
+        parts["_fused"].multiply("plain", none, size, none, none)

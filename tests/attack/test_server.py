@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import logging
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -24,13 +26,26 @@ from attack.conftest import Attack
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("fastapi")
+jsonschema = pytest.importorskip("jsonschema")
 sys.path += [str(Path(__file__).parents[1] / "web"), str(Path(__file__).parents[2] / "benchmarks")]
 from attackers import endless_pdf, upload  # noqa: E402
+from fastapi.testclient import TestClient  # noqa: E402
+from map.test_map_page import made as made_map  # noqa: E402
 from serving import BICYCLE, GARDEN, RAILWAY, SECRET, docx, open_service, running  # noqa: E402
+from starlette.datastructures import Headers  # noqa: E402
 
+from adhominem.map.page import map_page  # noqa: E402
+from adhominem.render.templates import environment  # noqa: E402
+from adhominem.text.exhibits import exhibits_of  # noqa: E402
+from adhominem.text.files import Document  # noqa: E402
 from adhominem.verify.verifier import Verifier  # noqa: E402
+from adhominem.web import attribution  # noqa: E402
+from adhominem.web.api_search import search_index  # noqa: E402
+from adhominem.web.failures import RequestError, busy  # noqa: E402
 from adhominem.web.guard import Access  # noqa: E402
 from adhominem.web.limits import Limits  # noqa: E402
+from adhominem.web.lines import LINES  # noqa: E402
+from adhominem.web.server import create_app  # noqa: E402
 from adhominem.web.service import Service  # noqa: E402
 
 TOKEN = "t0ken"
@@ -399,6 +414,166 @@ def test_files_that_take_long_keep_nobody_out_for_long(
     _still_well(service, address, expected, threads)
     attack.tried("multipart bodies", many + 2)
     attack.tried("requests", many + 2)
+
+
+def test_a_search_is_not_refused_for_what_takes_longer(
+    mixed_folder: Path, made_index: Path
+) -> None:
+    service = Service.open(mixed_folder, limits=Limits(waiting=4), index=made_index)
+    begun, go_on = threading.Event(), threading.Event()
+    texts = [Document(text=(text * 9)[:3_500]) for text in (GARDEN, BICYCLE)]
+
+    def hold(*_: Any) -> None:
+        begun.set()
+        go_on.wait(60)
+
+    async def ask_all() -> list[Any]:
+        holding = asyncio.create_task(service.work([], hold, work=1))
+        await asyncio.to_thread(begun.wait, 60)
+        search = asyncio.create_task(search_index(service, exhibits_of(texts[:1], "text"), 20))
+        await asyncio.sleep(0.01)
+        case = attribution.ContrastCase(first=texts[:1], second=texts[1:])
+        others = [asyncio.create_task(attribution.contrast(service, case)) for _ in range(8)]
+        await asyncio.wait(others, timeout=0.5)
+        go_on.set()
+        return await asyncio.gather(holding, search, *others, return_exceptions=True)
+
+    try:
+        _, found, *others = asyncio.run(ask_all())
+    finally:
+        go_on.set()
+        service.close()
+    assert not isinstance(found, BaseException), found
+    refused = [told for told in others if isinstance(told, RequestError)]
+    assert len(refused) == 6
+    assert {told.status for told in refused} == {503}
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/api/cluster", {"json": {"texts": [GARDEN, BICYCLE]}}),
+        ("/api/contrast", {"json": {"first": GARDEN, "second": BICYCLE}}),
+        ("/contrast", {"data": {"first_text": GARDEN, "second_text": BICYCLE}}),
+    ],
+)
+@pytest.mark.parametrize("waited", [0.0, 0.2])  # seconds: refused at once, or out of the queue
+def test_who_is_refused_before_any_work_sees_it_by_the_status_even_of_lines(
+    model: Service, monkeypatch: pytest.MonkeyPatch, path: str, sent: Any, waited: float
+) -> None:
+    async def refuse(*_: Any, **__: Any) -> Any:
+        await asyncio.sleep(waited)
+        raise busy()
+
+    monkeypatch.setattr(Service, "work", refuse)
+    app = create_app(model)
+    if "data" in sent:  # as a browser sends a form
+        sent = {"files": {name: (None, text) for name, text in sent["data"].items()}}
+    answer = TestClient(app).post(path, headers={"Accept": LINES}, **sent)
+    assert answer.status_code == 503, answer.text
+    assert answer.headers["retry-after"] == "5"
+    assert answer.json()["error"]["type"] == "Busy"
+
+
+def test_who_is_refused_after_some_work_sees_it_by_the_last_line(
+    model: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: Service, texts: Any, finish: Any, tell: Any, **_: Any) -> Any:
+        tell(0.5)
+        raise busy()
+
+    monkeypatch.setattr(Service, "work", refuse)
+    texts = {"texts": [GARDEN, BICYCLE]}
+    answer = TestClient(create_app(model)).post(
+        "/api/cluster", json=texts, headers={"Accept": LINES}
+    )
+    assert answer.status_code == 200
+    first, *_, last = map(json.loads, answer.text.splitlines())
+    assert first == {"doing": "cluster", "progress": 0}
+    assert last["error"]["type"] == "Busy"
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "let_in"),
+    [
+        ("localhost:8000", "http://localhost:8000", True),
+        ("LOCALHOST:8000", "http://localhost:8000", True),
+        ("localhost", "http://localhost", True),
+        ("localhost:80", "http://localhost", True),
+        ("localhost", "https://localhost", True),  # a proxy with HTTPS
+        ("localhost", "https://localhost:443", True),
+        ("[::1]:8000", "http://[::1]:8000", True),
+        ("localhost:8000", "http://localhost:9999", False),
+        ("localhost:8000", "http://localhost", False),
+        ("localhost", "http://localhost:8000", False),
+        ("localhost:8000", "http://127.0.0.1:8000", False),
+        ("localhost:8000", "http://localhost:99999", False),
+        ("localhost:8000", "ftp://localhost:8000", False),
+        ("localhost:8000", "localhost:8000", False),
+        ("localhost:8000", "null", False),
+        ("localhost:8000", "", False),
+    ],
+)
+def test_pages_of_another_port_or_scheme_are_other_sites(
+    host: str, origin: str, let_in: bool
+) -> None:
+    headers = Headers({"host": host, "origin": origin})
+    if let_in:
+        Access.of("127.0.0.1").check_host(headers, "POST")
+        return
+    with pytest.raises(RequestError, match="other sites"):
+        Access.of("127.0.0.1").check_host(headers, "POST")
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "verify": {"first": GARDEN, "second": BICYCLE},
+    "explain": {"first": "Some words.", "second": "Other words."},
+    "report": {"first": "Some words.", "second": "Other words.", "form": "html", "annex": "none"},
+    "encode": {"texts": [GARDEN, BICYCLE]},
+    "rank": {"disputed": GARDEN, "candidates": {"a": BICYCLE, "b": RAILWAY}, "trials": 0},
+    "roll": {"text": GARDEN, "words": 50, "step": 25},
+    "cluster": {"texts": [GARDEN, BICYCLE]},
+    "contrast": {"first": GARDEN, "second": BICYCLE},
+}
+
+
+@pytest.fixture(scope="module")
+def client(model: Service) -> TestClient:
+    return TestClient(create_app(model), raise_server_exceptions=False)
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_the_schema_allows_what_the_server_takes_and_no_text_without_words(
+    client: TestClient, path: str
+) -> None:
+    described = client.get("/openapi.json").json()
+    posted = described["paths"][f"/api/{path}"]["post"]["requestBody"]["content"]
+    schema = {**posted["application/json"]["schema"], "components": described["components"]}
+    allows = jsonschema.Draft202012Validator(schema).is_valid
+    asked = ASKED[path]
+    text = "text" if path == "roll" else next(name for name in asked if name != "candidates")
+    taken = [asked]
+    if path != "encode":
+        taken.append({**asked, "population": None})
+    for body in taken:
+        assert client.post(f"/api/{path}", json=body).status_code == 200, body
+        assert allows(body), body
+    for empty in ("", " ", "\n\t\u3000", {"text": ""}, {"text": " ", "name": "a"}):
+        shapes = [[GARDEN, empty]] if text == "texts" else [empty]
+        for body in ({**asked, text: shape} for shape in shapes):
+            assert client.post(f"/api/{path}", json=body).status_code == 422, body
+            assert not allows(body), body
+
+
+@pytest.mark.parametrize("mark", ["\u202e", "\u2067", "\u200f", "\x9b", "\u2028", "\x1b"])
+def test_no_name_on_a_page_turns_the_direction_of_writing(mark: str) -> None:
+    name = f"{mark}exe.txt"
+    drawn = made_map()
+    documents = [replace(document, name=name, author=name) for document in drawn.documents]
+    assert mark not in map_page(replace(drawn, documents=tuple(documents)))
+    shown = environment().from_string('<b title="{{ name }}">{{ name }}</b>').render(name=name)
+    assert mark not in shown
+    assert "exe.txt" in shown
 
 
 def _still_well(
