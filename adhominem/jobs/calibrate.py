@@ -87,10 +87,10 @@ def calibrate_model(
     if is_shipped(folder):
         raise copy_first(folder)
     _check_authors(folder, {one.author for documents in texts.values() for one in documents})
-    _check_enough(texts)
     material = [CaseTexts(name, documents, lengths) for name, documents in texts.items()]
     count = sum(len(of_set.documents) for of_set in material)
     with locked(folder), watch("encoding", count) as on_documents:
+        _check_enough(texts)
         verifier = load(folder, device=device)
         with encoder(folder, verifier, jobs, device) as encode:
             return _calibrate(folder, verifier, material, method, cases, encode, on_documents)

@@ -174,7 +174,7 @@ def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> Non
         raise ModelError(
             f"the members do not belong together: {', '.join(others)}. Expected members that know "
             f"the same genres, with the files that {GENERATION.name} names. Copy the whole model "
-            "again, or make a new one of the members with `adhominem ensemble --corpus`."
+            "again, or make a new one of the members with `adhominem ensemble`."
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from conftest import any_words
 
 import adhominem
 
@@ -20,7 +21,7 @@ PAIRS = 4_000
 
 def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     """A predict run that takes long, once its first answers are there."""
-    texts = [f"{'The cat sat. ' * 200}{at}" for at in range(PAIRS)]
+    texts = [any_words(600 + at) for at in range(PAIRS)]
     rows = [
         {"id": str(at), "fandoms": ["", ""], "pair": [text, "It was."]}
         for at, text in enumerate(texts)

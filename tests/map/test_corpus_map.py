@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import NgramRun, SmallRun, rich_rows
+from conftest import NgramRun, SmallRun, any_words, rich_rows
 
 from adhominem import Calibration, Document, Population, Verifier, load
 from adhominem.errors import OptionError
@@ -147,7 +147,8 @@ def test_the_bounds_that_are_told_are_the_widest_of_all_pairs(ngrams: Verifier) 
     )
     bounded = copy(ngrams)
     bounded.scales = Scales(Scale(calibration=wide))
-    short, long = ([replace(text, text=text.text * n) for text in LETTERS[:3]] for n in (1, 20))
+    short = LETTERS[:3]
+    long = [replace(text, text=any_words(2_000 + at)) for at, text in enumerate(short)]
     for texts, limits in ((short, (-2, 1)), (long, (-4, 3)), (short + long, (-4, 3))):
         drawn = drawn_of(bounded, texts)
         assert drawn.bounds == pytest.approx([limit / np.log(10) for limit in limits])

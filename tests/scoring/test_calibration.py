@@ -90,6 +90,7 @@ def test_the_identity_leaves_log_bayes_factors_as_they_are(values: list[float], 
 @given(of_both_classes(scores.map(lambda score: round(score, 3))))
 @example(PERFECT)
 @settings(max_examples=60)
+@pytest.mark.filterwarnings("ignore:Line search of Newton")  # it then goes on otherwise
 def test_for_few_pairs_it_is_that_with_a_little_ridge(items: Items) -> None:
     values, same = arrays(items)
     if values.std() == 0:

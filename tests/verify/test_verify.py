@@ -17,7 +17,7 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from conftest import WORDS, SmallRun, made_up_rows, write_rows
+from conftest import WORDS, SmallRun, any_words, made_up_rows, write_rows
 from made_up import verification
 
 from adhominem import Calibration, Document, TwoCovariance, Verifier, load
@@ -545,7 +545,7 @@ def test_a_wrong_call_ends_with_2(
 def test_scoring_imports_neither_torch_nor_matplotlib(desk: Path, arguments: list[str]) -> None:
     if "--jobs" in arguments:  # much to do, or no process would be started
         rows = [
-            {"id": f"{at}", "fandoms": ["", ""], "pair": [f"{side}{at} " * 50_000 for side in "ab"]}
+            {"id": f"{at}", "fandoms": ["", ""], "pair": [any_words(50_000 + 2 * at + n) for n in (0, 1)]}
             for at in range(8)
         ]
         write_rows(desk / "pairs.jsonl", rows)
