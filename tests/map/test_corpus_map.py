@@ -339,7 +339,8 @@ def test_names_are_shown_and_never_become_markup(nasty: CorpusMap) -> None:
     assert text.count("</script>") == 2
     data = json.loads(page.scripts[0])
     assert not set("<>&") & set(page.scripts[0])
-    assert [document["name"] for document in data["documents"]] == [d.name for d in nasty.documents]
+    expected = [spelt_out(document.name) for document in nasty.documents]
+    assert [document["name"] for document in data["documents"]] == expected
     for document in nasty.documents:
         assert spelt_out(document.name) in page.text
     assert f"Map of {spelt_out(NASTY)}" in page.text
