@@ -133,6 +133,8 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
         Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
         Strings.of(authors),
         Strings.of([""] * SHARD),
+        Strings.of([""] * SHARD),  # nothing is shared
+        rng.integers(0, 1 << 63, SHARD, np.uint64),
         rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
         np.ones(SHARD, np.uint8),
         packed,

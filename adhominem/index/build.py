@@ -25,6 +25,7 @@ from adhominem.index.files import (
 )
 from adhominem.index.packing import PackedLevs
 from adhominem.index.store import DIGEST_BYTES, Bytes, Store, Texts, sums_of
+from adhominem.pairs.passages import sketch
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 
@@ -109,7 +110,7 @@ class Writer:
             alive = store.alive[begin : begin + len(texts.ids)].tolist()
             rows = zip(texts.ids.all(), map(bytes, texts.digests), alive, strict=True)
             self._there.update((id, digest) for id, digest, counts in rows if counts)
-        self._seen = set(self._there.values())
+        self._seen = {int(one) for texts in store.shards for one in texts.minhashes}
         self._waiting: list[tuple[Document, bytes, Levs]] = []
         self.already_there = self.added = 0
 
@@ -155,11 +156,19 @@ class Writer:
             return
         documents, digests, rows = zip(*self._waiting, strict=True)
         self._waiting = []
+        sketches = [sketch(document.text) for document in documents]
+        minhashes = [
+            smallest or int.from_bytes(digest[:8], "little")
+            for (_, smallest), digest in zip(sketches, digests, strict=True)
+        ]
         texts = Texts(
             Strings.of([document.id for document in documents]),
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
-            *_summed(b"".join(digests), PackedLevs.of(joined(list(rows))), self._seen),
+            Strings.of([values.astype("<u4").tobytes() for values, _ in sketches]),
+            np.array(minhashes, np.uint64),
+            _as_rows(digests),
+            *_summed(minhashes, PackedLevs.of(joined(list(rows))), self._seen),
             _packed(documents) if self.manifest.keeps_texts else None,
         )
         self.manifest = with_shard(self.folder, self.manifest, texts)
@@ -167,16 +176,19 @@ class Writer:
         self.added += len(documents)
 
 
+def _as_rows(digests: Sequence[bytes]) -> Bytes:
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, DIGEST_BYTES)
+
+
 def _summed(
-    digests: bytes, levs: PackedLevs, seen: set[bytes]
-) -> tuple[Bytes, Bytes, PackedLevs, FloatArray, FloatArray]:
-    """What `Texts` holds from digests to sums; texts that were `seen` before are not counted."""
-    rows = np.frombuffer(digests, np.uint8).reshape(-1, DIGEST_BYTES)
-    counted = np.zeros(len(rows), np.uint8)
-    for at, digest in enumerate(map(bytes, rows)):
-        counted[at] = digest not in seen
-        seen.add(digest)
-    return rows, counted, levs, *sums_of(levs.levs(np.flatnonzero(counted)))
+    minhashes: Sequence[int], levs: PackedLevs, seen: set[int]
+) -> tuple[Bytes, PackedLevs, FloatArray, FloatArray]:
+    """What `Texts` holds from `counted` on; the sums are not near copies of those `seen` before."""
+    counted = np.zeros(len(minhashes), np.uint8)
+    for at, minhash in enumerate(minhashes):
+        counted[at] = minhash not in seen
+        seen.add(minhash)
+    return counted, levs, *sums_of(levs.levs(np.flatnonzero(counted)))
 
 
 def _packed(documents: Sequence[Document]) -> Strings:
@@ -230,7 +242,7 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     """The manifest of new shards without the texts that were removed; the old ones stay so far."""
     store = Store(folder, manifest)
     result = manifest.changed(shards=(), removed=(), view=None)
-    kept, seen = list[int](), set[bytes]()  # numbers of texts, digests of those before
+    kept, seen = list[int](), set[int]()  # numbers of texts, min-hashes of those before
 
     def write() -> None:
         nonlocal result
@@ -247,20 +259,23 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     return result
 
 
-def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
+def _together(store: Store, numbers: Sequence[int], seen: set[int]) -> Texts:
     """Some texts as one shard."""
     places = [store.place(number) for number in numbers]
 
     def strings(name: str) -> Strings:
         return Strings.of([getattr(texts, name).bytes_at(row) for texts, row in places])
 
-    digests = b"".join(texts.digests[row].tobytes() for texts, row in places)
+    minhashes = [int(texts.minhashes[row]) for texts, row in places]
     levs = store.packed(numbers)
     assert levs is not None
     return Texts(
         strings("ids"),
         strings("authors"),
         strings("topics"),
-        *_summed(digests, levs, seen),
+        strings("sketches"),
+        np.array(minhashes, np.uint64),
+        _as_rows([texts.digests[row].tobytes() for texts, row in places]),
+        *_summed(minhashes, levs, seen),
         strings("packed") if store.manifest.keeps_texts else None,
     )

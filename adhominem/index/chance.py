@@ -132,6 +132,9 @@ def measure_chance(
     first, second = (live[rng.integers(0, len(live), pairs)] for _ in range(2))
     apart = np.flatnonzero(accounts[first] != accounts[second])
     first, second = first[apart], second[apart]
+    sketches = [store.sketch(number) for number in first.tolist()]
+    alike = [store.sharing(one, second[at : at + 1])[0] for at, one in enumerate(sketches)]
+    first, second = (side[~np.array(alike, dtype=bool)] for side in (first, second))
     if len(first) < _FEWEST:
         return None
     parts = []
@@ -150,7 +153,9 @@ def measure_chance(
     for at, number in enumerate(tried.tolist()):
         shard, row = store.place(number)
         copies = frozenset(store.copies(shard.digests[row].tobytes()))  # and itself
-        scored = searcher.search(store.levs([number]), table.shape[1], [copies])[0]
+        scored, _ = searcher.search_apart(
+            store.levs([number]), table.shape[1], [store.sketch(number)], [copies]
+        )[0]
         same = accounts[scored.numbers] == accounts[number]
         factors = scored.factors.log_bayes_factor[~same]
         table[at, : len(factors)] = factors

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -24,6 +24,7 @@ from adhominem.harmless import one_line
 from adhominem.index.chance import Chance
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher
+from adhominem.index.store import Store
 from adhominem.records import strict_json, to_json
 from adhominem.scoring.decision import VerbalScale
 
@@ -88,6 +89,7 @@ class Links:
     drawn: int  # pairs of accounts that show what chance does
     links: tuple[Link, ...]  # the strongest first
     groups: tuple[Group, ...]
+    sharing: tuple[tuple[str, str], ...]  # accounts that came up, but share passages: not compared
     model: str
     model_sha256: str
     version: str
@@ -147,18 +149,17 @@ def link_accounts(
     if limit is not None and limit < len(texts):
         texts = rng.choice(texts, limit, replace=False)
     brought_up = _nearest_pairs(searcher, texts, owners, on_texts)
-    pairs = np.array(sorted(brought_up), np.int64).reshape(-1, 2)
-    factors = _compared(searcher, pairs, owners)
+    pairs, sides, sharing = _without_sharing(store, sorted(brought_up), owners)
+    factors = _compared(searcher, sides)
     accounts = np.array(list(owners), np.int64)
     drawn = accounts[rng.integers(0, len(accounts), (_DRAWN, 2))]
     drawn = drawn[drawn[:, 0] != drawn[:, 1]]
-    by_chance = _compared(searcher, drawn, owners)[1]
+    by_chance = _compared(searcher, _without_sharing(store, drawn.tolist(), owners)[1])[1]
     shares = _false_shares(factors[1], by_chance, len(owners))
     order = np.argsort(-factors[1], kind="stable")
     links = []
     for at in order[: int((shares <= rate).sum())].tolist():
-        one, other = pairs[at].tolist()
-        first, second = brought_up[one, other]
+        first, second = brought_up[pairs[at]]
         strength = float(factors[0][at]) / _LOG_10
         links.append(
             Link(
@@ -179,10 +180,11 @@ def link_accounts(
         texts=len(store),
         accounts=len(owners),
         rate=rate,
-        looked_at=len(pairs),
+        looked_at=len(brought_up),
         drawn=len(drawn),
         links=tuple(links),
         groups=groups_of(links),
+        sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
         model=searcher.verifier.name,
         model_sha256=searcher.verifier.sha256,
         version=adhominem.__version__,
@@ -214,16 +216,34 @@ def _nearest_pairs(
     return pairs
 
 
+def _without_sharing(
+    store: Store, pairs: Iterable[Sequence[int]], owners: dict[int, list[int]]
+) -> tuple[list[tuple[int, int]], list[tuple[IntArray, IntArray]], list[tuple[int, int]]]:
+    """Pairs of accounts, the texts of each that are compared, and pairs that have none of these.
+
+    A text that shares a passage with one of the other account is not compared: it may quote it.
+    """
+    compared, texts, sharing = [], [], []
+    for one, other in pairs:
+        first, second = (np.sort(owners[account][:_TEXTS]) for account in (one, other))
+        shares = np.array([store.sharing(store.sketch(at), second) for at in first.tolist()])
+        sides = first[~shares.any(axis=1)], second[~shares.any(axis=0)]
+        if all(map(len, sides)):
+            compared.append((one, other))
+            texts.append(sides)
+        else:
+            sharing.append((one, other))
+    return compared, texts, sharing
+
+
 def _compared(
-    searcher: Searcher, pairs: IntArray, owners: dict[int, list[int]]
+    searcher: Searcher, pairs: Sequence[tuple[IntArray, IntArray]]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(pairs,) three times: log Bayes factors of accounts, the same unbounded, whether at bound."""
     store, parts = searcher.store, []
     for at in range(0, len(pairs), 64):
-        rows = pairs[at : at + 64].tolist()
         one, other = (
-            [store.levs(np.sort(owners[account][:_TEXTS])) for account in side]
-            for side in zip(*rows, strict=True)
+            [store.levs(texts) for texts in side] for side in zip(*pairs[at : at + 64], strict=True)
         )
         scorer = searcher.verifier.scorer
         parts.append(scorer(one, other, searcher.population, even_if_strange=True))

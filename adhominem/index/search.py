@@ -14,6 +14,7 @@ from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
 from adhominem.index.searcher import Scored, Searcher
+from adhominem.pairs.passages import sketch
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit
@@ -26,6 +27,7 @@ NOT_A_VERDICT = (
     "with strong evidence by chance"
 )
 _LOG_10 = log(10)
+_NAMED = 5  # texts in one message
 _MANY_STRANGE = 0.5  # share of hits that the collection is of another genre for
 
 
@@ -54,6 +56,7 @@ class Searched:
     words: int
     hits: tuple[Hit, ...]
     copies: tuple[str, ...]  # ids of texts that are the same, which were left out
+    sharing: tuple[str, ...]  # ids of texts that would be hits, but share passages with it
     warnings: tuple[Caution, ...]
 
 
@@ -107,13 +110,15 @@ def search_texts(
     chance = searcher.chance
     copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
     levs = verifier.encode([one.document for one in exhibits])
-    scored = searcher.search(levs, k, [frozenset(numbers) for numbers in copies])
+    sketches = [frozenset(sketch(one.document.text)[0].tolist()) for one in exhibits]
+    found = searcher.search_apart(levs, k, sketches, [frozenset(numbers) for numbers in copies])
     searched = []
-    for at, exhibit in enumerate(exhibits):
+    for at, (exhibit, (scored, apart)) in enumerate(zip(exhibits, found, strict=True)):
+        sharing = tuple(store.id(number) for number in apart)
         tokens = verifier.lead.tokenizer.tokens(exhibit.document.text)
-        hits = tuple(_hits(searcher, scored[at], chance, prior, scale))
+        hits = tuple(_hits(searcher, scored, chance, prior, scale))
         atypicality = verifier.atypicality(levs[at : at + 1])
-        warnings = _cautions(searcher, exhibit, tokens, atypicality, scored[at], hits)
+        warnings = _cautions(searcher, exhibit, tokens, atypicality, scored, hits, sharing)
         searched.append(
             Searched(
                 name=exhibit.document.id,
@@ -121,6 +126,7 @@ def search_texts(
                 words=len(tokens),
                 hits=hits,
                 copies=tuple(store.id(number) for number in copies[at]),
+                sharing=sharing,
                 warnings=tuple(warnings),
             )
         )
@@ -172,6 +178,7 @@ def _cautions(
     atypicality: Any,
     scored: Scored,
     hits: Sequence[Hit],
+    sharing: Sequence[str],
 ) -> Iterator[Caution]:
     """What to beware of with one text, and with this index."""
     verifier, lead = searcher.verifier, searcher.verifier.lead
@@ -194,6 +201,16 @@ def _cautions(
         genre_names=verifier.genre_names,
         departures=departures,
     )
+    if sharing:
+        yield caution(
+            "shared_text",
+            f"passages of {exhibit.document.id} also stand in texts that would be hits: "
+            f"{named(sharing)}",
+            "they are not among the hits, since whoever quotes a text, or has the same "
+            "boilerplate, looks like its author",
+            "compare them with `adhominem verify`, which leaves such passages out; remove "
+            "boilerplate from the text, and search again",
+        )
     if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
         yield caution(
             "other_genre_than_index",
@@ -204,6 +221,12 @@ def _cautions(
             "search an index of texts of its genre, or compare the hits with `adhominem verify` "
             "and a population of that genre",
         )
+
+
+def named(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _false_hits(

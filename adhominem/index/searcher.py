@@ -51,6 +51,7 @@ _WIDE_MARGIN_SHARE = 0.75
 _IN_SMALL = 20_000  # divided by the number of texts: the fewer they are, the rougher `near` is
 _FRESH = 0.95  # share of the texts that the view of an index knows, or it is an old one
 _AT_ONCE = 32  # texts that are searched for
+_ROUNDS = 3  # further searches, where hits share passages with the text searched for
 _PAIRS_AT_ONCE = 400  # that the model scores in a thread
 
 
@@ -128,6 +129,34 @@ class Searcher:
             near = self.nearest(queries, k + self._margin(k), outside, k)
             results += self.scored(queries, near, k)
         return results
+
+    def search_apart(
+        self,
+        levs: Levs,
+        k: int,
+        sketches: Sequence[frozenset[int]],
+        left_out: Sequence[frozenset[int]],
+    ) -> list[tuple[Scored, list[int]]]:
+        """The same, and apart from these the numbers of texts that share passages with each text.
+
+        Shared passages make texts look alike, whoever wrote them: such texts make room for others,
+        unless even the fourth search brings up more of them.
+        """
+        found, apart = self.search(levs, k, left_out), [list[int]() for _ in sketches]
+        waiting = list(range(len(found)))
+        for more in range(_ROUNDS, -1, -1):
+            shares = {at: self.store.sharing(sketches[at], found[at].numbers) for at in waiting}
+            waiting = [at for at in waiting if shares[at].any()]
+            for at in waiting:
+                one, kept = found[at], np.flatnonzero(~shares[at])
+                apart[at] += one.numbers[shares[at]].tolist()
+                found[at] = Scored(one.numbers[kept], one.factors[kept])
+            if not waiting or not more:
+                break
+            gone = [left_out[at] | frozenset(apart[at]) for at in waiting]
+            for at, one in zip(waiting, self.search(levs[waiting], k, gone), strict=True):
+                found[at] = one
+        return list(zip(found, apart, strict=True))
 
     def _margin(self, k: int) -> int:
         """How many more than k texts the model scores."""

@@ -47,6 +47,8 @@ class Texts:
     ids: Strings
     authors: Strings
     topics: Strings
+    sketches: Strings  # of 4 bytes a shingle (`pairs.passages.sketch`)
+    minhashes: npt.NDArray[np.uint64]  # (texts,): mostly the same of near copies
     digests: Bytes  # (texts, 16): of their words
     counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
     levs: PackedLevs
@@ -62,6 +64,8 @@ class Texts:
             **self.ids.arrays("ids"),
             **self.authors.arrays("authors"),
             **self.topics.arrays("topics"),
+            **self.sketches.arrays("sketches"),
+            "minhashes": self.minhashes,
             "digests": self.digests,
             "counted": self.counted,
             "sums": self.sums.astype(np.float32),
@@ -78,10 +82,15 @@ class Texts:
             size = sum(part.size for part in levs.parts) + 1
             if not np.abs(levs.log_tokens).max() <= _MOST_LOG_TOKENS:
                 raise ValueError("it holds a text of more words than there are")
+            sketches = Strings.from_arrays("sketches", arrays, count)
+            if (sketches.ends % 4).any():
+                raise ValueError("it holds a sketch that is cut off")
             return cls(
                 Strings.from_arrays("ids", arrays, count),
                 Strings.from_arrays("authors", arrays, count),
                 Strings.from_arrays("topics", arrays, count),
+                sketches,
+                checked(arrays, "minhashes", "u8", count),
                 checked(arrays, "digests", "u1", count, DIGEST_BYTES),
                 checked(arrays, "counted", "u1", count),
                 levs,
@@ -139,8 +148,20 @@ class Store:
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): the same without copies: of texts with the same words, the first."""
-        return self.live[np.unique(self._keys[self.live], return_index=True)[1]]
+        """(distinct texts,): the same without copies and near copies: of these, the first."""
+        minhashes = [np.zeros(0, np.uint64), *(one.minhashes for one in self.shards)]
+        first = np.unique(np.concatenate(minhashes)[self.shuffled], return_index=True)[1]
+        return self.shuffled[np.sort(first)]
+
+    def sketch(self, number: int) -> frozenset[int]:
+        """What is kept of a text to find shared passages."""
+        shard, at = self.place(number)
+        return frozenset(np.frombuffer(shard.sketches.bytes_at(at), "<u4").tolist())
+
+    def sharing(self, sketch: frozenset[int], numbers: IntArray) -> BoolArray:
+        """(numbers,): which texts share a passage with one that has this sketch."""
+        shares = [not sketch.isdisjoint(self.sketch(number)) for number in numbers.tolist()]
+        return np.array(shares, dtype=bool)
 
     def copies(self, digest: bytes) -> list[int]:
         """The numbers of the texts that count and have the same words, by their digest."""

@@ -142,10 +142,16 @@ def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Ha
     return [text for (text,) in groups], np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
-def sketch(text: str) -> npt.NDArray[np.uint32]:
-    """(shingles,): one in eight of the hashes of a text, but not more than 256: the smallest."""
+def sketch(text: str) -> tuple[npt.NDArray[np.uint32], int]:
+    """What is kept of a text to find shared passages, and near copies, without it.
+
+    First (shingles,): one in eight of its hashes, but not more than 256, the smallest. Two texts
+    that share more than some thirty words have one of these in common. Then the smallest hash of
+    all: near copies mostly have the same, other texts never; 0 of a text shorter than a shingle.
+    """
     hashes = np.unique(Letters(text).hashes)
-    return (hashes[hashes < _SKETCHED][:_LARGEST_SKETCH] >> np.uint64(29)).astype(np.uint32)
+    few = hashes[hashes < _SKETCHED][:_LARGEST_SKETCH] >> np.uint64(29)
+    return few.astype(np.uint32), int(hashes[0]) if len(hashes) else 0
 
 
 def _repeated(hashes: Hashes, owners: IntArray | None = None) -> BoolArray:

