@@ -45,13 +45,14 @@ def sort_out(
     unreadable: Sequence[str] = (),
     *,
     together: bool = True,
+    whole: bool = False,
     fewest: int = FEWEST_CANDIDATES,
 ) -> CaseMaterial:
     """Each text once; `unreadable` are candidates of whom no text could be read.
 
-    Passages that texts of two people share are taken out of both. Disputed texts that are ranked
-    `together` must not count twice; one by one they may be copies.
-    At the `fewest`, so many candidates must be left.
+    Passages that texts of two people share are taken out of both, or only out of the known texts
+    where the disputed ones stay `whole`. Disputed texts that are ranked `together` must not count
+    twice; one by one they may be copies. At least `fewest` candidates must be left.
     """
     known = [(name, text) for name, texts in candidates.items() for text in texts]
     prints = [fingerprint(exhibit.document.text) for exhibit in disputed]
@@ -75,6 +76,9 @@ def sort_out(
     in_turn = [asked] if together else [[text] for text in asked]
     groups, taken_out = without_shared([*in_turn, *kept.values()])
     rest = [text for group in groups[: len(in_turn)] for text in group]
+    if whole:
+        rest, names = asked, {text.id for text in asked}
+        taken_out = [(name, words) for name, words in taken_out if name not in names]
     return CaseMaterial(
         tuple(map(with_text, first, rest)),
         dict(zip(kept, map(tuple, groups[len(in_turn) :]), strict=True)),

@@ -150,7 +150,7 @@ def _sort_out(exhibit: Exhibit, known: Sequence[Known]) -> tuple[list[Known], li
     if not known:
         return [], []
     texts = {side.name: [one.document for one in side.exhibits] for side in known}
-    material = sort_out([exhibit], texts, fewest=1)
+    material = sort_out([exhibit], texts, whole=True, fewest=1)
     sides = [
         Known(side.name, material.exhibits(side.name, side.exhibits))
         for side in known

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,21 +54,23 @@ def fingerprint(text: str) -> Fingerprint:
     if not text.isascii():
         text = _FOREIGN_NO_LETTERS.sub("", text)
     letters = text.encode("utf-8").translate(None, _ASCII_NO_LETTERS)
-    hashes = _shingle_hashes(np.frombuffer(letters, np.uint8))
+    hashes = shingle_hashes(np.frombuffer(letters, np.uint8), _SHINGLE) >> np.uint64(32)
     # Without the counts, NumPy would first load its masked arrays.
-    sample, _ = np.unique(hashes[hashes < _SAMPLED], return_counts=True)
+    sample, _ = np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)
     return Fingerprint(blake2b(letters, digest_size=16).digest(), sample)
 
 
-def _shingle_hashes(letters: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
-    """(shingles,): a 32-bit hash of each run of 16 bytes, by doubling the length four times."""
+def shingle_hashes(letters: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint64]:
+    """(shingles,): a hash of each run of `size` letters, a power of two, by doubling the length."""
     hashes = letters.astype(np.uint64)
-    if len(hashes) < _SHINGLE:
-        return np.zeros(0, np.uint32)
-    for step in (1, 2, 4, 8):  # bytes that each hash covers so far
+    if len(hashes) < size:
+        return np.zeros(0, np.uint64)
+    step = 1  # letters that each hash covers so far
+    while step < size:
         hashes = hashes[:-step] * np.uint64(0x9E3779B97F4A7C15) + hashes[step:]
         hashes ^= hashes >> np.uint64(29)
-    return ((hashes * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(32)).astype(np.uint32)
+        step *= 2
+    return hashes * np.uint64(0xBF58476D1CE4E5B9)
 
 
 def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> list[Duplicate]:

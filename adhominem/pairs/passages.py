@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, IntArray
+from adhominem.pairs.duplicates import shingle_hashes
 from adhominem.text.files import Document
 
 Hashes = npt.NDArray[np.uint64]
 TakenOut = Sequence[tuple[str, int]]  # the names of texts, and the words taken out of each
 
 _SHINGLE = 64  # letters
-_STEPS = (1, 2, 4, 8, 16, 32)  # by which a hash of one letter grows to one of a shingle
 _LEFT = 100  # words that must be left of a text, or half of it: otherwise it is a copy
 _SKETCHED = 1 << 61  # of 2**64 hashes: one shingle in 8
 _LARGEST_SKETCH = 256
@@ -56,14 +56,8 @@ class Letters:
     @cached_property
     def hashes(self) -> Hashes:
         """(shingles,): of the shingles in the order of the text; the last words begin none."""
-        codes = self._codes[self.places].astype(np.uint64)
-        if len(codes) < _SHINGLE:
-            return np.zeros(0, np.uint64)
-        for step in _STEPS:
-            codes = codes[:-step] * np.uint64(0x9E3779B97F4A7C15) + codes[step:]
-            codes ^= codes >> np.uint64(29)
-        codes *= np.uint64(0xBF58476D1CE4E5B9)  # or small letters would give small hashes
-        return codes[self.starts[self.starts < len(codes)]]
+        hashes = shingle_hashes(self._codes[self.places], _SHINGLE)
+        return hashes[self.starts[self.starts < len(hashes)]]
 
     def without(self, shingles: BoolArray) -> tuple[str, int]:
         """The text without some of its shingles (shingles,), and how many words that takes out."""

@@ -314,7 +314,7 @@ static PyObject *multiply(PyObject *module, PyObject *arguments) {
     const int good = length(&buffers, 0) == count * size
                      && length(&buffers, 1) == vectors * size * LANES
                      && length(&buffers, 2) == product_of(count, vectors * LANES)
-                     && (uintptr_t)weight % sizeof(Vector) == 0;
+                     && (vectors == 0 || (uintptr_t)weight % sizeof(Vector) == 0);
     if (good) {
         Py_BEGIN_ALLOW_THREADS
         variant->multiply(rows, count, size, weight, vectors, out);
