@@ -14,6 +14,7 @@ from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
 from adhominem.index.searcher import Scored, Searcher
+from adhominem.index.store import Store
 from adhominem.pairs.passages import sketch
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale, probability_same_author
@@ -28,6 +29,7 @@ NOT_A_VERDICT = (
 )
 _LOG_10 = log(10)
 _NAMED = 5  # texts in one message
+_MANY_REPEATED = 0.05  # share of the texts of an index
 _MANY_STRANGE = 0.5  # share of hits that the collection is of another genre for
 
 
@@ -110,7 +112,7 @@ def search_texts(
     chance = searcher.chance
     copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
     levs = verifier.encode([one.document for one in exhibits])
-    sketches = [frozenset(sketch(one.document.text)[0].tolist()) for one in exhibits]
+    sketches = [frozenset(sketch(one.document.text, most=None)[0].tolist()) for one in exhibits]
     found = searcher.search_apart(levs, k, sketches, [frozenset(numbers) for numbers in copies])
     searched = []
     for at, (exhibit, (scored, apart)) in enumerate(zip(exhibits, found, strict=True)):
@@ -211,6 +213,7 @@ def _cautions(
             "compare them with `adhominem verify`, which leaves such passages out; remove "
             "boilerplate from the text, and search again",
         )
+    yield from cautions_of_index(searcher.store)
     if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
         yield caution(
             "other_genre_than_index",
@@ -220,6 +223,20 @@ def _cautions(
             "are too large",
             "search an index of texts of its genre, or compare the hits with `adhominem verify` "
             "and a population of that genre",
+        )
+
+
+def cautions_of_index(store: Store) -> Iterator[Caution]:
+    """What to beware of with an index, whatever is looked for in it."""
+    repeated = len(store) - len(store.distinct)
+    if repeated > _MANY_REPEATED * len(store):
+        yield caution(
+            "repeats_in_index",
+            f"{repeated:,} of the {len(store):,} texts of the index are copies or near copies of "
+            "others",
+            "they do not count in its population, but copies in which about every tenth word was "
+            "changed may have gone unnoticed: what they share looks more usual than it is",
+            "remove the copies with `adhominem index --remove`",
         )
 
 

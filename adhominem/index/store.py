@@ -38,6 +38,9 @@ COHORT = 200  # texts of the population that are kept, as of any other
 DIGEST_BYTES = 16
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
 _MOST_LOG_TOKENS = 50.0
+_MARKS = 16  # hashes of a text that near copies are told by
+_SMALLEST = 8  # of them, by which they are found
+_SHARED = 3  # of them that near copies have in common
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,15 @@ class Texts:
             "square_sums": self.square_sums.astype(np.float32),
             **kept,
         }
+
+    def marks(self) -> npt.NDArray[np.uint32]:
+        """(texts, _MARKS): the smallest hashes of each sketch, in turn again if it has fewer."""
+        ends, places = self.sketches.ends // 4, np.arange(_MARKS)
+        counts = np.diff(ends, prepend=0)
+        data = self.sketches.data.view("<u4") if len(self.sketches.data) else np.zeros(1, "<u4")
+        places = (ends - counts)[:, None] + places % np.maximum(counts, 1)[:, None]
+        marks = data.take(places, mode="clip")
+        return np.where(counts[:, None] > 0, marks, self.minhashes[:, None].astype(np.uint32))
 
     @classmethod
     def read(cls, folder: Path, shard: Shard) -> Texts:
@@ -148,10 +160,22 @@ class Store:
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): the same without copies and near copies: of these, the first."""
-        minhashes = [np.zeros(0, np.uint64), *(one.minhashes for one in self.shards)]
-        first = np.unique(np.concatenate(minhashes)[self.shuffled], return_index=True)[1]
-        return self.shuffled[np.sort(first)]
+        """(distinct texts,): the same without copies and near copies: of these, the first.
+
+        A text that shares one of its smallest hashes with an earlier one is a near copy of that if
+        it shares several.
+        """
+        marks = [np.zeros((0, _MARKS), np.uint32), *(texts.marks() for texts in self.shards)]
+        of_texts = np.concatenate(marks)[self.shuffled]
+        smallest = of_texts[:, :_SMALLEST]
+        _, first, which = np.unique(smallest, return_index=True, return_inverse=True)
+        near = np.zeros(len(of_texts), dtype=bool)
+        for earlier in (first // _SMALLEST)[which.reshape(smallest.shape)].T:  # (texts,)
+            later = np.flatnonzero(~near & (earlier < np.arange(len(near))))
+            theirs = of_texts[earlier[later]]
+            shared = [(theirs == mark[:, None]).any(axis=1) for mark in of_texts[later].T]
+            near[later[np.sum(shared, axis=0) >= _SHARED]] = True
+        return self.shuffled[~near]
 
     def sketch(self, number: int) -> frozenset[int]:
         """What is kept of a text to find shared passages."""

@@ -96,7 +96,7 @@ def link_facts(links: Links) -> dict[str, str]:
     """How the links were found, and what they are worth."""
     facts = {
         "Searched": f"{links.texts:,} texts of {links.accounts:,} accounts; {links.looked_at:,} "
-        "pairs of accounts came up and were compared",
+        "pairs of accounts came up",
         "False links": f"at most {links.rate:.0%} of those told are expected to be false, judged "
         f"by {links.drawn:,} pairs of accounts drawn at random; where links are stronger than all "
         "of these, that is an extrapolation",

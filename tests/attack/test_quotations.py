@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -215,9 +217,44 @@ def test_accounts_whose_texts_share_passages_are_not_linked(
     assert not [pair for pair in linked if pair <= again]
 
 
-def test_near_copies_count_once_in_the_population_of_an_index(collection: Searcher) -> None:
-    store = collection.store
-    again = [store.id(number) for number in store.distinct.tolist()]
-    assert 1 <= sum(id.startswith("again") for id in again) <= 2  # of eight
-    assert collection.population is not None
-    assert collection.population.texts == len(again)
+@pytest.mark.parametrize("changed", [2, 10])  # words of 400
+def test_near_copies_that_make_up_a_fifth_of_an_index_change_no_number(
+    verifier: Verifier, tmp_path: Path, changed: int, attack: Attack
+) -> None:
+    rows = [
+        {"id": f"{name}-{at}", "author": name, "text": " ".join(text.split()[500:900])}
+        for name, texts in addresses().items()
+        for at, text in enumerate(texts[:2])
+    ]
+    rng, words = Random(0), rows[20]["text"].split()
+    copies = []
+    for at in range(len(rows) // 4):
+        text = words.copy()
+        for _ in range(changed):
+            text[rng.randrange(len(text))] = rng.choice(words)
+        copies.append({"id": f"near-{at}", "author": f"near-{at}", "text": " ".join(text)})
+    told, searchers = [], []
+    letter = Exhibit.of(Document(text=" ".join(part("Obama", 3)), id="letter"), "letter")
+    for number, given in enumerate((rows, rows + copies)):
+        source, folder = tmp_path / f"{number}.jsonl", tmp_path / f"{number}"
+        index_files([write_rows(source, given)], folder, trials=0, jobs=1)
+        searchers.append(Searcher(folder, verifier))
+        found = search_texts(searchers[-1], [letter], k=300).searched[0]
+        factors = {hit.id: hit.log10_bayes_factor for hit in found.hits}
+        told.append({row["id"]: factors[row["id"]] for row in rows if row is not rows[20]})
+        attack.tried("searches with quotations")
+        for warnings in (found.warnings, link_accounts(searchers[-1]).warnings):
+            assert ("repeats_in_index" in {one.code for one in warnings}) == (number == 1)
+    assert told[1] == pytest.approx(told[0], abs=0.01)
+    before, after = (searcher.population for searcher in searchers)
+    assert before is not None
+    assert after is not None
+    assert before.texts == after.texts
+
+
+def test_a_passage_of_a_long_text_is_found_in_an_index(collection: Searcher) -> None:
+    """Of a long text that is searched for, all is looked at; an index keeps a part."""
+    others = [text for texts in addresses().values() for text in texts[2:6]]
+    long = " ".join([*part("Obama", 1), " ".join(others)[:400_000]])
+    found = search_texts(collection, [Exhibit.of(Document(text=long, id="book"), "book")], k=60)
+    assert "quotes" in found.searched[0].sharing
