@@ -29,6 +29,7 @@ NOT_A_VERDICT = (
 )
 _LOG_10 = log(10)
 _NAMED = 5  # texts in one message
+_REPEATED = 0.25  # share of a text
 _MANY_REPEATED = 0.05  # share of the texts of an index
 _MANY_STRANGE = 0.5  # share of hits that the collection is of another genre for
 
@@ -228,15 +229,16 @@ def _cautions(
 
 def cautions_of_index(store: Store) -> Iterator[Caution]:
     """What to beware of with an index, whatever is looked for in it."""
-    repeated = len(store) - len(store.distinct)
+    repeated = int((store.repeated >= _REPEATED).sum())
     if repeated > _MANY_REPEATED * len(store):
         yield caution(
             "repeats_in_index",
-            f"{repeated:,} of the {len(store):,} texts of the index are copies or near copies of "
-            "others",
-            "they do not count in its population, but copies in which about every tenth word was "
-            "changed may have gone unnoticed: what they share looks more usual than it is",
-            "remove the copies with `adhominem index --remove`",
+            f"{repeated:,} of the {len(store):,} texts of the index share a quarter of their "
+            "passages, or more, with others",
+            "in its population, those that share half count once; what the rest share looks more "
+            "usual than it is, and numbers may be off by some tenths",
+            "remove copies with `adhominem index --remove`, and boilerplate before texts are "
+            "indexed",
         )
 
 

@@ -136,9 +136,7 @@ def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Ha
     return [text for (text,) in groups], np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
-def sketch(
-    text: str, most: int | None = _LARGEST_SKETCH
-) -> tuple[npt.NDArray[np.uint32], int]:
+def sketch(text: str, most: int | None = _LARGEST_SKETCH) -> tuple[npt.NDArray[np.uint32], int]:
     """What is kept of a text to find shared passages, and near copies, without it.
 
     First (shingles,): one in eight of its hashes, of more than `most` the smallest. Two texts
