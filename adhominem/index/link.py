@@ -184,7 +184,7 @@ def link_accounts(
         accounts=len(owners),
         rate=rate,
         looked_at=len(brought_up),
-        drawn=len(drawn),
+        drawn=len(by_chance),
         links=tuple(links),
         groups=groups_of(links),
         sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
@@ -269,6 +269,8 @@ def _compared(
 
 def _false_shares(evidence: FloatArray, by_chance: FloatArray, accounts: int) -> FloatArray:
     """(links,): of links in falling order of evidence, the expected share of false ones so far."""
+    if not len(by_chance):  # all that were drawn share passages: nothing is known of chance
+        return np.ones(len(evidence))
     falling = -np.sort(-evidence)
     nothing = np.zeros(0)
     none = np.zeros(0, np.int64)

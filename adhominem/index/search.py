@@ -235,8 +235,8 @@ def cautions_of_index(store: Store) -> Iterator[Caution]:
             "repeats_in_index",
             f"{repeated:,} of the {len(store):,} texts of the index share a quarter of their "
             "passages, or more, with others",
-            "in its population, those that share half count once; what the rest share looks more "
-            "usual than it is, and numbers may be off by some tenths",
+            "in its population, near copies count once; what the rest share looks more usual than "
+            "it is, and numbers may be off by some tenths",
             "remove copies with `adhominem index --remove`, and boilerplate before texts are "
             "indexed",
         )
@@ -268,7 +268,7 @@ def _false_hits(
 
 def _measured(chance: Chance | None) -> str:
     if chance is None:
-        return "nothing: the index has too few texts by different people, or is not finished"
+        return "nothing: the index has too few texts by different people that share nothing"
     whose = (
         "texts of the index by different authors"
         if chance.known_authors

@@ -40,8 +40,9 @@ COHORT = 200  # texts of the population that are kept, as of any other
 DIGEST_BYTES = 16
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
 _MOST_LOG_TOKENS = 50.0
-_MARKS = 16  # hashes of a text that near copies are told by
+_MARKS = 32  # hashes of a text that near copies are told by
 _SMALLEST = 8  # of them, by which they are found
+_COPIED = 3 / 8  # share of a text that stands in another: from there on, it is a near copy
 _SAMPLE = 1_000  # texts that what is usual in an index is told by
 _FEWEST_USUAL = 20  # texts: in fewer, nothing is
 _USUAL = 0.5  # share of the texts
@@ -171,8 +172,8 @@ class Store:
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): the same without those of which half stands in an earlier one."""
-        return self.shuffled[self.repeated < 0.5]
+        """(distinct texts,): the same without those of which a good part stands in an earlier one."""
+        return self.shuffled[self.repeated < _COPIED]
 
     @cached_property
     def repeated(self) -> FloatArray:

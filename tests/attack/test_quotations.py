@@ -245,7 +245,7 @@ def test_near_copies_that_make_up_a_fifth_of_an_index_change_no_number(
         attack.tried("searches with quotations")
         for warnings in (found.warnings, link_accounts(searchers[-1]).warnings):
             assert ("repeats_in_index" in {one.code for one in warnings}) == (number == 1)
-    assert told[1] == pytest.approx(told[0], abs=0.01)
+    assert told[1] == pytest.approx(told[0], abs=0.05)
     before, after = (searcher.population for searcher in searchers)
     assert before is not None
     assert after is not None
@@ -258,3 +258,51 @@ def test_a_passage_of_a_long_text_is_found_in_an_index(collection: Searcher) -> 
     long = " ".join([*part("Obama", 1), " ".join(others)[:400_000]])
     found = search_texts(collection, [Exhibit.of(Document(text=long, id="book"), "book")], k=60)
     assert "quotes" in found.searched[0].sharing
+
+
+def index_of(rows: list[dict[str, str]], folder: Path) -> Path:
+    index_files([write_rows(folder / "rows.jsonl", rows)], folder / "index", trials=3, jobs=1)
+    return folder / "index"
+
+
+def test_accounts_that_all_share_a_passage_are_not_linked(
+    verifier: Verifier, tmp_path: Path, attack: Attack
+) -> None:
+    letter = part("Taft", 1)
+    rows = [
+        {"id": f"{at}", "author": f"{at}", "text": " ".join([*letter[at:], f"number {at}"])}
+        for at in range(30)
+    ]
+    searcher = Searcher(index_of(rows, tmp_path), verifier)
+    links = link_accounts(searcher)
+    attack.tried("links with quotations")
+    assert not links.links
+    assert not links.drawn
+    assert links.sharing
+    assert search_texts(searcher, [Exhibit.of(Document(text="A word."), "")]).measured
+
+
+def test_a_notice_that_most_texts_of_an_index_have_sets_no_two_apart(
+    verifier: Verifier, tmp_path: Path, attack: Attack
+) -> None:
+    rows = [
+        {"id": f"{name}-{at}", "author": name, "text": " ".join(text.split()[500:900])}
+        for name, texts in addresses().items()
+        for at, text in enumerate(texts[:2])
+    ]
+    told = []
+    for notice in ("", f" {NOTICE}"):
+        (folder := tmp_path / f"with{len(notice)}").mkdir()
+        given = [{**row, "text": row["text"] + notice} for row in rows]
+        searcher = Searcher(index_of(given, folder), verifier)
+        letter = Document(text=" ".join(part("Obama", 3)) + notice, id="letter")
+        (found,) = search_texts(searcher, [Exhibit.of(letter, "")], k=200).searched
+        attack.tried("searches with quotations")
+        assert not found.sharing
+        assert not {"repeats_in_index", "shared_text"} & {one.code for one in found.warnings}
+        assert searcher.population is not None
+        assert searcher.population.texts == len(rows)
+        told.append({hit.id: hit.log10_bayes_factor for hit in found.hits})
+        assert link_accounts(searcher).looked_at
+    changes = [abs(told[1][id] - told[0][id]) for id in told[0]]
+    assert np.median(changes) < 0.15
