@@ -172,7 +172,7 @@ class Store:
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): the same without those of which a good part stands in an earlier one."""
+        """(distinct texts,): the same without near copies of earlier ones."""
         return self.shuffled[self.repeated < _COPIED]
 
     @cached_property

@@ -18,6 +18,7 @@ from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.cluster import cluster_texts
 from adhominem.jobs.index import index_files
+from adhominem.jobs.validate import validate
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
@@ -159,6 +160,25 @@ def test_quoting_does_not_show_as_a_habit(verifier: Verifier, attack: Attack) ->
     assert contrast.second.tokens < 1_000
     assert any("quoting (" in remark for remark in contrast.remarks)
     attack.tried("quotations")
+
+
+def test_a_notice_in_all_texts_does_not_make_a_validation_worse(
+    tmp_path: Path, attack: Attack
+) -> None:
+    rows = [
+        {"id": f"{name}-{at}", "author": name, "text": " ".join(text.split()[500:650])}
+        for name, texts in [*addresses().items()][::3]
+        for at, text in enumerate(texts[:3])
+    ]
+    studies = []
+    for notice in ("", f" {NOTICE}"):
+        source = tmp_path / f"with{len(notice)}.jsonl"
+        write_rows(source, [{**row, "text": row["text"] + notice} for row in rows])
+        studies.append(validate(source, cases=60, resamples=10))
+        attack.tried("quotations")
+    plain, noticed = (study.measures["cllr"] for study in studies)
+    assert noticed == pytest.approx(plain, abs=0.05)
+    assert any("disclaimers" in remark for remark in studies[1].remarks)
 
 
 def test_letters_of_another_alphabet_are_noticed_by_contrast(verifier: Verifier) -> None:
