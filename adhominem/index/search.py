@@ -15,10 +15,10 @@ from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
 from adhominem.index.searcher import Scored, Searcher
 from adhominem.index.store import Store
-from adhominem.pairs.passages import sketch
+from adhominem.pairs.passages import TakenOut, sketch, without_shared
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale, probability_same_author
-from adhominem.text.exhibits import Exhibit
+from adhominem.text.exhibits import Exhibit, with_text
 from adhominem.verify.cautions import Caution, caution, cautions_of
 from adhominem.verify.verifier import Verifier
 
@@ -118,10 +118,12 @@ def search_texts(
     searched = []
     for at, (exhibit, (scored, apart)) in enumerate(zip(exhibits, found, strict=True)):
         sharing = tuple(store.id(number) for number in apart)
-        tokens = verifier.lead.tokenizer.tokens(exhibit.document.text)
+        (((once,),), taken_out) = without_shared([[exhibit.document]])  # as it was encoded
+        tokens = verifier.lead.tokenizer.tokens(once.text)
         hits = tuple(_hits(searcher, scored, chance, prior, scale))
         atypicality = verifier.atypicality(levs[at : at + 1])
-        warnings = _cautions(searcher, exhibit, tokens, atypicality, scored, hits, sharing)
+        seen = with_text(exhibit, once)
+        warnings = _cautions(searcher, seen, tokens, atypicality, scored, hits, sharing, taken_out)
         searched.append(
             Searched(
                 name=exhibit.document.id,
@@ -182,6 +184,7 @@ def _cautions(
     scored: Scored,
     hits: Sequence[Hit],
     sharing: Sequence[str],
+    taken_out: TakenOut,
 ) -> Iterator[Caution]:
     """What to beware of with one text, and with this index."""
     verifier, lead = searcher.verifier, searcher.verifier.lead
@@ -203,6 +206,7 @@ def _cautions(
         population=searcher.population,
         genre_names=verifier.genre_names,
         departures=departures,
+        taken_out=taken_out,
     )
     if sharing:
         yield caution(

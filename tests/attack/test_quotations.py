@@ -224,6 +224,22 @@ def test_who_quotes_a_text_is_listed_apart_from_its_hits(
     ]
 
 
+def test_a_text_pasted_several_times_is_as_short_where_it_is_searched_for(
+    collection: Searcher, attack: Attack
+) -> None:
+    block = " ".join(part("Grant", 2, words=60))
+    texts = [Document(text="\n\n".join([block] * times), id="letter") for times in (1, 20)]
+    exhibits = [Exhibit.of(text, "letter") for text in texts]
+    once, pasted = search_texts(collection, exhibits, k=60).searched
+    attack.tried("searches with quotations", 2)
+    assert pasted.words <= once.words + 5
+    assert {one.code for one in pasted.warnings} == {one.code for one in once.warnings} | {
+        "shared_text"
+    }
+    factors = [{hit.id: hit.log10_bayes_factor for hit in one.hits} for one in (once, pasted)]
+    assert factors[1] == pytest.approx(factors[0], abs=0.1)
+
+
 def test_accounts_whose_texts_share_passages_are_not_linked(
     collection: Searcher, attack: Attack
 ) -> None:
