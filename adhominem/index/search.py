@@ -113,7 +113,7 @@ def search_texts(
     chance = searcher.chance
     copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
     levs = verifier.encode([one.document for one in exhibits])
-    sketches = [frozenset(sketch(one.document.text, most=None)[0].tolist()) for one in exhibits]
+    sketches = [frozenset(sketch(one.document.text, most=None).tolist()) for one in exhibits]
     found = searcher.search_apart(levs, k, sketches, [frozenset(numbers) for numbers in copies])
     searched = []
     for at, (exhibit, (scored, apart)) in enumerate(zip(exhibits, found, strict=True)):

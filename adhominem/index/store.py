@@ -57,7 +57,6 @@ class Texts:
     authors: Strings
     topics: Strings
     sketches: Strings  # of 4 bytes a shingle (`pairs.passages.sketch`)
-    minhashes: npt.NDArray[np.uint64]  # (texts,): mostly the same of near copies
     digests: Bytes  # (texts, 16): of their words
     counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
     levs: PackedLevs
@@ -74,7 +73,6 @@ class Texts:
             **self.authors.arrays("authors"),
             **self.topics.arrays("topics"),
             **self.sketches.arrays("sketches"),
-            "minhashes": self.minhashes,
             "digests": self.digests,
             "counted": self.counted,
             "sums": self.sums.astype(np.float32),
@@ -95,7 +93,8 @@ class Texts:
         begins = np.cumsum(counts) - counts
         places = begins[:, None] + np.arange(_MARKS) % np.maximum(counts, 1)[:, None]
         marks = data.take(places, mode="clip") if len(data) else places
-        return np.where(counts[:, None] > 0, marks, self.minhashes[:, None]).astype(np.uint32)
+        of_words = self.digests[:, :4].copy().view("<u4")  # of a text that has no hash
+        return np.where(counts[:, None] > 0, marks, of_words).astype(np.uint32)
 
     @classmethod
     def read(cls, folder: Path, shard: Shard) -> Texts:
@@ -114,7 +113,6 @@ class Texts:
                 Strings.from_arrays("authors", arrays, count),
                 Strings.from_arrays("topics", arrays, count),
                 sketches,
-                checked(arrays, "minhashes", "u8", count),
                 checked(arrays, "digests", "u1", count, DIGEST_BYTES),
                 checked(arrays, "counted", "u1", count),
                 levs,
