@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -18,6 +19,7 @@ from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.cluster import cluster_texts
 from adhominem.jobs.index import index_files
+from adhominem.jobs.predict import predict
 from adhominem.jobs.validate import validate
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -179,6 +181,34 @@ def test_a_notice_in_all_texts_does_not_make_a_validation_worse(
     plain, noticed = (study.measures["cllr"] for study in studies)
     assert noticed == pytest.approx(plain, abs=0.05)
     assert any("disclaimers" in remark for remark in studies[1].remarks)
+
+
+def test_predict_tells_and_takes_out_what_verify_does(
+    verifier: Verifier, tmp_path: Path, attack: Attack
+) -> None:
+    obama, grant = part("Obama", 0), part("Grant", 0)
+    hidden = Random(0)
+    letters = {"a": "а", "e": "е", "o": "о", "c": "с"}  # Cyrillic
+    few = "".join(
+        letters.get(letter, letter) if hidden.random() < 0.07 else letter
+        for letter in " ".join(grant)
+    )
+    given = {"few letters": few, "quotes": quoting(grant, obama[:80]), "plain": " ".join(grant)}
+    rows = [
+        {"id": name, "fandoms": ["", ""], "pair": [text, " ".join(obama)]}
+        for name, text in given.items()
+    ]
+    source, output = write_rows(tmp_path / "pairs.jsonl", rows), tmp_path / "answers.jsonl"
+    said = predict(source, output).warnings
+    answers = {row["id"]: row for row in map(json.loads, output.read_text().splitlines())}
+    for name, text in given.items():
+        attack.tried("quotations")
+        verified = verifier.verify(text, " ".join(obama))
+        expected = pytest.approx(verified.log_bayes_factor, abs=1e-3)
+        assert answers[name]["log_bayes_factor"] == expected
+        for code, word in (("foreign", "few letters"), ("shared_text", "quotes")):
+            assert (code in codes(verified)) == (name == word)
+            assert any(one.code == code and word in one.message for one in said)
 
 
 def test_letters_of_another_alphabet_are_noticed_by_contrast(verifier: Verifier) -> None:
