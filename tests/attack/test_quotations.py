@@ -199,7 +199,7 @@ def test_predict_tells_and_takes_out_what_verify_does(
         for name, text in given.items()
     ]
     source, output = write_rows(tmp_path / "pairs.jsonl", rows), tmp_path / "answers.jsonl"
-    said = predict(source, output).warnings
+    said = predict("general-en", source, output).warnings
     answers = {row["id"]: row for row in map(json.loads, output.read_text().splitlines())}
     for name, text in given.items():
         attack.tried("quotations")
