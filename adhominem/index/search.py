@@ -19,7 +19,7 @@ from adhominem.pairs.passages import TakenOut, sketch, without_shared
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit, with_text
-from adhominem.verify.cautions import Caution, caution, cautions_of
+from adhominem.verify.cautions import Caution, caution, cautions_of, listed
 from adhominem.verify.verifier import Verifier
 
 HITS = 20
@@ -28,7 +28,6 @@ NOT_A_VERDICT = (
     "with strong evidence by chance"
 )
 _LOG_10 = log(10)
-_NAMED = 5  # texts in one message
 _REPEATED = 0.25  # share of a text
 _MANY_REPEATED = 0.05  # share of the texts of an index
 _MANY_STRANGE = 0.5  # share of hits that the collection is of another genre for
@@ -212,7 +211,7 @@ def _cautions(
         yield caution(
             "shared_text",
             f"passages of {exhibit.document.id} also stand in texts that would be hits: "
-            f"{named(sharing)}",
+            f"{listed(sharing)}",
             "they are not among the hits, since whoever quotes a text, or has the same "
             "boilerplate, looks like its author",
             "compare them with `adhominem verify`, which leaves such passages out; remove "
@@ -244,12 +243,6 @@ def cautions_of_index(store: Store) -> Iterator[Caution]:
             "remove copies with `adhominem index --remove`, and boilerplate before texts are "
             "indexed",
         )
-
-
-def named(names: Sequence[str]) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _false_hits(
